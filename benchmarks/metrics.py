@@ -19,11 +19,12 @@ from typing import Any
 
 from benchmarks.tables import number, table
 from benchmarks.throughput import ACCOUNT, CALLS, INDEXES_MAX, REGION, create_table, made, requests_of
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.errors import ApiError, Malformed
 from hashrange.operations.meter import NOTHING_USED
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.operations.reply import Reply
 from hashrange.service.call import Call
@@ -66,7 +67,7 @@ class Side:
         service: Service,
         recording: MetricRecording | None,
         scope: Scope,
-        operation: Operation,
+        operation: Operation[JsonWire],
         requests: Sequence[Any],
     ) -> None:
         self.service, self._recording, self._scope = service, recording, scope

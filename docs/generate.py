@@ -9,8 +9,9 @@ import io
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
-from hashrange.operations.operation import Operation
+from hashrange.aws_services.operation import Operation
 
 DOCS = Path(__file__).parent
 START, END = "<!-- generated: operations -->\n", "<!-- end of generated -->\n"
@@ -174,7 +175,7 @@ def compatibility_page() -> str:
     return f"{before}{START}{table}{END}{after}"
 
 
-def status_of(operation: Operation) -> str:
+def status_of(operation: Operation[Any]) -> str:
     """One of STATUSES. What describes and lists features that cannot be turned on yet is only read back."""
     module = operation.run.__module__.removeprefix("hashrange.operations.")
     if module == "pending":

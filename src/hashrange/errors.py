@@ -2,7 +2,8 @@
 ApiError the client, StorageError the operator, Malformed the slow path.
 
     HashrangeError
-    ├── ApiError              sent to the client; the class name is the code, except below ValidationException
+    ├── ApiError              sent to the client; the class name is the code, except below ValidationException.
+    │   │                     Errors of other services (ServiceError, LambdaError) have a code each.
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
     │   │   ├── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
@@ -36,7 +37,9 @@ class ApiError(HashrangeError):
     """
 
     namespace: ClassVar[str] = DYNAMODB
-    http_status: ClassVar[int] = 400
+    code: str
+    """The error code that SDKs see."""
+    http_status: int = 400
     message_member: ClassVar[str] = "message"
     retry_after_ms: int | None = None
     """Milliseconds after which the client is asked to retry; None: it is not asked."""
@@ -46,10 +49,8 @@ class ApiError(HashrangeError):
         self.message = message
         self.members = members
 
-    @property
-    def code(self) -> str:
-        """The error code that SDKs see."""
-        return type(self).__name__
+    def __init_subclass__(cls) -> None:
+        cls.code = cls.__name__
 
     @property
     def wire_type(self) -> str:
@@ -67,6 +68,10 @@ class SerializationException(ApiError):
 
     namespace = CORAL_SERVICE
     message_member = "Message"
+
+
+class MalformedHttpRequestException(ApiError):
+    """Lambda's API cannot undo the content codings of the body."""
 
 
 class RequestEntityTooLargeException(ApiError):
@@ -132,23 +137,18 @@ class ValidationException(ApiError):
 
     namespace = CORAL_VALIDATE
 
+    def __init_subclass__(cls) -> None:
+        """Subclasses have the code of this class."""
+
 
 class WholeRequestFault(ValidationException):
     """A fault of one action; in a transaction, it refuses the whole request instead of being a cancellation reason."""
-
-    @property
-    def code(self) -> str:
-        return "ValidationException"
 
 
 class KeyFault(ValidationException):
     """A key that is too long, or an update of a key attribute;
     BatchExecuteStatement reports it with the table's name.
     """
-
-    @property
-    def code(self) -> str:
-        return "ValidationException"
 
 
 class RequestFault(ValidationException):
@@ -163,10 +163,6 @@ class RequestFault(ValidationException):
         super().__init__(message)
         self.older_message = older or message
         self.is_always_bare = is_always_bare
-
-    @property
-    def code(self) -> str:
-        return "ValidationException"
 
 
 class NumberFault(RequestFault):

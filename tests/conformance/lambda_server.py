@@ -8,7 +8,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import bound
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
 from hashrange.functions.declaration import FunctionDeclaration
 from hashrange.functions.functions import Functions
@@ -52,8 +52,7 @@ class LambdaServer:
             functions.declare(name, FunctionDeclaration(url="http://127.0.0.1:9/"))
         places = {arn: {"http": "http://127.0.0.1:9/"} for arn in DESTINATIONS}
         triggers = Triggers(server.store, server.clock, functions, read_destinations(places))
-        operations: list[tuple[LambdaOperation, Any]] = [(one, functions) for one in FUNCTION_OPERATIONS]
-        operations += [(one, triggers) for one in MAPPING_OPERATIONS]
+        operations = bound(FUNCTION_OPERATIONS, functions) + bound(MAPPING_OPERATIONS, triggers)
         protocol = LambdaProtocol(
             operations, server.server.access, server.service, OtherServiceHint(["dynamodb", "lambda"])
         )

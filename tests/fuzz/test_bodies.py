@@ -39,7 +39,7 @@ class FuzzClient:
         headers = {
             "Host": self.netloc,
             "Content-Type": "application/x-amz-json-1.0",
-            "X-Amz-Target": f"{OPERATIONS[operation_name].service}.{operation_name}",
+            "X-Amz-Target": f"{OPERATIONS[operation_name].wire.service}.{operation_name}",
         }
         self.connection.request("POST", "/", body, sign(headers, body, seconds=time.time()))
         reply = self.connection.getresponse()

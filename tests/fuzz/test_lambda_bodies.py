@@ -20,7 +20,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.settings import Settings
@@ -227,35 +228,35 @@ def prepare(client: FuzzClient) -> None:
     table = NEW_TABLE | {"StreamSpecification": STREAM}
     client.texts["STREAM"] = client.dynamodb("CreateTable", table)["TableDescription"]["LatestStreamArn"]
     for name in ("CreateFunction", "CreateEventSourceMapping"):
-        status, _, reply = client(OPERATIONS[name].method, as_request(OPERATIONS[name], client.members(name)))
+        status, _, reply = client(OPERATIONS[name].wire.method, as_request(OPERATIONS[name], client.members(name)))
         assert status in (201, 202), reply
     client.texts["MAPPING"] = json.loads(reply)["UUID"]
 
 
-def as_request(operation: LambdaOperation, members: dict[str, Any], payload: bytes | None = None) -> Spoiled:
+def as_request(operation: Operation[RestWire], members: dict[str, Any], payload: bytes | None = None) -> Spoiled:
     """The HTTP request with these members."""
     members = dict(members)
-    path, _, own_query = operation.path.partition("?")
+    path, _, own_query = operation.wire.path.partition("?")
     for part in [one[1:-1] for one in path.split("/") if one.startswith("{")]:
         path = path.replace(f"{{{part}}}", quote(str(members.pop(part, "")), safe=""))
-    query = [(name, members.pop(member)) for name, member in operation.query.items() if member in members]
-    headers = {name: str(members.pop(member)) for name, member in operation.headers.items() if member in members}
+    query = [(name, members.pop(member)) for name, member in operation.wire.query.items() if member in members]
+    headers = {name: str(members.pop(member)) for name, member in operation.wire.headers.items() if member in members}
     body = payload if payload is not None else json.dumps(members).encode() if members else b""
     return Spoiled(path, "&".join(filter(None, (own_query, urlencode(query, doseq=True)))), headers, body)
 
 
-def spoil(operation: LambdaOperation, members: dict[str, Any], generator: random.Random) -> Spoiled:
+def spoil(operation: Operation[RestWire], members: dict[str, Any], generator: random.Random) -> Spoiled:
     """A request with changes in its body or in what else holds members."""
-    located = {part[1:-1] for part in operation.path.split("/") if part.startswith("{")}
-    located |= set(operation.query.values()) | set(operation.headers.values())
+    located = {part[1:-1] for part in operation.wire.path.split("/") if part.startswith("{")}
+    located |= set(operation.wire.query.values()) | set(operation.wire.headers.values())
     members = copy.deepcopy(members)
     if generator.random() < 0.8:
         members.pop("RevisionId", None)
-    if operation.raw_body is not None or generator.random() < 0.3:
+    if operation.wire.raw_body is not None or generator.random() < 0.3:
         for name in located:
             if generator.random() < 0.3:
                 members[name] = generator.choice(ODD_TEXTS)
-    payload = generator.choice(PAYLOADS) if operation.raw_body is not None else None
+    payload = generator.choice(PAYLOADS) if operation.wire.raw_body is not None else None
     request = as_request(operation, members, payload)
     headers = {
         name: value.encode("ascii", "ignore").decode().replace("\0", "").strip()
@@ -294,7 +295,7 @@ def test_every_operation_is_fuzzed() -> None:
 def test_the_request_that_is_spoiled_is_taken(send: FuzzClient, name: str) -> None:
     members = send.members(name)
     members.pop("RevisionId", None)
-    status, _, reply = send(OPERATIONS[name].method, as_request(OPERATIONS[name], members))
+    status, _, reply = send(OPERATIONS[name].wire.method, as_request(OPERATIONS[name], members))
     refused = json.loads(reply) if status >= 400 else {}
     assert status < 400 or status in (404, 409), refused
 
@@ -308,7 +309,7 @@ def test_a_spoiled_request_is_answered(send: FuzzClient, name: str, caplog: pyte
     with caplog.at_level(logging.ERROR):
         for _ in range(REQUESTS):
             request = spoil(operation, send.members(name), generator)
-            reply = send(operation.method, request)
+            reply = send(operation.wire.method, request)
             check(reply, request)
             statuses.add(reply[0])
     assert not caplog.records

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
@@ -15,7 +16,7 @@ from hashrange.operations import shapes
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, Usage
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import settled
 from hashrange.tables.capacity import item_read_units
@@ -49,15 +50,17 @@ async def has_item(scope: Scope, request: HasItemRequest, meter: Meter) -> Reply
 
 
 OPERATION = Operation(
-    name="HasItem",
-    request=HasItemRequest,
-    run=has_item,
+    "HasItem",
+    HasItemRequest,
+    has_item,
+    JsonWire(
+        rules=RequestRules(
+            required=RequiredMember("TableName", NAME_MISSING),
+            wordings={("times", "minimum"): ConstraintWording(TIMES_TOO_FEW, is_alone=True)},
+        ),
+        is_quick=True,
+    ),
     capacity="one",
     tables=by_table_name,
-    rules=RequestRules(
-        required=RequiredMember("TableName", NAME_MISSING),
-        wordings={("times", "minimum"): ConstraintWording(TIMES_TOO_FEW, is_alone=True)},
-    ),
     is_eventual=lambda request: request.ConsistentRead is not True,
-    is_quick=True,
 )

@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations.meter import Meter, with_capacity
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Structure, plain_values
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
 
 
-async def run_operation(scope: Scope, operation: Operation, request: msgspec.Struct | dict[str, Any]) -> Any:
+async def run_operation(scope: Scope, operation: Operation[JsonWire], request: msgspec.Struct | dict[str, Any]) -> Any:
     """The reply to one request, given as a struct or its members. Raises the operation's errors."""
     if isinstance(request, dict):
         request = msgspec.convert(request, operation.request)
@@ -26,7 +27,7 @@ async def run_operation(scope: Scope, operation: Operation, request: msgspec.Str
     return plain
 
 
-async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any]) -> bytes:
+async def run_to_json(scope: Scope, operation: Operation[JsonWire], request: dict[str, Any]) -> bytes:
     """The reply to one request as the JSON protocol writes it. Raises the operation's errors."""
     meter = Meter()
     decoded: msgspec.Struct = msgspec.convert(request, operation.request)
@@ -34,7 +35,7 @@ async def run_to_json(scope: Scope, operation: Operation, request: dict[str, Any
     return reply_json(finished(reply, operation, decoded, meter))
 
 
-def finished(reply: Any, operation: Operation, request: Any, meter: Meter) -> Any:
+def finished(reply: Any, operation: Operation[JsonWire], request: Any, meter: Meter) -> Any:
     """The reply with the capacity if the request asks for it, as the service adds it."""
     detail = None if operation.capacity is None else request.ReturnConsumedCapacity
     if operation.capacity is None or detail is None:

@@ -13,5 +13,5 @@ Request = TypeVar("Request", bound=msgspec.Struct)
 
 def explain(request_type: type[Request], operation_name: str, body: bytes) -> Request:
     """Return the request by the operation's rules if it is valid, else raise its first fault."""
-    rules = ALL_OPERATIONS[operation_name].rules if operation_name in ALL_OPERATIONS else NO_RULES
+    rules = ALL_OPERATIONS[operation_name].wire.rules if operation_name in ALL_OPERATIONS else NO_RULES
     return read_leniently(request_type, rules, decode_object(body))

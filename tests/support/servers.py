@@ -5,8 +5,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, SystemClock
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.server.listener import Server, read_secrets
 from hashrange.service.service import Service
 from hashrange.settings import Settings
@@ -20,7 +21,7 @@ class ThreadServer:
     def __init__(
         self,
         make_store: Callable[[], WholeStore],
-        operations: Mapping[str, Operation],
+        operations: Mapping[str, Operation[JsonWire]],
         clock: Clock | None = None,
         settings: Settings | None = None,
     ) -> None:

@@ -242,7 +242,9 @@ def test_differences_name_operations_that_exist() -> None:
 
 def test_every_operation_of_the_api_is_answered() -> None:
     assert ALL_OPERATIONS.keys() == INPUTS.keys()
-    services = {name for name, operation in ALL_OPERATIONS.items() if operation.service == "DynamoDBStreams_20120810"}
+    services = {
+        name for name, operation in ALL_OPERATIONS.items() if operation.wire.service == "DynamoDBStreams_20120810"
+    }
     assert services == STREAMS_MODEL["operations"].keys()
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, Malformed
 from hashrange.init.differences import differing_members
@@ -22,7 +23,7 @@ from hashrange.init.requests import InitRequest, UnusableInput, is_batch, reques
 from hashrange.init.running import carry_out
 from hashrange.init.table_names import table_of_stem
 from hashrange.operations.lookup import find_table
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
@@ -54,7 +55,7 @@ class InitTarget(NamedTuple):
     store: WholeStore
     clock: Clock
     settings: Settings
-    operations: Mapping[str, Operation]
+    operations: Mapping[str, Operation[JsonWire]]
     in_go: InGo
     place_of: Callable[[str, str], tuple[str, str]]
     """Account and Region of a file → those whose tables it changes."""
@@ -160,7 +161,7 @@ def _together(items: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes
     return found, False
 
 
-async def _is_done(scope: Scope, operation: Operation, body: bytes) -> bool:
+async def _is_done(scope: Scope, operation: Operation[JsonWire], body: bytes) -> bool:
     """True if the table exists as the request asks, or has its time to live.
     Raises UnusableInput if it exists otherwise, and ApiError.
     """

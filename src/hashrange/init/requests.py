@@ -17,8 +17,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.init.created_from import creation_of
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.written.names import did_you_mean
 from hashrange.written.values import place_of_json_fault
 
@@ -80,7 +81,7 @@ def is_batch(body: bytes) -> bool:
     return all(text.startswith(b"[") for text in texts) and any(map(_begins_with_write, texts))
 
 
-def requests_in(text: bytes, known: Mapping[str, Operation]) -> list[InitRequest]:
+def requests_in(text: bytes, known: Mapping[str, Operation[JsonWire]]) -> list[InitRequest]:
     """The requests of a file, in order. Raises UnusableInput. `known`: name → operation."""
     if not text.strip():
         raise UnusableInput(f"it is empty. {FORMS}")
@@ -90,7 +91,7 @@ def requests_in(text: bytes, known: Mapping[str, Operation]) -> list[InitRequest
     return [_request_in(f"request {number}: ", bytes(body), known) for number, body in enumerate(bodies, 1)]
 
 
-def _request_in(place: str, body: bytes, known: Mapping[str, Operation]) -> InitRequest:
+def _request_in(place: str, body: bytes, known: Mapping[str, Operation[JsonWire]]) -> InitRequest:
     try:
         name, body = _recognised(body)
         _refuse_unknown_members(name, body, known[name].request)

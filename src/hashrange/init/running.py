@@ -6,15 +6,16 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import Malformed, SerializationException, StorageBusy, ValidationException
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.wire.faults import decode_object, find_fault, read_leniently
 
 ATTEMPTS_MAX = 6
 """How often a write is tried, at most, while the store's engine cannot keep up. Each attempt itself waits some 10 s."""
 
 
-async def carry_out(scope: Scope, operation: Operation, body: bytes) -> None:
+async def carry_out(scope: Scope, operation: Operation[JsonWire], body: bytes) -> None:
     """Run the operation on a request whose members are the JSON `body`; returns once it has taken place.
 
     Raises the ApiError that a client would get, and StorageError. A request of BatchWriteItem whose items could not all
@@ -32,7 +33,7 @@ async def carry_out(scope: Scope, operation: Operation, body: bytes) -> None:
     raise StorageBusy(f"{operation.name} could not write all its items, because the store was busy for too long.")
 
 
-async def _reply_to(scope: Scope, operation: Operation, body: bytes) -> Any:
+async def _reply_to(scope: Scope, operation: Operation[JsonWire], body: bytes) -> Any:
     """The reply to a request. Of several faults, the one that the service finds first is raised."""
     try:
         request: Any = msgspec.json.decode(body, type=operation.request)
@@ -43,13 +44,13 @@ async def _reply_to(scope: Scope, operation: Operation, body: bytes) -> Any:
     except Malformed:
         return await _reply_to_lenient(scope, operation, body)
     except ValidationException:
-        find_fault(operation.request, operation.rules, body)
+        find_fault(operation.request, operation.wire.rules, body)
         raise
 
 
-async def _reply_to_lenient(scope: Scope, operation: Operation, body: bytes) -> Any:
+async def _reply_to_lenient(scope: Scope, operation: Operation[JsonWire], body: bytes) -> Any:
     """The reply to a request that the fast decoder does not take, or whose insides are malformed."""
-    request: Any = read_leniently(operation.request, operation.rules, decode_object(body))
+    request: Any = read_leniently(operation.request, operation.wire.rules, decode_object(body))
     try:
         return await operation.start(scope, request, [])
     except Malformed:

@@ -2,6 +2,8 @@
 and the message of InternalServerError.
 """
 
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
+
 # HEALTHY and UNKNOWN_OPERATION_BODY: service behaviour, captures to Oct 2026 (operations.md 1.1).
 HEALTHY = "healthy: dynamodb.{region}.amazonaws.com "
 UNKNOWN_OPERATION_BODY = b"<UnknownOperationException/>\n"
@@ -37,3 +39,8 @@ FOREIGN_PAGE = (
     "A page of another site may not send this request (origin: {value}). To let a page in, start the server with"
     " --allowed-origins and the page's origin."
 )
+
+
+def shown_message(message: str) -> str:
+    """An error's message as a reply has it: a very long one is cut."""
+    return message if len(message) <= MESSAGE_CHARACTERS_MAX else f"{message[:MESSAGE_CHARACTERS_MAX]}..."

@@ -6,10 +6,11 @@ The meter is read for replies (`consumed`) and for the access log. Units are tho
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import msgspec
 
+from hashrange.aws_services.operation import CapacityForm
 from hashrange.items.types import Row
 from hashrange.operations.reply import Reply
 from hashrange.tables.capacity import (
@@ -23,12 +24,6 @@ from hashrange.tables.capacity import (
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.transaction_capacity import transaction_capacity, transaction_change_units
-
-CapacityForm = Literal["one", "by table", "each", "transaction"]
-"""Layout of ConsumedCapacity in a reply. "one": an object for the request's only usage (a record of the meter: what an
-item, a page or, in BatchGetItem, a table consumed). The others are lists: "by table" has an element for each table name
-or ARN in the request, "each" one for each usage, "transaction" one for each table, whose units are repeated as read or
-write units."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):

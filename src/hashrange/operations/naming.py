@@ -60,11 +60,6 @@ def by_stream_arn(request: _NamesStream) -> Iterable[str]:
     return (request.StreamArn,)
 
 
-def by_no_table(_request: object) -> Iterable[str]:
-    """An empty result: the request names no table."""
-    return ()
-
-
 def bare_name(name_or_arn: str) -> str:
     """The table name in `name_or_arn`: a plain name, or the ARN of a table, stream or index."""
     _, mark, rest = name_or_arn.partition(_ARN_TABLE)

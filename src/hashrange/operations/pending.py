@@ -11,9 +11,10 @@ from typing import NoReturn
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import UnsupportedOperationException
 from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, JsonWire, Scope
 
 PENDING_NAMES = (
     "CancelBulkOperation",
@@ -42,13 +43,13 @@ class PendingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Any JSON object; its members are not checked."""
 
 
-def _pending(name: str) -> Operation:
+def _pending(name: str) -> Operation[JsonWire]:
     """The record of an operation that refuses every request."""
 
     async def refuse(scope: Scope, request: PendingRequest) -> NoReturn:
         raise UnsupportedOperationException(OPERATION_NOT_SUPPORTED_YET.format(operation=name))
 
-    return Operation(name, PendingRequest, refuse)
+    return Operation(name, PendingRequest, refuse, JSON)
 
 
-PENDING: dict[str, Operation] = {name: _pending(name) for name in PENDING_NAMES}
+PENDING: dict[str, Operation[JsonWire]] = {name: _pending(name) for name in PENDING_NAMES}

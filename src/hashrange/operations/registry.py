@@ -2,6 +2,7 @@
 `ALL_OPERATIONS` those of the whole API.
 """
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations.backups import describe_continuous_backups, list_backups, update_continuous_backups
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling, list_global_tables
 from hashrange.operations.insights import (
@@ -19,7 +20,7 @@ from hashrange.operations.items import (
     scan,
     update_item,
 )
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
@@ -46,7 +47,7 @@ from hashrange.operations.time_to_live import describe_time_to_live, update_time
 from hashrange.operations.transactions import transact_get_items, transact_write_items
 from hashrange.operations.transfers import list_bulk_operations, list_exports, list_imports
 
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS: dict[str, Operation[JsonWire]] = {
     module.OPERATION.name: module.OPERATION
     for module in (
         batch_execute_statement,
@@ -100,5 +101,5 @@ OPERATIONS: dict[str, Operation] = {
 }
 """Name → record of each implemented operation."""
 
-ALL_OPERATIONS: dict[str, Operation] = PENDING | OPERATIONS
+ALL_OPERATIONS: dict[str, Operation[JsonWire]] = PENDING | OPERATIONS
 """Name → record of every operation of the API; operations that are not implemented yet refuse every request."""

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
@@ -30,7 +31,7 @@ async def serve(
     on_ready: OnReady,
     *,
     clock: Clock | None = None,
-    operations: Mapping[str, Operation] = ALL_OPERATIONS,
+    operations: Mapping[str, Operation[JsonWire]] = ALL_OPERATIONS,
 ) -> None:
     """Open the store and serve until SIGTERM or SIGINT; then answer begun requests, make commits durable, and close.
 
@@ -59,7 +60,7 @@ async def serve(
         await service.store.close()
 
 
-async def _opened(settings: Settings, clock: Clock, operations: Mapping[str, Operation]) -> Service | None:
+async def _opened(settings: Settings, clock: Clock, operations: Mapping[str, Operation[JsonWire]]) -> Service | None:
     """The opened service; None if SIGTERM or SIGINT came while an init folder was applied, which may take long."""
     opening = open_service(settings, clock, operations)
     if settings.init is None:

@@ -96,7 +96,7 @@ class Background:
 
     def operations_of_services(self) -> frozenset[str]:
         """Names of the operations of these services that are served."""
-        return frozenset(operation.name for api in self.apis for operation, _ in api.operations)
+        return frozenset(operation.name for api in self.apis for operation in api.operations)
 
     def observe_delivery(self, observe: "ObserveDelivery | None") -> None:
         """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""

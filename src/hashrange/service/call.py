@@ -1,21 +1,24 @@
-"""How does the service represent a request? As a call: scope, operation, members,
-and the methods that get reply or error.
+"""How does the service represent a request? As a call: scope, operation, members, and the methods that get reply or
+error.
 
-Each protocol has its own subclass. In the turn in which the operation ends, the service calls `done` or `refuse`, which
+Each protocol of DynamoDB has its own subclass; the other services and the admin API share one
+(`server/protocols/http_call.py`). In the turn in which the operation ends, the service calls `done` or `refuse`, which
 write the reply. Once the commits that the reply waits for are durable, it calls `send`, which sends the reply. After an
 internal error it calls `fail` instead.
 """
 
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Literal, Protocol, cast
 
 import msgspec
 
-from hashrange.errors import ApiError, Malformed
+from hashrange.aws_services.operation import Operation
+from hashrange.errors import ApiError, InternalServerError, Malformed
 from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
+from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.meter import Meter
-from hashrange.operations.operation import Operation, Scope
 from hashrange.operations.reply import Reply
+from hashrange.store.interface import Durability
 
 
 class _Begun(msgspec.Struct, kw_only=True, gc=False, eq=False):
@@ -25,11 +28,22 @@ class _Begun(msgspec.Struct, kw_only=True, gc=False, eq=False):
     """Monotonic time at which the operation began. Set only while metrics are recorded."""
 
 
+CallKind = Literal["dynamodb", "service", "own"]
+"""What a call may meet, and who is told of it.
+
+`dynamodb`: metrics count it; it and the rows that it touches meet faults, and are seen by stores in front of the real
+one. `service`: a call of another service, which meets faults that name its operation (docs/testing/faults.md). `own`: a
+call of Lambda's API or of the admin API, which meets none.
+"""
+
+
 class Call(_Begun, gc=False, eq=False):
     """One request to the service. A struct, because it is made in a third of the time of a class."""
 
-    scope: Scope
-    operation: Operation
+    kind: ClassVar[CallKind] = "dynamodb"
+    scope: Any
+    """Who asks: a `Scope` if the call is one of DynamoDB's, which tells what serves them too."""
+    operation: Operation[Any]
     request: Any
     """The operation's request struct, which has passed its constraints."""
     meter: Meter
@@ -57,13 +71,20 @@ class Call(_Begun, gc=False, eq=False):
         """Write the reply that reports this error, the operation's or an earlier fault."""
         raise NotImplementedError
 
+    def internal_error(self) -> ApiError:
+        """The error that says that the service has failed, as faults make it do."""
+        return InternalServerError(INTERNAL_ERROR)
+
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
         """Return the error to report: a fault of the body that precedes `error` in the service's order, else `error`.
 
         For `Malformed`, which is never reported: return the fault, or replace `request` by one that was read leniently
         and return None; the service then runs the operation once more.
+
+        This implementation returns `error`: faults that precede it were found when the request was read.
         """
-        raise NotImplementedError
+        assert isinstance(error, ApiError), "only operations of DynamoDB raise Malformed"
+        return error
 
     def send(self) -> None:
         """Send the reply that `done` or `refuse` has made. May give way."""
@@ -104,5 +125,23 @@ def is_packed_item(call: Call, reply: Reply | None) -> bool:
     """True if a read returned one item whose JSON is much longer than its row:
     `Service` may drop the reply and read again.
     """
-    item = None if reply is None else reply.get("Item")
+    if reply is None or call.kind != "dynamodb":
+        return False
+    item = reply.get("Item")
     return item.__class__ is bytes and call.operation.is_eventual is not None and is_packed(cast("Row", item))
+
+
+def is_durable(call: Call, store: Durability, durable_position: int) -> bool:
+    """True if the reply could not tell of a commit that a power cut would undo, and need not wait: that of an
+    eventually consistent read, or of another read of tables whose commits are all durable. So large writes to other
+    tables do not delay the reply.
+    """
+    operation = call.operation
+    if operation.is_eventual is None:
+        return False
+    if operation.is_eventual(call.request):
+        return True
+    if operation.writes:
+        return False
+    named = [call.scope.tables.get(name) for name in operation.tables(call.request)]
+    return bool(named) and all(table is not None and store.position_of(table) <= durable_position for table in named)

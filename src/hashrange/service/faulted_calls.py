@@ -8,12 +8,12 @@ Those that come after it are drawn when its reply is sent, unless it was refused
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from hashrange.errors import ApiError, InternalServerError
+from hashrange.aws_services.operation import ServiceError
+from hashrange.errors import ApiError
 from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import Fault
+from hashrange.faults.fault import Fault, Moment
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
-from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
 from hashrange.service.workers import Workers
@@ -25,12 +25,18 @@ Later = Callable[[float, Callable[[], None]], object]
 """later(seconds, callback): calls `callback` after these seconds of real time."""
 
 
-class _After(NamedTuple):
-    """What is drawn once a call has been carried out."""
+class _Drawn(NamedTuple):
+    """What draws the faults of a call, as it begins and once it has been carried out."""
 
     drawing: Drawing
     tables: Sequence[str]
     """Names of the tables in the request."""
+
+    def draw(self, call: Call, when: Moment) -> Iterator[Fault]:
+        """Draw the faults that the call meets at this moment."""
+        if call.kind == "service":
+            return self.drawing.on_service_request(call.operation.name, when)
+        return self.drawing.on_request(call.operation.name, self.tables, when)
 
 
 class FaultedCalls:
@@ -43,7 +49,7 @@ class FaultedCalls:
         self._workers = workers
         self.replies: dict[Call, list[Fault]] = {}
         """Call → the faults that its reply meets; the list may be empty. Almost every server has no such call."""
-        self._after: dict[Call, _After] = {}
+        self._after: dict[Call, _Drawn] = {}
         """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
         self.throttle_events = ThrottleEvents()
         """Told of each part of a request that is throttled, whether for want of throughput or by a fault."""
@@ -52,24 +58,29 @@ class FaultedCalls:
 
     # --- the call that runs now -------------------------------------------------------------------
 
+    def _running(self) -> Call | None:
+        """The call of DynamoDB that runs now: the stores in front see no others."""
+        running = self._workers.running
+        return running if isinstance(running, Call) and running.kind == "dynamodb" else None
+
     def operation(self) -> str | None:
         """Name of the operation of the call that runs now; None outside of calls."""
-        running = self._workers.running
-        return running.operation.name if isinstance(running, Call) else None
+        running = self._running()
+        return None if running is None else running.operation.name
 
     def identity(self) -> object:
         """The meter of the call that runs now. No other call has the same one, and it takes little
         memory while somebody keeps it.
         """
-        running = self._workers.running
-        return running.meter if isinstance(running, Call) else None
+        running = self._running()
+        return None if running is None else running.meter
 
     def writes(self) -> Iterator[tuple[OpenTable, Key]]:
         """Tables and keys of all items that the call writes one after the other;
         nothing if it writes at most one, or all at once.
         """
-        running = self._workers.running
-        if not isinstance(running, Call) or running.operation.items is None:
+        running = self._running()
+        if running is None or running.operation.items is None:
             return
         for name, attributes in running.operation.items(running.request):
             table = running.scope.tables.get(bare_name(name))
@@ -83,27 +94,29 @@ class FaultedCalls:
 
     def mark(self, fault: Fault) -> None:
         """Let the reply of the call that runs now meet a fault."""
-        running = self._workers.running
-        if isinstance(running, Call):
+        running = self._running()
+        if running is not None:
             self.replies.setdefault(running, []).append(fault)
 
     # --- from a call's begin to its reply ---------------------------------------------------------
 
     def begin(self, call: Call, drawing: Drawing) -> ApiError | None:
         """Draw the faults that come before a call; returns an error if it is not to be carried out, or None."""
+        if call.kind == "own":
+            return None
         self._forget_left()
-        operation = call.operation
-        error: ApiError | None = None
-        names = [bare_name(name) for name in operation.tables(call.request)]
-        for fault in drawing.on_request(operation.name, names, "before"):
-            if fault.kind in {"error", "drop"}:
-                error = InternalServerError(INTERNAL_ERROR)
+        drawn = _Drawn(drawing, [bare_name(name) for name in call.operation.tables(call.request)])
+        met = list(drawn.draw(call, "before"))
+        for fault in met:
             if fault.kind != "error":
                 self.replies.setdefault(call, []).append(fault)
         if drawing.has_request_faults("after", with_key=False):
             self.replies.setdefault(call, [])
-            self._after[call] = _After(drawing, names)
-        return error
+            self._after[call] = drawn
+        kinds = {fault.kind for fault in met}
+        if "throttle" in kinds:
+            return _rate_exceeded(met)
+        return call.internal_error() if kinds & {"error", "drop"} else None
 
     def refused(self, call: Call) -> None:
         """Note that a call is refused, so that no fault comes after it."""
@@ -127,13 +140,13 @@ class FaultedCalls:
             return
         after = self._after.pop(call, None)
         if after is not None:
-            met = list(after.drawing.on_request(call.operation.name, after.tables, "after"))
+            met = list(after.draw(call, "after"))
             faults += met
-            if self.on_error is not None and any(fault.kind == "error" for fault in met):
+            if self.on_error is not None and call.kind == "dynamodb" and any(fault.kind == "error" for fault in met):
                 self.on_error(call, after.tables)
         kinds = {fault.kind for fault in faults}
         if "error" in kinds:
-            call.replace_reply(InternalServerError(INTERNAL_ERROR))
+            call.replace_reply(call.internal_error())
         send: Callable[[], None] = call.send
         if "drop" in kinds:
             send = lambda: call.cut_reply(0.0)  # noqa: E731 - three ways to send
@@ -144,3 +157,15 @@ class FaultedCalls:
             later(late_seconds, send)
         else:
             send()
+
+
+def _rate_exceeded(met: Sequence[Fault]) -> ServiceError:
+    """The error of a throttled request to a service beside DynamoDB, with the time after which to retry it."""
+    # Imported here: most servers throttle nothing on purpose, and start time counts.
+    from hashrange.messages.aws_forms import RATE_EXCEEDED  # noqa: PLC0415
+
+    error = ServiceError("ThrottlingException", RATE_EXCEEDED)
+    error.retry_after_ms = max(
+        [fault.retry_after_ms for fault in met if fault.retry_after_ms is not None], default=None
+    )
+    return error

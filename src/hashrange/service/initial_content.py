@@ -12,8 +12,9 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.service.drive import in_turns
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
@@ -31,7 +32,7 @@ _log = logging.getLogger("hashrange.init")
 
 
 async def begin_with_folder(
-    store: WholeStore, clock: Clock, settings: Settings, operations: Mapping[str, Operation]
+    store: WholeStore, clock: Clock, settings: Settings, operations: Mapping[str, Operation[JsonWire]]
 ) -> None:
     """Apply the files of the settings' init folder that this store has not applied, all or nothing.
 
@@ -108,7 +109,7 @@ async def _applied_to(
     files: list["InitFile"],
     clock: Clock,
     settings: Settings,
-    operations: Mapping[str, Operation],
+    operations: Mapping[str, Operation[JsonWire]],
     in_go: "InGo",
 ) -> tuple[Checkpoint, Mapping[str, int]]:
     """The content of `base` with these files applied to it, and how many tables were made and items put."""

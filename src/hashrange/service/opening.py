@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.faults.fault import FaultsError, most_lag_seconds, read_faults
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.initial_content import begin_with_folder
@@ -25,7 +26,7 @@ from hashrange.store.snapshot_file import opened_snapshot
 async def open_service(
     settings: Settings,
     clock: Clock,
-    operations: Mapping[str, Operation] = ALL_OPERATIONS,
+    operations: Mapping[str, Operation[JsonWire]] = ALL_OPERATIONS,
     checkpoint: Checkpoint | None = None,
     lag_seconds: float = 0.0,
 ) -> Service:
@@ -68,7 +69,7 @@ async def open_service(
 
 
 async def open_fork(
-    settings: Settings, snapshot: ServiceSnapshot, operations: Mapping[str, Operation] = ALL_OPERATIONS
+    settings: Settings, snapshot: ServiceSnapshot, operations: Mapping[str, Operation[JsonWire]] = ALL_OPERATIONS
 ) -> Service:
     """Open a service that begins with the state of `snapshot`: content, service time,
     throughput's terms, and faults drawn anew.

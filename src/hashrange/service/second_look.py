@@ -9,15 +9,18 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation, Run
 from hashrange.errors import ResourceNotFoundException, TableNotFoundException
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
-from hashrange.operations.operation import Operation, Run, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.soon import settled
 from hashrange.store.interface import Catalog
 
 
-def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> Mapping[str, Operation]:
+def with_second_look(
+    operations: Mapping[str, Operation[JsonWire]], catalog: Catalog
+) -> Mapping[str, Operation[JsonWire]]:
     """Return the operations; if `catalog.is_late`, wrapped to look missing tables up."""
     if not catalog.is_late:
         return operations
@@ -27,7 +30,7 @@ def with_second_look(operations: Mapping[str, Operation], catalog: Catalog) -> M
     }
 
 
-def _looking_again(operation: Operation, catalog: Catalog) -> Run:
+def _looking_again(operation: Operation[JsonWire], catalog: Catalog) -> Run:
     """Return an `Operation.run` that runs the operation again if it did not find a table that the catalog then finds.
 
     For an operation that reports missing tables in its reply, unknown tables are looked up before

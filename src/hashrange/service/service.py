@@ -5,7 +5,7 @@ Calls come in groups and run one after the other; their replies are sent at the 
 0.5 ms. A reply that may depend on commits that a power cut would undo is held until all commits so far are durable; all
 held replies of a turn wait for one sync. This holds for every reply, refusals too (a failed condition may rest on an
 unsynced write), except those to eventually consistent reads, to reads of items from tables of which everything is
-durable, and to calls that met an internal error.
+durable, to calls that met an internal error, and to those of endpoints of the admin API that tell of no commit.
 Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 """
 
@@ -17,6 +17,7 @@ from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
 from hashrange.errors import (
     ApiError,
@@ -29,12 +30,11 @@ from hashrange.errors import (
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Faults
 from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.background import Background
-from hashrange.service.call import Call, CallRecording, is_packed_item
+from hashrange.service.call import Call, CallRecording, is_durable, is_packed_item
 from hashrange.service.drive import Driver, in_turns
-from hashrange.service.durable_replies import is_durable
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.hints import Hints
 from hashrange.service.insight_setup import InsightSetup
@@ -59,7 +59,7 @@ class Service:
     """Runs calls over an open store. Without a loop (before `take_turns`), a call never gives way."""
 
     def __init__(
-        self, store: WholeStore, operations: Mapping[str, Operation], clock: Clock, settings: Settings
+        self, store: WholeStore, operations: Mapping[str, Operation[JsonWire]], clock: Clock, settings: Settings
     ) -> None:
         self.store = store
         self.clock = clock
@@ -132,10 +132,6 @@ class Service:
         self._scopes.set_up_by(set_up.scope)
         self.store.on_changes(set_up.see_changes)
         self.store.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)
-        if set_up.drawing is None:
-            vars(self).pop("_begin", None)
-        else:
-            vars(self)["_begin"] = partial(self._begin_with_faults, set_up.drawing)
 
     @property
     def throughput(self) -> "ThroughputSetup":
@@ -193,14 +189,10 @@ class Service:
     def count_capacity(self, count: Callable[[Meter], None]) -> None:
         """From now on, call `count` with the meter of each request that has ended, until `stop_counting`."""
         self._counters.append(count)
-        vars(self)["_succeed"], vars(self)["_refuse"] = self._succeed_counted, self._refuse_counted
 
     def stop_counting(self, count: Callable[[Meter], None]) -> None:
         """Undo `count_capacity`."""
         self._counters.remove(count)
-        if not self._counters:
-            vars(self).pop("_succeed", None)
-            vars(self).pop("_refuse", None)
 
     # --- running --------------------------------------------------------------------------------
 
@@ -228,7 +220,9 @@ class Service:
         monotonic = self._monotonic
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         while calls:
-            self._begin(calls.popleft())
+            call = calls.popleft()
+            if self.drawing is None or self._meets_no_error(call, self.drawing):
+                self._begin(call)
             now_seconds = monotonic()
             if now_seconds >= held_until_seconds:
                 self.release()
@@ -258,7 +252,7 @@ class Service:
             reply = soon
         except StopIteration as stop:
             reply = stop.value
-        except Exception as error:  # noqa: BLE001 - the one place that handles what operations raise
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever operations raise ends here
             workers.running = None  # Abandoned must not be raised while the refused request is freed
             self._refuse(call, error)
             return
@@ -266,13 +260,12 @@ class Service:
             workers.running = None
         self._succeed(call, reply)
 
-    def _begin_with_faults(self, drawing: Drawing, call: Call) -> None:
-        """Takes the place of `_begin` while there are faults, so that `_begin` need not look whether there are any."""
+    def _meets_no_error(self, call: Call, drawing: Drawing) -> bool:
+        """Draw the faults that a new call meets; False if it meets an error, with which it is refused."""
         error = self.faulted.begin(call, drawing)
-        if error is None:
-            Service._begin(self, call)
-        else:
+        if error is not None:
             self._refuse(call, error)
+        return error is None
 
     def _end(self, call: Call, reply: Any, error: BaseException | None) -> None:
         """Write and release the reply of an operation that had suspended and has ended."""
@@ -294,6 +287,8 @@ class Service:
             workers.run_next(self._begin_put_off)
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
+        if self._counters:
+            self._count(call)
         if self.workers.is_crowded and is_packed_item(call, reply):
             self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
             if not self._is_beginning_due:
@@ -302,7 +297,7 @@ class Service:
             return
         form = call.operation.capacity
         try:
-            if self.recording is not None:
+            if self.recording is not None and call.kind == "dynamodb":
                 self.recording.succeeded(call, reply)
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
                 reply = with_capacity(reply, form, detail, call.meter)
@@ -318,11 +313,13 @@ class Service:
 
     def _refuse(self, call: Call, error: BaseException) -> None:
         """Write the reply for an operation's error, or run the operation again on a request that was read leniently."""
+        if self._counters:
+            self._count(call)
         try:
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)
                 if first is None:
-                    Service._begin(self, call)  # not `_begin_with_faults`: the call has met the faults of a new request
+                    self._begin(call)  # it has met the faults of a new request
                     return
                 error = first
             if not isinstance(error, ApiError):
@@ -330,11 +327,11 @@ class Service:
                 return
             if self.faulted.replies:
                 self.faulted.refused(call)
-            if isinstance(error, ResourceNotFoundException):
+            if isinstance(error, ResourceNotFoundException) and call.kind == "dynamodb":
                 self.hints.table_not_found(call.scope, call.operation.tables(call.request))
             elif isinstance(error, UnsupportedOperationException):
                 self.hints.not_supported(call.operation.name)
-            if self.recording is not None:
+            if self.recording is not None and call.kind == "dynamodb":
                 self.recording.refused(call, error)
             call.refuse(error)
         except Exception as failure:  # noqa: BLE001 - any other error is internal
@@ -344,7 +341,7 @@ class Service:
 
     def _fail(self, call: Call, error: BaseException) -> None:
         """Tell the client of an internal error. Raises nothing: the calls of a group depend on it."""
-        if self.recording is not None:
+        if self.recording is not None and call.kind == "dynamodb":
             try:
                 self.recording.failed(call, error)
             except Exception:  # noqa: BLE001 - the request may be what cannot be read
@@ -352,17 +349,8 @@ class Service:
         self.faulted.forget(call)
         call.fail(error)
 
-    def _succeed_counted(self, call: Call, reply: Reply | None) -> None:
-        """Takes the place of `_succeed` between `count_capacity` and `stop_counting`: also reports the call's meter."""
-        self._count(call)
-        Service._succeed(self, call, reply)
-
-    def _refuse_counted(self, call: Call, error: BaseException) -> None:
-        """Takes the place of `_refuse` between `count_capacity` and `stop_counting`: also reports the call's meter."""
-        self._count(call)
-        Service._refuse(self, call, error)
-
     def _count(self, call: Call) -> None:
+        """Report what a call has consumed to those that `count_capacity` was given."""
         for count in self._counters:
             count(call.meter)
 

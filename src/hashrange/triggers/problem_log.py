@@ -26,7 +26,7 @@ def log_refusal(consumer: Consumer, error: BaseException) -> None:
     """An invocation was refused with this error."""
     if isinstance(error, FunctionMissing):
         _warn_once(consumer, "missing", messages.function_awaited(*_names(consumer)))
-    elif isinstance(error, LambdaError) and error.status != _CONFLICT_STATUS:
+    elif isinstance(error, LambdaError) and error.http_status != _CONFLICT_STATUS:
         _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), logged_text(error.message)))
 
 

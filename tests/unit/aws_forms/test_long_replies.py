@@ -9,8 +9,8 @@ import pytest
 from greenlet import getcurrent
 
 from hashrange.items import steps
-from hashrange.server.protocols.aws_forms import protocol
-from hashrange.server.protocols.aws_forms.replies import FormReply, WireForm, form_reply
+from hashrange.server.protocols.aws_forms.replies import WireForm
+from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.service.workers import Worker
 from hashrange.testing.database import Database
 from tests.unit.aws_forms.test_forms import FORMS, around_now, ask
@@ -20,15 +20,16 @@ from tests.unit.aws_forms.test_forms import FORMS, around_now, ask
 def test_a_long_reply_can_give_way(database: Database, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[bool, bool]] = []
     looks: list[None] = []
+    write = WireForm.reply
 
-    def observed(wire: WireForm, members: Any) -> FormReply:
+    def observed(wire: WireForm, members: Any) -> WrittenReply:
         with monkeypatch.context() as patched:
             patched.setattr(steps, "_look", lambda: looks.append(None))
-            reply = form_reply(wire, members)
+            reply = write(wire, members)
         seen.append((isinstance(getcurrent(), Worker), bool(looks)))
         return reply
 
-    monkeypatch.setattr(protocol, "form_reply", observed)
+    monkeypatch.setattr(WireForm, "reply", observed)
     asked = around_now(database) | {"MetricDataQueries": [{"Id": "e1", "Expression": "TIME_SERIES(1)", "Period": 60}]}
     asked["StartTime"] = datetime.fromtimestamp(database.clock.now(), UTC) - timedelta(days=2)
     status, found, _ = ask(database, form, "GetMetricData", asked)

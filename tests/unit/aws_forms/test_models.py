@@ -9,7 +9,7 @@ import pytest
 from botocore.loaders import Loader
 
 from hashrange.autoscaling.api.registry import autoscaling_api
-from hashrange.aws_services.operation import ServiceApi, ServiceOperation
+from hashrange.aws_services.operation import FormWire, Operation, ServiceApi
 from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.dax.api.registry import dax_api
 from hashrange.insights.api.registry import insight_operations
@@ -36,7 +36,7 @@ LATER = {"PutMetricAlarm": {"EvaluationCriteria", "ThresholdMetricId"}}
 OPERATIONS = [
     pytest.param(name, operation, id=f"{name}-{operation.name}")
     for name, api in APIS.items()
-    for operation, _ in api.operations
+    for operation in api.operations
 ]
 
 
@@ -50,13 +50,13 @@ def shape_of(service: str, operation: str) -> dict[str, Any]:
 @pytest.mark.parametrize("service", APIS)
 def test_every_operation_of_the_model_is_served_or_named(service: str) -> None:
     api = APIS[service]
-    served = {operation.name for operation, _ in api.operations}
+    served = {operation.name for operation in api.operations}
     assert not served & api.unserved
     assert set(MODELS[service]["operations"]) <= served | api.unserved
 
 
 @pytest.mark.parametrize(("service", "operation"), OPERATIONS)
-def test_members_are_those_of_the_model(service: str, operation: ServiceOperation) -> None:
+def test_members_are_those_of_the_model(service: str, operation: Operation[FormWire]) -> None:
     shape = shape_of(service, operation.name)
     fields = {field.encode_name: field for field in msgspec.structs.fields(operation.request)}
     assert set(shape.get("members", {})) <= set(fields), "a member of the model is missing"

@@ -9,9 +9,10 @@ from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from hashrange.aws_services.operation import ServiceOperation
+from hashrange.aws_services.operation import FormWire, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, TAG_OPERATIONS, cloudwatch_api
+from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, cloudwatch_api
+from hashrange.cloudwatch.api.tags import OPERATIONS as TAG_OPERATIONS
 from hashrange.settings import Settings
 from hashrange.testing import server
 from tests.unit.cloudwatch.conftest import World
@@ -22,15 +23,17 @@ MODEL: Any = botocore.session.get_session().get_service_model("cloudwatch")
 @pytest.mark.parametrize("world", ["memory"], indirect=True)
 def test_operations_and_their_members_are_those_of_the_model(world: World) -> None:
     api = cloudwatch_api(world.metrics, Alarms(world.store.documents, world.clock))
-    served: dict[str, ServiceOperation] = {operation.name: operation for operation, _ in api.operations}
+    served: dict[str, Operation[FormWire]] = {operation.name: operation for operation in api.operations}
     assert len(served) == len(api.operations)
     assert api.unserved.isdisjoint(served)
     assert served.keys() <= set(MODEL.operation_names) <= served.keys() | api.unserved
+    whole = {operation.name for operation in (*METRIC_OPERATIONS, *TAG_OPERATIONS)}
+    assert whole <= served.keys()
     for name, operation in served.items():
         members = MODEL.operation_model(name).input_shape.members
         own = {field.name for field in msgspec.structs.fields(operation.request)}
         assert own <= members.keys(), name
-        if operation in (*METRIC_OPERATIONS, *TAG_OPERATIONS):
+        if name in whole:
             assert own == members.keys(), name
     errors = {shape.name for shape in MODEL.error_shapes}
     for name, shape in api.errors.items():

@@ -5,12 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.api import list_tags_for_resource, tag_resource, untag_resource
+from hashrange.cloudwatch.api.tags import OPERATIONS
 from tests.unit.cloudwatch.conftest import World
 
+NAMED = {operation.name: operation for operation in OPERATIONS}
 CALLER = Caller("000000000000", "us-east-1")
 ARN = "arn:aws:cloudwatch:us-east-1:000000000000:alarm:too: slow"
 
@@ -23,7 +24,7 @@ class Tags:
         self.alarms = Alarms(world.store.documents, world.clock)
         world.run(self.alarms.put(*CALLER, AlarmDefinition("too: slow", rule="FALSE"), {"a": "1"}))
 
-    def send(self, operation: ServiceOperation, **members: Any) -> Any:
+    def send(self, operation: Operation[FormWire], **members: Any) -> Any:
         """The reply to a request."""
         request = msgspec.convert({"ResourceARN": ARN, **members}, operation.request)
         return self.world.run(operation.run(self.alarms, CALLER, request))
@@ -31,15 +32,15 @@ class Tags:
     def add(self, tags: dict[str, str], **members: Any) -> None:
         """Add tags."""
         given = [{"Key": key, "Value": value} for key, value in tags.items()]
-        self.send(tag_resource.OPERATION, Tags=given, **members)
+        self.send(NAMED["TagResource"], Tags=given, **members)
 
     def remove(self, *keys: str, **members: Any) -> None:
         """Remove tags."""
-        self.send(untag_resource.OPERATION, TagKeys=keys, **members)
+        self.send(NAMED["UntagResource"], TagKeys=keys, **members)
 
     def all(self, **members: Any) -> dict[str, str]:
         """All tags."""
-        reply = self.send(list_tags_for_resource.OPERATION, **members)
+        reply = self.send(NAMED["ListTagsForResource"], **members)
         return {tag["Key"]: tag["Value"] for tag in reply["Tags"]}
 
 

@@ -111,7 +111,7 @@ class FunctionsWorld:
             reply = await running
         if isinstance(reply, LambdaReply):
             return reply.status, reply.body, reply.headers
-        return operation.status, None if reply is None else json.loads(msgspec.json.encode(reply)), {}
+        return operation.wire.status, None if reply is None else json.loads(msgspec.json.encode(reply)), {}
 
     async def create(self, name: str = "orders", code: str = ECHO, **members: Any) -> Any:
         """Create a function with this app.py."""
@@ -131,7 +131,7 @@ class FunctionsWorld:
         try:
             await self.reply(name, caller, **members)
         except LambdaError as error:
-            return error.status, error.code, error.message
+            return error.http_status, error.code, error.message
         raise AssertionError("it was not refused")
 
 

@@ -87,7 +87,7 @@ def test_a_broken_handler_is_refused_and_nothing_is_stored(code: str, members: d
     async def test(world: FunctionsWorld) -> None:
         with pytest.raises(LambdaError) as refusal:
             await world.create(code=code, **members)
-        assert (refusal.value.status, refusal.value.code) == (400, "InvalidParameterValueException")
+        assert (refusal.value.http_status, refusal.value.code) == (400, "InvalidParameterValueException")
         assert message in refusal.value.message
         assert world.documents.content == {}
         await until(lambda: folders(world) == 0)
@@ -244,7 +244,7 @@ def test_only_one_of_several_creations_succeeds(monkeypatch: pytest.MonkeyPatch)
         unpacking.gate.set()
         outcomes = await asyncio.gather(*[world.create() for _ in range(3)], return_exceptions=True)
         refusals = [one for one in outcomes if isinstance(one, LambdaError)]
-        assert [(one.status, one.message) for one in refusals] == [(409, "Function already exist: orders")] * 2
+        assert [(one.http_status, one.message) for one in refusals] == [(409, "Function already exist: orders")] * 2
         assert unpacking.count == 1
 
     run_functions(test)
@@ -276,7 +276,7 @@ def test_an_update_is_refused_while_another_one_loads_its_handler() -> None:
             *[world.call("UpdateFunctionCode", **update) for _ in range(2)], return_exceptions=True
         )
         (refusal,) = [one for one in outcomes if isinstance(one, LambdaError)]
-        assert (refusal.status, refusal.code) == (409, "ResourceConflictException")
+        assert (refusal.http_status, refusal.code) == (409, "ResourceConflictException")
         assert refusal.message == (
             f"The operation cannot be performed at this time. An update is in progress for resource: {ARN}"
         )
@@ -515,7 +515,7 @@ def test_reserved_executions_bound_the_invocations_of_all_versions(tmp_path: Pat
         await world.call("UpdateFunctionCode", FunctionName="orders", ZipFile=make_zip(app_py=ECHO))
         with pytest.raises(LambdaError) as refusal:
             await world.invoke()
-        assert (refusal.value.status, refusal.value.code) == (429, "TooManyRequestsException")
+        assert (refusal.value.http_status, refusal.value.code) == (429, "TooManyRequestsException")
         assert refusal.value.members == {"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded"}
         await release(path)
         await running
@@ -544,7 +544,7 @@ def test_too_many_invocations_of_all_functions(tmp_path: Path, monkeypatch: pyte
         assert refusal.value.members == {"Reason": "ConcurrentInvocationLimitExceeded"}
         with pytest.raises(LambdaError) as refusal:
             await world.create("third")
-        assert refusal.value.status == 429
+        assert refusal.value.http_status == 429
         await release(path)
         await running
 

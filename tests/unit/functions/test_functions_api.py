@@ -10,7 +10,7 @@ import pytest
 from hashrange import limits
 from hashrange.aws_services.operation import Caller
 from hashrange.functions import functions as functions_module
-from hashrange.functions.api import policies, put_function_concurrency
+from hashrange.functions.api import function_concurrency, policies
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.api.registry import OPERATIONS
 from tests.unit.functions.functions_world import CALLER, ECHO, ROLE, FunctionsWorld, make_zip, run_functions
@@ -171,7 +171,7 @@ def test_functions_that_are_not_there(name: str) -> None:
                 await world.reply(operation.name, FunctionName=name, **required)
             if isinstance(refusal.value, LambdaError):
                 status, code, message = NAME_FAULTS[name]
-                assert (refusal.value.status, refusal.value.code) == (status, code), operation.name
+                assert (refusal.value.http_status, refusal.value.code) == (status, code), operation.name
                 assert message in refusal.value.message
                 assert len(refusal.value.message) < 1500
             else:
@@ -264,7 +264,7 @@ def test_functions_that_cannot_be_created(members: dict[str, Any], code: str, me
     async def test(world: FunctionsWorld) -> None:
         with pytest.raises(LambdaError) as refusal:
             await world.create(**members)
-        assert (refusal.value.status, refusal.value.code) == (400, code or "InvalidParameterValueException")
+        assert (refusal.value.http_status, refusal.value.code) == (400, code or "InvalidParameterValueException")
         assert message in refusal.value.message
         assert world.documents.content == {}
 
@@ -579,7 +579,7 @@ def test_reserved_executions(monkeypatch: pytest.MonkeyPatch) -> None:
         assert settings["AccountLimit"]["UnreservedConcurrentExecutions"] == 100
         assert settings["AccountUsage"]["FunctionCount"] == 2
         assert (await world.reply("DeleteFunctionConcurrency", FunctionName="orders"))[:2] == (204, None)
-        assert put_function_concurrency.reserved_by(world.functions, CALLER) == 0
+        assert function_concurrency.reserved_by(world.functions, CALLER) == 0
 
     run_functions(test)
 

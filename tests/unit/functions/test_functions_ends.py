@@ -47,7 +47,7 @@ async def refusal_of_creation(world: FunctionsWorld) -> tuple[int, str]:
     try:
         await world.create("late")
     except LambdaError as error:
-        return error.status, error.code
+        return error.http_status, error.code
     raise AssertionError("it was not refused")
 
 

@@ -212,7 +212,7 @@ def test_a_full_queue(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) ->
         await queue(world)
         with pytest.raises(LambdaError) as refusal:
             await queue(world)
-        assert (refusal.value.status, refusal.value.code) == (429, "TooManyRequestsException")
+        assert (refusal.value.http_status, refusal.value.code) == (429, "TooManyRequestsException")
         await world.functions.events.run_slice()
         await queue(world)
 

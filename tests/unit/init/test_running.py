@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.init.applying import LINES_TOGETHER, TOGETHER_BYTES
 from hashrange.init.running import ATTEMPTS_MAX, carry_out
 from hashrange.operations.items.put_item import OPERATION
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.service import initial_content
 from tests.support.scopes import scope_of
 from tests.support.stores import make_store
@@ -25,7 +26,7 @@ from tests.unit.init.folders import USERS, begun, make_folder, users_in
 BODY = b'{"TableName": "Users", "Item": {"id": {"S": "a"}}}'
 
 
-async def carried_out(operation: Operation, body: bytes) -> None:
+async def carried_out(operation: Operation[JsonWire], body: bytes) -> None:
     store = make_store()
     try:
         await carry_out(scope_of(store, SystemClock()), operation, body)
@@ -50,7 +51,7 @@ class Busy:
         return self.reply
 
     @property
-    def operation(self) -> Operation:
+    def operation(self) -> Operation[JsonWire]:
         """The record of an operation that runs this."""
         return msgspec.structs.replace(OPERATION, run=self.run)
 

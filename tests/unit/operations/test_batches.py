@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock
 from hashrange.errors import ResourceNotFoundException, StorageBusy, TransactionConflictException, ValidationException
 from hashrange.items import steps
 from hashrange.operations.items import batch_get_item, batch_write_item, scan
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql import batch_execute_statement
 from hashrange.operations.transactions import transact_get_items
 from hashrange.soon import settled
@@ -46,7 +47,7 @@ def writes(text: str, count: int = 25) -> dict[str, Any]:
     return {"RequestItems": {"orders": requests}}
 
 
-def started(scope: Scope, operation: Operation, body: dict[str, Any]) -> Coroutine[Any, Any, Any]:
+def started(scope: Scope, operation: Operation[JsonWire], body: dict[str, Any]) -> Coroutine[Any, Any, Any]:
     return run_operation(scope, operation, body)
 
 
@@ -93,7 +94,7 @@ def test_large_replies_are_made_one_after_the_other(scope: Scope, monkeypatch: p
     monkeypatch.setattr(steps, "_queue", held.append)
     keys = [key(place) for place in range(25)]
     statements = [{"Statement": f"SELECT * FROM orders WHERE pk='{one['pk']['S']}' AND sk='s'"} for one in keys]
-    requests: list[tuple[Operation, dict[str, Any]]] = [
+    requests: list[tuple[Operation[JsonWire], dict[str, Any]]] = [
         (batch_get_item.OPERATION, {"RequestItems": {"orders": {"Keys": keys}}}),
         (scan.OPERATION, {"TableName": "orders"}),
         (batch_execute_statement.OPERATION, {"Statements": statements}),

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import VirtualClock
 from hashrange.operations.items import put_item, scan
 from hashrange.operations.items.read_page import DECODED_SLICE_ROWS_MAX, RAW_SLICE_ROWS_MAX
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql import execute_statement
 from hashrange.operations.partiql.select_reads import SLICE_SPANS_MAX
 from hashrange.store.embedded import open_store
@@ -40,7 +41,7 @@ def read(scope: Scope, between: Callable[[], None], **members: Any) -> tuple[int
 
 
 def driven(
-    scope: Scope, operation: Operation, request: dict[str, Any], between: Callable[[], None]
+    scope: Scope, operation: Operation[JsonWire], request: dict[str, Any], between: Callable[[], None]
 ) -> tuple[int, list[str]]:
     """Run a read; return how often it gives way, and the sort keys found. `between` runs each time."""
     coroutine = run_operation(scope, operation, request)

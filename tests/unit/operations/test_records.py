@@ -98,7 +98,7 @@ def test_only_what_writes_changes_anything(name: str) -> None:
     front = FrontEnd(operations=ALL_OPERATIONS, real_store=store, settings=settings)
 
     def ask(operation: str, body: dict[str, Any]) -> int:
-        target = {"X-Amz-Target": f"{OPERATIONS[operation].service}.{operation}"}
+        target = {"X-Amz-Target": f"{OPERATIONS[operation].wire.service}.{operation}"}
         return reply(front.ask(front.request(json.dumps(body).encode(), headers=target))).status
 
     assert ask("CreateTable", PLAIN_TABLE) == ask("PutItem", {"TableName": TABLE, "Item": ITEM}) == 200

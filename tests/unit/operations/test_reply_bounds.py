@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock
 from hashrange.errors import ValidationException
 from hashrange.items import packing
@@ -16,7 +17,7 @@ from hashrange.items.values import check_item
 from hashrange.limits import GET_RECORDS_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.operations.items import put_item, query, scan
 from hashrange.operations.items.read_page import read_page
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction, select_reads
 from hashrange.operations.tables import create_table
 from hashrange.operations.transactions import size_and_units, transact_get_items, transact_write_items
@@ -70,12 +71,12 @@ def key(place: int) -> dict[str, Any]:
     return {"pk": {"S": "a"}, "sk": {"S": f"{place:02}"}}
 
 
-def ask(scope: Scope, operation: Operation, body: dict[str, Any]) -> Any:
+def ask(scope: Scope, operation: Operation[JsonWire], body: dict[str, Any]) -> Any:
     return finish(run_operation(scope, operation, body))
 
 
 OF_PARTITION = {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}}
-PAGES: dict[str, tuple[Operation, dict[str, Any]]] = {
+PAGES: dict[str, tuple[Operation[JsonWire], dict[str, Any]]] = {
     "Scan": (scan.OPERATION, {}),
     "Scan with a projection": (scan.OPERATION, {"ProjectionExpression": "sk"}),
     "Query": (query.OPERATION, OF_PARTITION),
@@ -138,7 +139,7 @@ def test_spans_of_one_page_share_the_bound(scope: Scope) -> None:
     assert following["Items"][0]["sk"] == {"S": f"{FILLING:02}"}
 
 
-def transaction_read(count: int) -> list[tuple[Operation, dict[str, Any]]]:
+def transaction_read(count: int) -> list[tuple[Operation[JsonWire], dict[str, Any]]]:
     gets = [{"Get": {"TableName": "orders", "Key": key(place)}} for place in range(count)]
     texts = [f"SELECT * FROM orders WHERE pk='a' AND sk='{place:02}'" for place in range(count)]
     return [

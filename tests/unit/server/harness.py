@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
@@ -226,11 +227,11 @@ ECHO_OPERATIONS = {
         "GetItem",
         EchoRequest,
         echo,
+        JsonWire(is_quick=True),
         tables=by_table_name,
         is_eventual=lambda request: not request.ConsistentRead,
-        is_quick=True,
     ),
-    "PutItem": Operation("PutItem", EchoRequest, commit, tables=by_table_name, writes=True, is_quick=True),
+    "PutItem": Operation("PutItem", EchoRequest, commit, JsonWire(is_quick=True), tables=by_table_name, writes=True),
 }
 
 
@@ -240,7 +241,7 @@ class FrontEnd:
     def __init__(
         self,
         credentials: Mapping[str, Credential] | None = None,
-        operations: Mapping[str, Operation] = ECHO_OPERATIONS,
+        operations: Mapping[str, Operation[JsonWire]] = ECHO_OPERATIONS,
         connections_max: int = 100,
         start_seconds: float = VIRTUAL_START_SECONDS,
         real_store: WholeStore | None = None,

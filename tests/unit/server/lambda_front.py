@@ -12,8 +12,8 @@ import msgspec
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
+from hashrange.aws_services.operation import Caller, Operation, bound
+from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire
 from hashrange.server.front import Front
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol
@@ -21,8 +21,6 @@ from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAM
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY, sign
 from tests.support.waiting import until
 from tests.unit.server.harness import FrontEnd, Parsed, as_bytes, reply
-
-Served = tuple[LambdaOperation, Any]
 
 
 class EnvironmentMembers(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,36 +102,36 @@ async def work(works: Works, caller: Caller, request: Any) -> Mapping[str, Any] 
 
 
 OPERATIONS = (
-    LambdaOperation("CreateFunction", "POST", "/2015-03-31/functions", CreateRequest, work, status=201),
-    LambdaOperation(
-        "GetFunction", "GET", "/2015-03-31/functions/{FunctionName}", GetRequest, work, query={"Qualifier": "Qualifier"}
+    Operation("CreateFunction", CreateRequest, work, RestWire("POST", "/2015-03-31/functions", status=201)),
+    Operation(
+        "GetFunction",
+        GetRequest,
+        work,
+        RestWire("GET", "/2015-03-31/functions/{FunctionName}", query={"Qualifier": "Qualifier"}),
     ),
-    LambdaOperation(
+    Operation(
         "ListFunctions",
-        "GET",
-        "/2015-03-31/functions",
         ListRequest,
         work,
-        query={"Marker": "Marker", "MaxItems": "MaxItems"},
+        RestWire("GET", "/2015-03-31/functions", query={"Marker": "Marker", "MaxItems": "MaxItems"}),
     ),
-    LambdaOperation(
+    Operation(
         "UntagResource",
-        "DELETE",
-        "/2017-03-31/tags/{Resource}",
         UntagRequest,
         work,
-        status=204,
-        query={"tagKeys": "TagKeys"},
+        RestWire("DELETE", "/2017-03-31/tags/{Resource}", status=204, query={"tagKeys": "TagKeys"}),
     ),
-    LambdaOperation(
+    Operation(
         "Invoke",
-        "POST",
-        "/2015-03-31/functions/{FunctionName}/invocations",
         InvokeRequest,
         work,
-        query={"Qualifier": "Qualifier"},
-        headers={"x-amz-invocation-type": "InvocationType"},
-        raw_body="Payload",
+        RestWire(
+            "POST",
+            "/2015-03-31/functions/{FunctionName}/invocations",
+            query={"Qualifier": "Qualifier"},
+            headers={"x-amz-invocation-type": "InvocationType"},
+            raw_body="Payload",
+        ),
     ),
 )
 
@@ -141,9 +139,9 @@ OPERATIONS = (
 class LambdaFrontEnd(FrontEnd):
     """Connections and a service whose front asks Lambda's protocol first."""
 
-    def __init__(self, served: list[Served] | None = None, **arguments: Any) -> None:
+    def __init__(self, served: list[Operation[RestWire]] | None = None, **arguments: Any) -> None:
         self.works = Works()
-        self._served = [(operation, self.works) for operation in OPERATIONS] if served is None else served
+        self._served = bound(OPERATIONS, self.works) if served is None else served
         super().__init__(**arguments)
 
     def front(self) -> Front:

@@ -13,10 +13,12 @@ import pytest
 from hashrange import __version__
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.errors import StorageError
+from hashrange.faults.drawing import Drawing
+from hashrange.faults.fault import Fault, Faults
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.host_names import is_loopback
 from hashrange.server.protocols.admin import table_split
-from hashrange.server.protocols.admin.endpoint import until_durable
+from hashrange.server.protocols.admin.endpoint import shown_endpoint
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
@@ -26,7 +28,7 @@ from hashrange.testing.in_process import InProcess
 from tests.support.raw_client import RawClient, Reply
 from tests.support.servers import ThreadServer
 from tests.support.stores import as_distributed
-from tests.unit.server.harness import FrontEnd, Parsed, StubStore, as_bytes, reply
+from tests.unit.server.harness import FrontEnd, Parsed, as_bytes, reply
 
 ADVANCE = "/_hashrange/v1/clock/advance"
 EXPIRE = "/_hashrange/v1/ttl/expire"
@@ -132,7 +134,7 @@ def test_an_unknown_path_is_told_what_there_is(path: str) -> None:
     assert answer.status == 404
     sentence = error(answer)
     assert path in sentence
-    assert all(endpoint.shown in sentence for endpoint in ENDPOINTS)
+    assert all(shown_endpoint(one) in sentence for one in ENDPOINTS)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_a_body_that_is_not_understood_is_told_why_and_given_an_example(path: st
     sentence = error(answer)
     assert sentence.startswith("The body cannot be read: ")
     assert sentence.endswith(
-        f"Send JSON such as {next(e.example for e in ENDPOINTS if e.path.split('/')[-1] in path)}."
+        f"Send JSON such as {next(e.wire.example for e in ENDPOINTS if e.name.split('/')[-1].split(' ')[-1] in path)}."
     )
 
 
@@ -193,7 +195,8 @@ def test_a_request_with_a_target_of_dynamodb_is_dynamodbs() -> None:
 
 def test_every_endpoint_is_documented() -> None:
     page = (Path(__file__).parents[3] / "docs" / "admin.md").read_text(encoding="utf-8")
-    assert [line for line in page.splitlines() if line.startswith("## `")] == [f"## `{one.shown}`" for one in ENDPOINTS]
+    headings = [line for line in page.splitlines() if line.startswith("## `")]
+    assert headings == [f"## `{shown_endpoint(one)}`" for one in ENDPOINTS]
 
 
 # --- effects of endpoints ----------------------------------------------------------------------------
@@ -503,27 +506,47 @@ def test_whatever_changes_something_waits_until_it_is_durable(operate: Callable[
         waited.append(position)
         callback(StorageError("The disk is gone."))
 
-    store.durable_position = lambda: 0  # type: ignore[method-assign]
+    operated.server.service._durable_position = lambda: 0
     store.when_durable = when_durable  # type: ignore[method-assign]
     members = {"seconds": 1} if path == "clock/advance" else {}
     assert operated.refusal(path, **members) == (500, "The disk is gone.")
     assert waited == [store.position()]
 
 
-def test_a_reply_waits_until_what_it_tells_is_durable() -> None:
-    async def scenario() -> None:
-        store: Any = StubStore()
-        await until_durable(store)
-        for failure in (None, StorageError("The disk is gone.")):
-            store.committed += 1
-            waiting = asyncio.ensure_future(until_durable(store))
-            await asyncio.sleep(0)
-            assert not waiting.done()
-            store.sync(failure)
-            if failure is None:
-                await waiting
-            else:
-                with pytest.raises(StorageError, match="gone"):
-                    await waiting
+@pytest.mark.parametrize(
+    ("failure", "answer"),
+    [(None, (200, {"expired": 0})), (StorageError("The disk is gone."), (500, {"error": "The disk is gone."}))],
+)
+def test_a_reply_waits_until_what_it_tells_is_durable(
+    failure: StorageError | None, answer: tuple[int, dict[str, object]]
+) -> None:
+    front = FrontEnd(settings=Settings(admin=True))
+    connection, transport = front.connect()
+    transport.peer = ("127.0.0.1", 40_000)
+    headers = {"Host": "localhost:8000", "Content-Length": "0"}
+    front.store.committed += 1
+    connection.data_received(as_bytes(headers, b"", f"POST {EXPIRE} HTTP/1.1"))
+    assert transport.take() == b""
+    front.store.sync(failure)
+    found = reply(transport.take())
+    assert (found.status, json.loads(found.body)) == answer
 
-    asyncio.run(scenario())
+
+def test_what_tells_of_no_commit_does_not_wait() -> None:
+    front = FrontEnd(settings=Settings(admin=True))
+    connection, transport = front.connect()
+    transport.peer = ("127.0.0.1", 40_000)
+    front.store.committed += 1
+    connection.data_received(as_bytes({"Host": "localhost:8000"}, b"", "GET /_hashrange/v1/ready HTTP/1.1"))
+    assert reply(transport.take()).status == 200
+    assert front.store.waiting == []
+
+
+def test_it_meets_no_faults() -> None:
+    front = FrontEnd(settings=Settings(admin=True))
+    front.service.drawing = Drawing(Faults((Fault("error"), Fault("drop", when="after"))), front.clock)
+    connection, transport = front.connect()
+    transport.peer = ("127.0.0.1", 40_000)
+    connection.data_received(as_bytes({"Host": "localhost:8000"}, b"", "GET /_hashrange/v1/ready HTTP/1.1"))
+    assert json.loads(reply(transport.take()).body) == {"ready": True}
+    assert front.service.drawing.met == 0

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.items import steps
 from hashrange.limits import BODY_BYTES_MAX
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.service.workers import Workers
 from hashrange.wire.http import HttpRequest, ReplyWriter, layout_of
@@ -115,7 +116,7 @@ def test_a_large_reply_gives_way_while_it_is_compressed(monkeypatch: pytest.Monk
     async def long(scope: Scope, request: EchoRequest) -> Reply:
         return {"text": text if request.TableName == "long" else "short"}
 
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, long, is_quick=True)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, long, JsonWire(is_quick=True))})
     clock = HurriedClock(front.clock.service_time())
     turns = Turns()
     loop: Any = turns

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import Malformed, RequestFault, StorageError, ValidationException
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.protocols import first_fault
 from hashrange.server.protocols.dynamodb_json import call, pieces, protocol
@@ -154,7 +155,7 @@ def test_only_eventually_consistent_reads_pass_the_barrier(
 
 def test_a_read_that_is_not_eventual_and_names_no_table_waits() -> None:
     """Without a table name, the dispatcher cannot know which commits the reply depends on, so it waits for all."""
-    silent = Operation("GetItem", EchoRequest, echo, is_eventual=lambda _request: False)
+    silent = Operation("GetItem", EchoRequest, echo, JSON, is_eventual=lambda _request: False)
     front = FrontEnd(operations={"GetItem": silent})
     front.store.committed += 1
     connection, transport = front.connect()
@@ -260,7 +261,7 @@ def test_request_faults_are_worded_as_the_operation_does(wording: str, message: 
         raise RequestFault("m", "o")
 
     front = FrontEnd(
-        operations={"GetItem": Operation("GetItem", EchoRequest, refuse, wording=wording)}  # type: ignore[arg-type]
+        operations={"GetItem": Operation("GetItem", EchoRequest, refuse, JsonWire(wording=wording))}  # type: ignore[arg-type]
     )
     answer = reply(front.ask(front.request()))
     assert answer.body == f'{{"__type":"com.amazon.coral.validate#ValidationException","message":"{message}"}}'.encode()
@@ -270,7 +271,7 @@ def test_malformed_without_a_fault_that_the_slow_path_can_word_is_a_serializatio
     async def malformed(scope: Scope, request: EchoRequest) -> Any:
         raise Malformed
 
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, malformed)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, malformed, JSON)})
     assert reply(front.ask(front.request())).body == b'{"__type":"com.amazon.coral.service#SerializationException"}'
 
 
@@ -366,7 +367,7 @@ def test_only_large_bodies_are_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch
         return decoder.decode(text)
 
     monkeypatch.setattr(pieces, "decode_large", note)
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", Pieces, count, element_type=Piece)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", Pieces, count, JsonWire(element_type=Piece))})
     small = b'{"TableName":"music","Pieces":[{"Number":1}, {"Number":2}]}'
     large = small.replace(b"}]", b"}" + b" " * SURELY_QUICK_BYTES + b"]")
     assert b'"sum":3' in reply(front.ask(front.request(small))).body
@@ -391,7 +392,7 @@ def test_what_is_large_is_let_go_in_pieces(
 
     freed: list[Any] = []
     monkeypatch.setattr(call, "free_request", freed.append)
-    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run, writes=writes)})
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, run, JSON, writes=writes)})
     small, large = b'{"TableName":"small"}', b'{"TableName":"large"' + b" " * SURELY_QUICK_BYTES + b"}"
 
     async def ask() -> None:

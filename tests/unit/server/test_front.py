@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.items.steps import look
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.connection_states import IDLE
 from hashrange.server.front import CROWD, IN_WORK_MAX, PREPARED_TOGETHER, QUICK_BYTES, QUICKEST_BYTES
@@ -30,10 +31,10 @@ class Served:
         self.in_work = self.in_work_max = 0
         self.front = FrontEnd(
             operations={
-                "GetItem": Operation("GetItem", EchoRequest, self.quick, is_quick=True),
-                WRITE: Operation(WRITE, EchoRequest, self.heavy, writes=True, is_quick=True),
-                HEAVY: Operation(HEAVY, EchoRequest, self.heavy),
-                LONG: Operation(LONG, EchoRequest, self.long),
+                "GetItem": Operation("GetItem", EchoRequest, self.quick, JsonWire(is_quick=True)),
+                WRITE: Operation(WRITE, EchoRequest, self.heavy, JsonWire(is_quick=True), writes=True),
+                HEAVY: Operation(HEAVY, EchoRequest, self.heavy, JSON),
+                LONG: Operation(LONG, EchoRequest, self.long, JSON),
             },
             connections_max=1_000,
         )
@@ -212,7 +213,7 @@ def test_others_are_begun_although_larger_quick_ones_never_end(served: Served) -
 
 
 def test_without_a_loop_all_of_it_is_answered_at_once() -> None:
-    served = FrontEnd(operations={HEAVY: Operation(HEAVY, EchoRequest, echo)})
+    served = FrontEnd(operations={HEAVY: Operation(HEAVY, EchoRequest, echo, JSON)})
     assert b"200 OK" in served.ask(served.request(operation=HEAVY))
 
 

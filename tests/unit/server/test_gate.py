@@ -94,7 +94,7 @@ def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
     forms = [Asked("POST", "/", b"Action=Nothing&Version=2010-08-01", {"Content-Type": FORM})]
     sts = sts_api(sessions_for(running.server.access, running.clock))
     for api in [*running.service.background.apis, sts]:
-        for operation, _ in api.operations:
+        for operation in api.operations:
             query = f"Action={operation.name}&Version={api.version}"
             signed = PRESIGNED.replace("SERVICE", api.signing_name)
             forms += [
@@ -109,7 +109,8 @@ def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
                     Asked("POST", f"/service/{api.target_prefix}/operation/{operation.name}?{signed}", b"\xa0"),
                 ]
     signed = PRESIGNED.replace("SERVICE", "lambda")
-    admin = [Asked(one.method, "/_hashrange/v1/" + one.path.replace("NAME", "a").lower(), b"{}") for one in ENDPOINTS]
+    named = [one.name.replace("NAME", "a").split(" ") for one in ENDPOINTS]
+    admin = [Asked(method, "/_hashrange/v1/" + path.lower(), b"{}") for method, path in named]
     return {
         "Admin": [*admin, Asked("POST", "/_hashrange/nothing")],
         "MetricsPath": [Asked("GET", "/metrics"), Asked("HEAD", "/metrics?x=1")],

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from botocore.loaders import Loader
 
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
 from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.server.protocols.rest_json.replies import MESSAGE_IN_CAPITALS
@@ -26,7 +27,7 @@ from hashrange.wire.shape import Bounds, Shape, structure_of
 SOURCE = Path(__file__).parents[3] / "src" / "hashrange"
 MODEL: dict[str, Any] = Loader().load_service_model("lambda", "service-2", "2015-03-31")
 SHAPES: dict[str, dict[str, Any]] = MODEL["shapes"]
-OPERATIONS: dict[str, LambdaOperation] = {one.name: one for one in (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS)}
+OPERATIONS: dict[str, Operation[RestWire]] = {one.name: one for one in (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS)}
 
 REGION_OF_MODEL = r"(eusc-)?[a-z]{2}((-gov)|(-iso([a-z]?)))?-[a-z]+-\d{1}"
 REGION_OF_OURS = ARN_PATTERN.partition(":([a-zA-Z0-9\\-])+:(")[2].partition(")?:")[0]
@@ -89,14 +90,14 @@ def test_the_table_of_paths_is_the_models() -> None:
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_an_operation_has_the_models_method_path_and_status(name: str) -> None:
     operation, http = OPERATIONS[name], MODEL["operations"][name]["http"]
-    assert (operation.method, operation.path) == (http["method"], http["requestUri"])
-    assert operation.status == STATUSES.get(name, http["responseCode"])
+    assert (operation.wire.method, operation.wire.path) == (http["method"], http["requestUri"])
+    assert operation.wire.status == STATUSES.get(name, http["responseCode"])
 
 
 @pytest.mark.parametrize("name", sorted(API_PATHS))
 def test_each_operation_is_found_by_its_own_path(name: str) -> None:
     method, path = API_PATHS[name]
-    routes = Routes((one, None) for one in OPERATIONS.values())
+    routes = Routes(OPERATIONS.values())
     url = re.sub(r"\{(\w+)\}", r"a%2F\1", path).encode()
     found = routes.find(method, url)
     assert found is not None
@@ -112,12 +113,12 @@ def test_members_are_taken_from_the_models_places(name: str) -> None:
     for member, declared in members_of(name).items():
         if "location" in declared:
             places[declared["location"]][declared["locationName"]] = member
-    assert places["uri"] == {text: text for text in re.findall(r"\{(\w+)\}", operation.path)}
-    assert dict(operation.query) == places["querystring"]
-    assert dict(operation.headers) == {header.lower(): member for header, member in places["header"].items()}
+    assert places["uri"] == {text: text for text in re.findall(r"\{(\w+)\}", operation.wire.path)}
+    assert dict(operation.wire.query) == places["querystring"]
+    assert dict(operation.wire.headers) == {header.lower(): member for header, member in places["header"].items()}
     shape = MODEL["operations"][name].get("input")
     payload = None if shape is None else SHAPES[shape["shape"]].get("payload")
-    assert operation.raw_body == payload
+    assert operation.wire.raw_body == payload
 
 
 # --- members and constraints ----------------------------------------------------------------------

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.operations.items.batch_write_item import WriteRequest
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.wire import body_members, piecewise
@@ -27,9 +28,9 @@ TRANSACTIONS: list[dict[str, Any]] = [
 CASES = [("BatchWriteItem", body) for body in BATCHES] + [("TransactWriteItems", body) for body in TRANSACTIONS]
 
 
-def in_pieces(record: Operation, body: bytes) -> Any:
-    assert record.element_type is not None
-    return decoder_in_pieces(record.request, record.element_type)(body)
+def in_pieces(record: Operation[JsonWire], body: bytes) -> Any:
+    assert record.wire.element_type is not None
+    return decoder_in_pieces(record.request, record.wire.element_type)(body)
 
 
 @pytest.mark.parametrize(("name", "body"), CASES)

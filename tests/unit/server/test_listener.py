@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server import listener
 from hashrange.server.listener import ListenError, Server, listen_failure, read_secrets
@@ -244,7 +245,7 @@ def test_what_takes_too_long_when_the_server_stops_is_left_as_it_stands(monkeypa
 
     async def scenario() -> None:
         store: Any = StubStore()
-        operations = {"GetItem": Operation("GetItem", EchoRequest, never_end)}
+        operations = {"GetItem": Operation("GetItem", EchoRequest, never_end, JSON)}
         settings = Settings(port=0, data_dir=None)
         server = Server(Service(store, operations, SystemClock(), settings), read_secrets(settings))
         endpoint = await server.start()

@@ -7,13 +7,15 @@ import base64
 import json
 import logging
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from botocore.exceptions import ClientError
 
 from hashrange.aws_services.operation import Caller
 from hashrange.errors import Abandoned, StorageError, ValidationException
+from hashrange.faults.drawing import Drawing
+from hashrange.faults.fault import Fault, Faults
 from hashrange.functions.api.operation import LambdaReply
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, LAMBDA_JSON_BYTES_MAX
 from hashrange.server.credentials import Credential
@@ -509,6 +511,25 @@ def test_a_failed_sync_is_an_internal_error(front: LambdaFrontEnd, caplog: pytes
 
     asyncio.run(run())
     assert "disk full" in caplog.text
+
+
+class Recorded:
+    """A recording that is told of no call."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_faults_and_metrics_of_dynamodb_do_not_concern_it(front: LambdaFrontEnd, *, is_refused: bool) -> None:
+    faults = Faults((Fault("error", operation="UntagResource"), Fault("drop", when="after")))
+    front.service.drawing, front.service.recording = Drawing(faults, front.clock), cast("Any", Recorded())
+    front.works.error = refusal(404, "ResourceNotFoundException", "no") if is_refused else None
+    front.works.outcome = None
+    answer = front.call("DELETE", "/2017-03-31/tags/arn?tagKeys=a")
+    assert answer.status == (404 if is_refused else 204)
+    assert front.service.drawing.met == 0
+    assert front.service.faulted.replies == {}
 
 
 def test_an_operation_goes_on_after_its_client_has_left(front: LambdaFrontEnd) -> None:

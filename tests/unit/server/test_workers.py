@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from greenlet import getcurrent
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock, VirtualClock
 from hashrange.errors import StorageBusy, ValidationException
 from hashrange.items import steps
 from hashrange.items.steps import LARGE_PIECE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.listener import Server, read_secrets
 from hashrange.server.protocols.dynamodb_json import call, protocol
@@ -357,7 +358,7 @@ def test_nobody_of_a_group_waits_for_a_request_that_gives_way(turns: Turns) -> N
         return {}
 
     try:
-        front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, slow, is_quick=True)})
+        front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, slow, JsonWire(is_quick=True))})
         loop: Any = turns
         front.connections.take_turns(loop)
         front.service.take_turns(loop)
@@ -407,16 +408,17 @@ def slow_front(turns: Turns) -> Iterator[tuple[FrontEnd, list[str]]]:
 
     front = FrontEnd(
         operations={
-            "DescribeTable": Operation("DescribeTable", EchoRequest, refusing),
-            "Query": Operation("Query", EchoRequest, suspended),
-            "BatchGetItem": Operation("BatchGetItem", EchoRequest, suspending),
-            "BatchWriteItem": Operation("BatchWriteItem", EchoRequest, suspending, writes=True),
-            "Scan": Operation("Scan", EchoRequest, slow),
-            "PutItem": Operation("PutItem", EchoRequest, slow, writes=True),
+            "DescribeTable": Operation("DescribeTable", EchoRequest, refusing, JSON),
+            "Query": Operation("Query", EchoRequest, suspended, JSON),
+            "BatchGetItem": Operation("BatchGetItem", EchoRequest, suspending, JSON),
+            "BatchWriteItem": Operation("BatchWriteItem", EchoRequest, suspending, JSON, writes=True),
+            "Scan": Operation("Scan", EchoRequest, slow, JSON),
+            "PutItem": Operation("PutItem", EchoRequest, slow, JSON, writes=True),
             "ExecuteStatement": Operation(
                 "ExecuteStatement",
                 EchoRequest,
                 slow,
+                JSON,
                 writes=True,
                 is_read=lambda request: request.TableName == "select",
             ),

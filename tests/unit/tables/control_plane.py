@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import VirtualClock
 from hashrange.operations.global_tables import describe_table_replica_auto_scaling
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
 from hashrange.operations.tables import (
     create_table,
@@ -30,7 +31,7 @@ from hashrange.tables.schema import Table
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
 
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS: dict[str, Operation[JsonWire]] = {
     module.OPERATION.name: module.OPERATION
     for module in (
         create_table,
@@ -43,7 +44,7 @@ OPERATIONS: dict[str, Operation] = {
         update_table,
     )
 }
-POLICIES: dict[str, Operation] = {
+POLICIES: dict[str, Operation[JsonWire]] = {
     module.OPERATION.name: module.OPERATION
     for module in (
         delete_resource_policy,

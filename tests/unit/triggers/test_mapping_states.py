@@ -12,7 +12,7 @@ import pytest
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import VirtualClock
 from hashrange.functions.api.operation import LambdaError
-from hashrange.functions.api.tag_resource import TagFunctionRequest
+from hashrange.functions.api.tags import TagFunctionRequest
 from hashrange.functions.declaration import FunctionDeclaration
 from hashrange.functions.functions import Functions
 from hashrange.limits import RECORD_RETENTION_SECONDS
@@ -22,12 +22,12 @@ from hashrange.tables.streams import Stream
 from hashrange.triggers.api.create_event_source_mapping import create_event_source_mapping
 from hashrange.triggers.api.delete_event_source_mapping import delete_event_source_mapping
 from hashrange.triggers.api.get_event_source_mapping import get_event_source_mapping
+from hashrange.triggers.api.mapping_tags import tag_mapping_or_function
 from hashrange.triggers.api.requests import (
     CreateEventSourceMappingRequest,
     MappingUuidRequest,
     UpdateEventSourceMappingRequest,
 )
-from hashrange.triggers.api.tag_resource import tag_mapping_or_function
 from hashrange.triggers.api.update_event_source_mapping import update_event_source_mapping
 from hashrange.triggers.mappings import Mappings
 from tests.support.samples import table_maker
@@ -88,7 +88,7 @@ def refused(call: Callable[..., Any], *arguments: Any, **members: Any) -> tuple[
     """Status, code and message of a call that is refused."""
     with pytest.raises(LambdaError) as caught:
         call(*arguments, **members)
-    return caught.value.status, caught.value.code, caught.value.message
+    return caught.value.http_status, caught.value.code, caught.value.message
 
 
 def check_in_use(world: World, made: Any, state: str) -> None:

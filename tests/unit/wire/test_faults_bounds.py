@@ -126,7 +126,7 @@ def steps_of(operation_name: str, body: dict[str, Any]) -> int:
     sys.setprofile(count)
     try:
         with contextlib.suppress(ApiError):
-            read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].rules, decoded)
+            read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, decoded)
     finally:
         sys.setprofile(None)
         gc.enable()
@@ -232,7 +232,7 @@ def test_what_is_cut_is_freed_in_pieces(
     lengths = [20_000]
     monkeypatch.setattr(steps, "_look", lambda: lengths.append(len(body[member])))
     with contextlib.suppress(ApiError):
-        read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].rules, body)
+        read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, body)
     assert lengths[-1] < 10_000
     assert max(before - after for before, after in pairwise(lengths)) <= TOGETHER_MEMBERS
 
@@ -251,7 +251,7 @@ def test_many_values_that_are_read_leniently_are_freed_in_pieces(monkeypatch: py
 
     monkeypatch.setattr(msgspec, "convert", noting)
     operation = OPERATIONS["ExecuteStatement"]
-    request: Any = read_leniently(operation.request, operation.rules, body)
+    request: Any = read_leniently(operation.request, operation.wire.rules, body)
     assert request.Parameters == parameters
     assert copied == [1]
     assert (body["Parameters"], body["Unknown"]) == ([], [])
@@ -261,7 +261,9 @@ def test_many_values_that_are_read_leniently_are_freed_in_pieces(monkeypatch: py
 def test_texts_that_are_read_leniently_stay() -> None:
     keys = [f"k{number}" for number in range(5_000)]
     operation = OPERATIONS["UntagResource"]
-    request: Any = read_leniently(operation.request, operation.rules, {"ResourceArn": "arn", "TagKeys": list(keys)})
+    request: Any = read_leniently(
+        operation.request, operation.wire.rules, {"ResourceArn": "arn", "TagKeys": list(keys)}
+    )
     assert request.TagKeys == keys
 
 
@@ -283,7 +285,7 @@ def test_what_was_decoded_and_what_was_made_of_it_are_freed_in_pieces(
     start = {"a": {"L": [{"N": "1"}] * 3_000}}
     text = json.dumps({"TableName": "music", "ExclusiveStartKey": start, "Select": select})
     with contextlib.suppress(ApiError):
-        find_fault(OPERATIONS["Scan"].request, OPERATIONS["Scan"].rules, text.encode())
+        find_fault(OPERATIONS["Scan"].request, OPERATIONS["Scan"].wire.rules, text.encode())
     decoded, normalised = made
     assert decoded["ExclusiveStartKey"] == {"a": {"L": []}}
     assert normalised["ExclusiveStartKey"] == {"a": {"L": []}}

@@ -4,7 +4,7 @@ import msgspec
 
 from hashrange.autoscaling.api.members import not_found, target_place
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.messages import autoscaling as sentences
 
 
@@ -26,4 +26,4 @@ async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: D
     await scaling.remove_policy(policy)
 
 
-OPERATION = ServiceOperation("DeleteScalingPolicy", DeleteScalingPolicyRequest, delete_scaling_policy)
+OPERATION = Operation("DeleteScalingPolicy", DeleteScalingPolicyRequest, delete_scaling_policy, FORM)

@@ -4,7 +4,7 @@ import msgspec
 
 from hashrange.autoscaling.api.members import not_found, target_place
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.messages import autoscaling as sentences
 
 
@@ -26,4 +26,4 @@ async def delete_scheduled_action(scaling: AutoScaling, caller: Caller, request:
     await scaling.remove_scheduled(action)
 
 
-OPERATION = ServiceOperation("DeleteScheduledAction", DeleteScheduledActionRequest, delete_scheduled_action)
+OPERATION = Operation("DeleteScheduledAction", DeleteScheduledActionRequest, delete_scheduled_action, FORM)

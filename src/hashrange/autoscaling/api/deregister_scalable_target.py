@@ -6,7 +6,7 @@ import msgspec
 
 from hashrange.autoscaling.api.members import registered, target_place
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.messages import autoscaling as sentences
 
 
@@ -26,4 +26,4 @@ async def deregister_scalable_target(
     await scaling.remove_target(registered(scaling, place, sentences.NO_TARGET_FOUND))
 
 
-OPERATION = ServiceOperation("DeregisterScalableTarget", DeregisterScalableTargetRequest, deregister_scalable_target)
+OPERATION = Operation("DeregisterScalableTarget", DeregisterScalableTargetRequest, deregister_scalable_target, FORM)

@@ -8,7 +8,7 @@ import msgspec
 from hashrange.autoscaling.api.members import check_space, described_part, filtered, place_members, time_of
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import ScalableTarget
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 
 
 class DescribeScalableTargetsRequest(msgspec.Struct, frozen=True):
@@ -48,4 +48,4 @@ def _described(target: ScalableTarget) -> dict[str, Any]:
     }
 
 
-OPERATION = ServiceOperation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets)
+OPERATION = Operation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets, FORM)

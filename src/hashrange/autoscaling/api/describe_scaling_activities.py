@@ -10,7 +10,7 @@ import msgspec
 from hashrange.autoscaling.api.members import check_space, described_part, filtered, place_members, time_of
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import Activity, TargetPlace
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.items.steps import walk
 
 
@@ -58,4 +58,4 @@ def _described(scaling: AutoScaling, place: TargetPlace, activity: Activity) -> 
     }
 
 
-OPERATION = ServiceOperation("DescribeScalingActivities", DescribeScalingActivitiesRequest, describe_scaling_activities)
+OPERATION = Operation("DescribeScalingActivities", DescribeScalingActivitiesRequest, describe_scaling_activities, FORM)

@@ -17,7 +17,7 @@ from hashrange.autoscaling.api.put_scaling_policy import alarm_members
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.limits import SCALING_DESCRIBED_MAX
 from hashrange.autoscaling.records import ScalingPolicy
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 
 
 class DescribeScalingPoliciesRequest(msgspec.Struct, frozen=True):
@@ -69,4 +69,4 @@ def _described(policy: ScalingPolicy) -> dict[str, Any]:
     }
 
 
-OPERATION = ServiceOperation("DescribeScalingPolicies", DescribeScalingPoliciesRequest, describe_scaling_policies)
+OPERATION = Operation("DescribeScalingPolicies", DescribeScalingPoliciesRequest, describe_scaling_policies, FORM)

@@ -16,7 +16,7 @@ from hashrange.autoscaling.api.members import (
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.limits import SCALING_DESCRIBED_MAX
 from hashrange.autoscaling.records import ScheduledAction
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 
 
 class DescribeScheduledActionsRequest(msgspec.Struct, frozen=True):
@@ -59,4 +59,4 @@ def _described(action: ScheduledAction) -> dict[str, Any]:
     }
 
 
-OPERATION = ServiceOperation("DescribeScheduledActions", DescribeScheduledActionsRequest, describe_scheduled_actions)
+OPERATION = Operation("DescribeScheduledActions", DescribeScheduledActionsRequest, describe_scheduled_actions, FORM)

@@ -6,7 +6,7 @@ import msgspec
 
 from hashrange.autoscaling.api.members import refuse_scaling, target_place
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.messages import autoscaling as sentences
 
 
@@ -29,6 +29,6 @@ async def get_predictive_scaling_forecast(
     refuse_scaling(sentences.NO_FORECAST)
 
 
-OPERATION = ServiceOperation(
-    "GetPredictiveScalingForecast", GetPredictiveScalingForecastRequest, get_predictive_scaling_forecast
+OPERATION = Operation(
+    "GetPredictiveScalingForecast", GetPredictiveScalingForecastRequest, get_predictive_scaling_forecast, FORM
 )

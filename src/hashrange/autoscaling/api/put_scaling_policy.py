@@ -27,7 +27,7 @@ from hashrange.autoscaling.limits import (
 )
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names, metric_queries, unit_name
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.cloudwatch.alarms.alarm import Threshold, arn_of
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, read_queries
 from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
@@ -194,4 +194,4 @@ def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking:
         raise ServiceError("LimitExceededException", message)
 
 
-OPERATION = ServiceOperation("PutScalingPolicy", PutScalingPolicyRequest, put_scaling_policy)
+OPERATION = Operation("PutScalingPolicy", PutScalingPolicyRequest, put_scaling_policy, FORM)

@@ -19,7 +19,7 @@ from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
 from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.autoscaling.schedule import ScheduleError, check_schedule
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.messages import autoscaling as sentences
 
 ACTION_NAME = r"(?!((^[ ]+.*)|(.*([\u0000-\u001f]|[\u007f-\u009f]|[:/|])+.*)|(.*[ ]+$))).+"
@@ -105,4 +105,4 @@ def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_se
     return msgspec.structs.replace(action, due_seconds=due_seconds)
 
 
-OPERATION = ServiceOperation("PutScheduledAction", PutScheduledActionRequest, put_scheduled_action)
+OPERATION = Operation("PutScheduledAction", PutScheduledActionRequest, put_scheduled_action, FORM)

@@ -25,7 +25,7 @@ from hashrange.autoscaling.limits import (
     SCALING_TARGETS_MAX,
 )
 from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.messages import autoscaling as sentences
 
 ROLE_ARN = (
@@ -133,4 +133,4 @@ def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -
         refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
 
 
-OPERATION = ServiceOperation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target)
+OPERATION = Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM)

@@ -9,16 +9,14 @@ from hashrange.autoscaling.api import (
     describe_scaling_policies,
     describe_scheduled_actions,
     get_predictive_scaling_forecast,
-    list_tags_for_resource,
     put_scaling_policy,
     put_scheduled_action,
     register_scalable_target,
-    tag_resource,
-    untag_resource,
+    tags,
 )
 from hashrange.autoscaling.api.members import ERRORS, word_scaling_fault
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.aws_services.operation import ServiceApi
+from hashrange.aws_services.operation import ServiceApi, bound
 
 SCALING_OPERATIONS = (
     delete_scaling_policy.OPERATION,
@@ -29,12 +27,10 @@ SCALING_OPERATIONS = (
     describe_scaling_policies.OPERATION,
     describe_scheduled_actions.OPERATION,
     get_predictive_scaling_forecast.OPERATION,
-    list_tags_for_resource.OPERATION,
     put_scaling_policy.OPERATION,
     put_scheduled_action.OPERATION,
     register_scalable_target.OPERATION,
-    tag_resource.OPERATION,
-    untag_resource.OPERATION,
+    *tags.OPERATIONS,
 )
 
 
@@ -46,7 +42,7 @@ def autoscaling_api(scaling: AutoScaling) -> ServiceApi:
         target_prefix="AnyScaleFrontendService",
         json_version="1.1",
         version="2016-02-06",
-        operations=[(operation, scaling) for operation in SCALING_OPERATIONS],
+        operations=bound(SCALING_OPERATIONS, scaling),
         unserved=frozenset(),
         word=word_scaling_fault,
         errors=ERRORS,

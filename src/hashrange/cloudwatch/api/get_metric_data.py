@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.cloudwatch.api.checks import missing, read_next_token, token_of
 from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX, METRIC_RESULTS_MAX
 from hashrange.cloudwatch.metric_labels import timezone_of
@@ -161,4 +161,4 @@ def _fill(page: _Page, queries: Queries, evaluation: QueryEvaluation, start: _St
     return None
 
 
-OPERATION = ServiceOperation("GetMetricData", GetMetricDataRequest, get_metric_data)
+OPERATION = Operation("GetMetricData", GetMetricDataRequest, get_metric_data, FORM)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     IntegerFromOne,
@@ -111,4 +111,4 @@ def _statistics_of(request: GetMetricStatisticsRequest) -> tuple[dict[str, Stati
     return simple, extended
 
 
-OPERATION = ServiceOperation("GetMetricStatistics", GetMetricStatisticsRequest, get_metric_statistics)
+OPERATION = Operation("GetMetricStatistics", GetMetricStatisticsRequest, get_metric_statistics, FORM)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     check_length,
@@ -99,4 +99,4 @@ def _page(metrics: Sequence[MetricId]) -> Sequence[MetricId]:
     return metrics
 
 
-OPERATION = ServiceOperation("ListMetrics", ListMetricsRequest, list_metrics)
+OPERATION = Operation("ListMetrics", ListMetricsRequest, list_metrics, FORM)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     check_ascii,
@@ -218,6 +218,6 @@ def _check_count(path: str, count: float) -> None:
         refuse_value(sentences.COUNT_NOT_POSITIVE.format(path=path))
 
 
-OPERATION = ServiceOperation(
-    "PutMetricData", PutMetricDataRequest, put_metric_data, body_bytes_max=METRIC_DATA_BYTES_MAX
+OPERATION = Operation(
+    "PutMetricData", PutMetricDataRequest, put_metric_data, FormWire(body_bytes_max=METRIC_DATA_BYTES_MAX)
 )

@@ -1,19 +1,16 @@
 """Which operations of CloudWatch's API are served? Those listed here."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from hashrange.aws_services.operation import ServiceApi, ServiceOperation
+from hashrange.aws_services.operation import FormWire, Operation, ServiceApi, bound
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.api import (
     get_metric_data,
     get_metric_statistics,
     list_metrics,
-    list_tags_for_resource,
     put_metric_data,
-    tag_resource,
-    untag_resource,
+    tags,
 )
 from hashrange.cloudwatch.api.checks import ERRORS, word_fault
 from hashrange.cloudwatch.metrics import Metrics
@@ -24,7 +21,6 @@ METRIC_OPERATIONS = (
     list_metrics.OPERATION,
     put_metric_data.OPERATION,
 )
-TAG_OPERATIONS = (list_tags_for_resource.OPERATION, tag_resource.OPERATION, untag_resource.OPERATION)
 ALL_NAMES = frozenset(
     {
         "AssociateDatasetKmsKey",
@@ -91,11 +87,9 @@ ALL_NAMES = frozenset(
 """All operations of the API. Source: operations.md 6."""
 
 
-def cloudwatch_api(metrics: Metrics, alarms: Alarms, others: Sequence[tuple[ServiceOperation, Any]] = ()) -> ServiceApi:
-    """The API over these metrics and alarms. `others`: operations of insight rules, each with what it works on."""
-    operations: list[tuple[ServiceOperation, Any]] = [(operation, metrics) for operation in METRIC_OPERATIONS]
-    operations += [(operation, alarms) for operation in (*ALARM_OPERATIONS, *TAG_OPERATIONS)]
-    operations += others
+def cloudwatch_api(metrics: Metrics, alarms: Alarms, others: Sequence[Operation[FormWire]] = ()) -> ServiceApi:
+    """The API over these metrics and alarms. `others`: operations of insight rules."""
+    operations = [*bound(METRIC_OPERATIONS, metrics), *bound((*ALARM_OPERATIONS, *tags.OPERATIONS), alarms), *others]
     return ServiceApi(
         name="CloudWatch",
         signing_name="monitoring",
@@ -103,7 +97,7 @@ def cloudwatch_api(metrics: Metrics, alarms: Alarms, others: Sequence[tuple[Serv
         json_version="1.0",
         version="2010-08-01",
         operations=operations,
-        unserved=ALL_NAMES - {operation.name for operation, _ in operations},
+        unserved=ALL_NAMES - {operation.name for operation in operations},
         word=word_fault,
         errors=ERRORS,
         internal_error="InternalServiceFault",

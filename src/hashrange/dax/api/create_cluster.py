@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import (
     ClusterTagMember,
     bad_value,
@@ -128,4 +128,4 @@ def check_node_quotas(clusters: Clusters, caller: Caller, factor: int, more: int
         refuse_dax("NodeQuotaForCustomerExceededFault", sentences.ACCOUNT_NODE_QUOTA, most=ACCOUNT_NODES_MAX)
 
 
-OPERATION = ServiceOperation("CreateCluster", CreateClusterRequest, create_cluster)
+OPERATION = Operation("CreateCluster", CreateClusterRequest, create_cluster, FORM)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import bad_value, cluster_to_change, described_cluster, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.records import Cluster, ClusterNode
@@ -65,4 +65,4 @@ def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, coun
     return removed
 
 
-OPERATION = ServiceOperation("DecreaseReplicationFactor", DecreaseReplicationFactorRequest, decrease_replication_factor)
+OPERATION = Operation("DecreaseReplicationFactor", DecreaseReplicationFactorRequest, decrease_replication_factor, FORM)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import cluster_to_change, described_cluster
 from hashrange.dax.clusters import Clusters
 
@@ -26,4 +26,4 @@ async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClus
     return {"Cluster": described}
 
 
-OPERATION = ServiceOperation("DeleteCluster", DeleteClusterRequest, delete_cluster)
+OPERATION = Operation("DeleteCluster", DeleteClusterRequest, delete_cluster, FORM)

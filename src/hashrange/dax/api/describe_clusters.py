@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import described_cluster, found_cluster, part_of_records
 from hashrange.dax.clusters import Clusters
 
@@ -28,4 +28,4 @@ async def describe_clusters(clusters: Clusters, caller: Caller, request: Describ
     return {"Clusters": [described_cluster(clusters, caller, one) for one in page], **token}
 
 
-OPERATION = ServiceOperation("DescribeClusters", DescribeClustersRequest, describe_clusters)
+OPERATION = Operation("DescribeClusters", DescribeClustersRequest, describe_clusters, FORM)

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import bad_value, part_of_records, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import EVENT_DAY_SECONDS, EVENT_MINUTES_MAX
@@ -69,4 +69,4 @@ def _times(request: DescribeEventsRequest, now_seconds: float) -> tuple[float, f
     return begin_seconds, end_seconds
 
 
-OPERATION = ServiceOperation("DescribeEvents", DescribeEventsRequest, describe_events)
+OPERATION = Operation("DescribeEvents", DescribeEventsRequest, describe_events, FORM)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.create_cluster import check_node_quotas
 from hashrange.dax.api.members import bad_value, cluster_to_change, described_cluster, new_nodes, region_of_nodes
 from hashrange.dax.clusters import Clusters
@@ -39,4 +39,4 @@ async def increase_replication_factor(
     return {"Cluster": described}
 
 
-OPERATION = ServiceOperation("IncreaseReplicationFactor", IncreaseReplicationFactorRequest, increase_replication_factor)
+OPERATION = Operation("IncreaseReplicationFactor", IncreaseReplicationFactorRequest, increase_replication_factor, FORM)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import (
     bad_value,
     check_description,
@@ -204,10 +204,10 @@ def _parameters(group: ParameterGroup) -> list[dict[str, Any]]:
 
 
 OPERATIONS = (
-    ServiceOperation("CreateParameterGroup", CreateParameterGroupRequest, create_parameter_group),
-    ServiceOperation("DeleteParameterGroup", DeleteParameterGroupRequest, delete_parameter_group),
-    ServiceOperation("UpdateParameterGroup", UpdateParameterGroupRequest, update_parameter_group),
-    ServiceOperation("DescribeParameterGroups", DescribeParameterGroupsRequest, describe_parameter_groups),
-    ServiceOperation("DescribeParameters", DescribeParametersRequest, describe_parameters),
-    ServiceOperation("DescribeDefaultParameters", DescribeDefaultParametersRequest, describe_default_parameters),
+    Operation("CreateParameterGroup", CreateParameterGroupRequest, create_parameter_group, FORM),
+    Operation("DeleteParameterGroup", DeleteParameterGroupRequest, delete_parameter_group, FORM),
+    Operation("UpdateParameterGroup", UpdateParameterGroupRequest, update_parameter_group, FORM),
+    Operation("DescribeParameterGroups", DescribeParameterGroupsRequest, describe_parameter_groups, FORM),
+    Operation("DescribeParameters", DescribeParametersRequest, describe_parameters, FORM),
+    Operation("DescribeDefaultParameters", DescribeDefaultParametersRequest, describe_default_parameters, FORM),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import cluster_to_change, described_cluster, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.messages import dax as sentences
@@ -33,4 +33,4 @@ async def reboot_node(clusters: Clusters, caller: Caller, request: RebootNodeReq
     return {"Cluster": described}
 
 
-OPERATION = ServiceOperation("RebootNode", RebootNodeRequest, reboot_node)
+OPERATION = Operation("RebootNode", RebootNodeRequest, reboot_node, FORM)

@@ -1,9 +1,10 @@
 """Which operations of DAX's control plane are served? All twenty-one."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller, ServiceApi, ServiceOperation
+import msgspec
+
+from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceApi, bound
 from hashrange.dax.api import (
     create_cluster,
     decrease_replication_factor,
@@ -19,6 +20,7 @@ from hashrange.dax.api import (
 )
 from hashrange.dax.api.members import DAX_ERRORS, word_dax_fault
 from hashrange.dax.clusters import Clusters
+from hashrange.soon import settled
 
 CLUSTER_OPERATIONS = (
     create_cluster.OPERATION,
@@ -35,14 +37,14 @@ CLUSTER_OPERATIONS = (
 )
 
 
-def _after_catching_up(operation: ServiceOperation) -> ServiceOperation:
+def _after_catching_up(operation: Operation[FormWire]) -> Operation[FormWire]:
     """An operation that finds the nodes as the records say, also when the store's content has just been replaced."""
 
-    async def run(clusters: Clusters, caller: Caller, request: Any) -> Mapping[str, Any] | None:
+    async def run(clusters: Clusters, caller: Caller, request: Any) -> Any:
         await clusters.catch_up()
-        return await operation.run(clusters, caller, request)
+        return await settled(operation.run(clusters, caller, request))
 
-    return operation._replace(run=run)
+    return msgspec.structs.replace(operation, run=run)
 
 
 def dax_api(clusters: Clusters) -> ServiceApi:
@@ -53,7 +55,7 @@ def dax_api(clusters: Clusters) -> ServiceApi:
         target_prefix="AmazonDAXV3",
         json_version="1.1",
         version="2017-04-19",
-        operations=[(_after_catching_up(operation), clusters) for operation in CLUSTER_OPERATIONS],
+        operations=bound(map(_after_catching_up, CLUSTER_OPERATIONS), clusters),
         unserved=frozenset(),
         word=word_dax_fault,
         errors=DAX_ERRORS,

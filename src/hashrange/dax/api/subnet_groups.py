@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import (
     bad_value,
     check_description,
@@ -137,8 +137,8 @@ async def describe_subnet_groups(
 
 
 OPERATIONS = (
-    ServiceOperation("CreateSubnetGroup", CreateSubnetGroupRequest, create_subnet_group),
-    ServiceOperation("DeleteSubnetGroup", DeleteSubnetGroupRequest, delete_subnet_group),
-    ServiceOperation("UpdateSubnetGroup", UpdateSubnetGroupRequest, update_subnet_group),
-    ServiceOperation("DescribeSubnetGroups", DescribeSubnetGroupsRequest, describe_subnet_groups),
+    Operation("CreateSubnetGroup", CreateSubnetGroupRequest, create_subnet_group, FORM),
+    Operation("DeleteSubnetGroup", DeleteSubnetGroupRequest, delete_subnet_group, FORM),
+    Operation("UpdateSubnetGroup", UpdateSubnetGroupRequest, update_subnet_group, FORM),
+    Operation("DescribeSubnetGroups", DescribeSubnetGroupsRequest, describe_subnet_groups, FORM),
 )

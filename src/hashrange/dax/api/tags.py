@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import (
     ClusterTagMember,
     check_cluster_tags,
@@ -67,7 +67,7 @@ async def list_cluster_tags(clusters: Clusters, caller: Caller, request: ListClu
 
 
 OPERATIONS = (
-    ServiceOperation("TagResource", TagClusterRequest, tag_cluster),
-    ServiceOperation("UntagResource", UntagClusterRequest, untag_cluster),
-    ServiceOperation("ListTags", ListClusterTagsRequest, list_cluster_tags),
+    Operation("TagResource", TagClusterRequest, tag_cluster, FORM),
+    Operation("UntagResource", UntagClusterRequest, untag_cluster, FORM),
+    Operation("ListTags", ListClusterTagsRequest, list_cluster_tags, FORM),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import (
     bad_value,
     check_description,
@@ -67,4 +67,4 @@ async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClus
     return {"Cluster": described}
 
 
-OPERATION = ServiceOperation("UpdateCluster", UpdateClusterRequest, update_cluster)
+OPERATION = Operation("UpdateCluster", UpdateClusterRequest, update_cluster, FORM)

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaError, LambdaOperation
+from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.api.policies import (
     StatementMembers,
     check_permission,
@@ -79,12 +79,9 @@ async def add_permission(functions: Functions, caller: Caller, request: AddPermi
     return {"Statement": msgspec.json.encode(statement).decode()}
 
 
-OPERATION = LambdaOperation(
-    name="AddPermission",
-    method="POST",
-    path="/2015-03-31/functions/{FunctionName}/policy",
-    request=AddPermissionRequest,
-    run=add_permission,
-    status=201,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "AddPermission",
+    AddPermissionRequest,
+    add_permission,
+    RestWire("POST", "/2015-03-31/functions/{FunctionName}/policy", status=201, query={"Qualifier": "Qualifier"}),
 )

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import configuration
 from hashrange.functions.api.members import AnyStructure, ConfigurationRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.functions.api.uploads import require_zip
 from hashrange.functions.description import FunctionDescription
@@ -93,11 +93,6 @@ _SET_LATER: dict[str, Any] = {
 """Members that `Functions.create` sets."""
 
 
-OPERATION = LambdaOperation(
-    name="CreateFunction",
-    method="POST",
-    path="/2015-03-31/functions",
-    request=CreateFunctionRequest,
-    run=create_function,
-    status=201,
+OPERATION = Operation(
+    "CreateFunction", CreateFunctionRequest, create_function, RestWire("POST", "/2015-03-31/functions", status=201)
 )

@@ -1,8 +1,8 @@
 """DeleteFunction: a function is gone at once; invocations that run go on to their end, and queued ones are given up."""
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import read_reference
 from hashrange.functions.refusals import parameter_refusal
@@ -17,12 +17,9 @@ async def delete_function(functions: Functions, caller: Caller, request: Qualifi
     await functions.delete(description)
 
 
-OPERATION = LambdaOperation(
-    name="DeleteFunction",
-    method="DELETE",
-    path="/2015-03-31/functions/{FunctionName}",
-    request=QualifiedRequest,
-    run=delete_function,
-    status=204,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "DeleteFunction",
+    QualifiedRequest,
+    delete_function,
+    RestWire("DELETE", "/2015-03-31/functions/{FunctionName}", status=204, query={"Qualifier": "Qualifier"}),
 )

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
-from hashrange.functions.api.put_function_concurrency import reserved_by
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.function_concurrency import reserved_by
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 from hashrange.limits import (
     CODE_STORAGE_BYTES_MAX,
@@ -43,10 +43,9 @@ async def get_account_settings(
     }
 
 
-OPERATION = LambdaOperation(
-    name="GetAccountSettings",
-    method="GET",
-    path="/2016-08-19/account-settings",
-    request=GetAccountSettingsRequest,
-    run=get_account_settings,
+OPERATION = Operation(
+    "GetAccountSettings",
+    GetAccountSettingsRequest,
+    get_account_settings,
+    RestWire("GET", "/2016-08-19/account-settings"),
 )

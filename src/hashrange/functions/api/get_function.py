@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import configuration
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import read_reference
 
@@ -38,11 +38,9 @@ async def get_function(functions: Functions, caller: Caller, request: QualifiedR
     return reply
 
 
-OPERATION = LambdaOperation(
-    name="GetFunction",
-    method="GET",
-    path="/2015-03-31/functions/{FunctionName}",
-    request=QualifiedRequest,
-    run=get_function,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "GetFunction",
+    QualifiedRequest,
+    get_function,
+    RestWire("GET", "/2015-03-31/functions/{FunctionName}", query={"Qualifier": "Qualifier"}),
 )

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.configuration import configuration
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import read_reference
 
@@ -20,11 +20,9 @@ async def get_function_configuration(
     return configuration(functions, description, qualifier)
 
 
-OPERATION = LambdaOperation(
-    name="GetFunctionConfiguration",
-    method="GET",
-    path="/2015-03-31/functions/{FunctionName}/configuration",
-    request=QualifiedRequest,
-    run=get_function_configuration,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "GetFunctionConfiguration",
+    QualifiedRequest,
+    get_function_configuration,
+    RestWire("GET", "/2015-03-31/functions/{FunctionName}/configuration", query={"Qualifier": "Qualifier"}),
 )

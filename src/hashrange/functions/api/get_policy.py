@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.policies import policy_text
 from hashrange.functions.functions import Functions
 from hashrange.functions.refusals import FunctionMissing
@@ -20,11 +20,9 @@ async def get_policy(functions: Functions, caller: Caller, request: QualifiedReq
     return {"Policy": policy_text(description.statements), "RevisionId": description.policy_revision_id}
 
 
-OPERATION = LambdaOperation(
-    name="GetPolicy",
-    method="GET",
-    path="/2015-03-31/functions/{FunctionName}/policy",
-    request=QualifiedRequest,
-    run=get_policy,
-    query={"Qualifier": "Qualifier"},
+OPERATION = Operation(
+    "GetPolicy",
+    QualifiedRequest,
+    get_policy,
+    RestWire("GET", "/2015-03-31/functions/{FunctionName}/policy", query={"Qualifier": "Qualifier"}),
 )

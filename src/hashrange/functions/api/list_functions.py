@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import listed_configuration
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 from hashrange.limits import FUNCTIONS_LIST_MAX
@@ -39,11 +39,13 @@ async def list_functions(functions: Functions, caller: Caller, request: ListFunc
     return reply
 
 
-OPERATION = LambdaOperation(
-    name="ListFunctions",
-    method="GET",
-    path="/2015-03-31/functions",
-    request=ListFunctionsRequest,
-    run=list_functions,
-    query={name: name for name in ("MasterRegion", "FunctionVersion", "Marker", "MaxItems")},
+OPERATION = Operation(
+    "ListFunctions",
+    ListFunctionsRequest,
+    list_functions,
+    RestWire(
+        "GET",
+        "/2015-03-31/functions",
+        query={name: name for name in ("MasterRegion", "FunctionVersion", "Marker", "MaxItems")},
+    ),
 )

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import listed_configuration
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 
@@ -29,11 +29,11 @@ async def list_versions_by_function(
     return {"Versions": [] if request.Marker else [listed_configuration(description, LATEST)]}
 
 
-OPERATION = LambdaOperation(
-    name="ListVersionsByFunction",
-    method="GET",
-    path="/2015-03-31/functions/{FunctionName}/versions",
-    request=ListVersionsByFunctionRequest,
-    run=list_versions_by_function,
-    query={"Marker": "Marker", "MaxItems": "MaxItems"},
+OPERATION = Operation(
+    "ListVersionsByFunction",
+    ListVersionsByFunctionRequest,
+    list_versions_by_function,
+    RestWire(
+        "GET", "/2015-03-31/functions/{FunctionName}/versions", query={"Marker": "Marker", "MaxItems": "MaxItems"}
+    ),
 )

@@ -1,18 +1,17 @@
-"""What defines an operation of Lambda's API? A method and path, a request struct, a coroutine;
-`server/protocols/rest_json` finds it by them.
+"""How is an operation of Lambda's API named on the wire? By a method and a path, by which `server/protocols/rest_json`
+finds it; what may it return, and which errors does it raise?
 
-A file for each operation, here or in `triggers/api`, has an `OPERATION`.
+A file for each operation, here or in `triggers/api`, has an `OPERATION`, whose function works on Functions
+(`functions/api`) or Triggers (`triggers/api`). It returns the members of the reply, None for an empty body, or a
+LambdaReply; it raises LambdaError and StorageError.
 Source of methods, paths, members and statuses: botocore's service model of Lambda, 2015-03-31.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-import msgspec
-
-from hashrange.aws_services.operation import Caller
-from hashrange.errors import HashrangeError
+from hashrange.errors import ApiError
 
 RestMethod = Literal["GET", "POST", "PUT", "DELETE"]
 NO_MEMBERS: Mapping[str, str] = MappingProxyType({})
@@ -27,26 +26,13 @@ class LambdaReply(NamedTuple):
     content_type: str = "application/json"
 
 
-class LambdaOperation(NamedTuple):
-    """One operation of Lambda's API."""
+class RestWire(NamedTuple):
+    """The parts of an HTTP request that an operation takes. Members of the body have their own names."""
 
-    name: str
     method: RestMethod
     path: str
     """Such as `/2015-03-31/functions/{FunctionName}/code`.
     A segment in braces gives its text, unquoted, to that member."""
-    request: type[msgspec.Struct]
-    """Struct of all members, whatever part of the HTTP request they come from;
-    members of the body have their own names."""
-    run: Callable[[Any, Caller, Any], Coroutine[Any, Any, Mapping[str, Any] | LambdaReply | None]]
-    """run(served, caller, request) returns the members of the reply, or None for an empty body.
-    Raises LambdaError, StorageError.
-
-    `served`: the object that this package of operations works on: Functions (`functions/api`) or Triggers
-    (`triggers/api`). The coroutine runs without a task (`service/drive.py`): what needs one,
-    such as `asyncio.timeout`, makes a task and awaits it. The reply is sent once all commits so far are durable,
-    so an operation need not wait for that.
-    """
     status: int = 200
     """HTTP status of a reply given as members, or None."""
     query: Mapping[str, str] = NO_MEMBERS
@@ -57,18 +43,15 @@ class LambdaOperation(NamedTuple):
     """Member that takes the body as bytes (Invoke's Payload); None: the body is JSON, or empty."""
 
 
-class LambdaError(HashrangeError):
-    """An error of Lambda's API: `code` is the name that SDKs turn into an exception class."""
+class LambdaError(ApiError):
+    """An error of Lambda's API: `code` is the name that SDKs turn into an exception class.
 
-    def __init__(self, status: int, code: str, message: str, **members: Any) -> None:
-        super().__init__(message)
-        self.status = status
+    `members`: further members of the body, such as `Reason`.
+    """
+
+    message: str
+
+    def __init__(self, http_status: int, code: str, message: str, **members: object) -> None:
+        super().__init__(message, **members)
+        self.http_status = http_status
         self.code = code
-        self.message = message
-        self.members = members
-        """Further members of the body, such as `Reason`."""
-
-    @property
-    def type(self) -> str:
-        """Member `Type` of the body: who is at fault."""
-        return "User" if self.status < 500 else "Service"

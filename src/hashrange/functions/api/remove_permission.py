@@ -5,9 +5,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.policies import require_policy_revision
 from hashrange.functions.description import FunctionDescription, new_revision_id
 from hashrange.functions.functions import Functions
@@ -38,12 +38,14 @@ async def remove_permission(functions: Functions, caller: Caller, request: Remov
     await functions.change(description, remove)
 
 
-OPERATION = LambdaOperation(
-    name="RemovePermission",
-    method="DELETE",
-    path="/2015-03-31/functions/{FunctionName}/policy/{StatementId}",
-    request=RemovePermissionRequest,
-    run=remove_permission,
-    status=204,
-    query={"Qualifier": "Qualifier", "RevisionId": "RevisionId"},
+OPERATION = Operation(
+    "RemovePermission",
+    RemovePermissionRequest,
+    remove_permission,
+    RestWire(
+        "DELETE",
+        "/2015-03-31/functions/{FunctionName}/policy/{StatementId}",
+        status=204,
+        query={"Qualifier": "Qualifier", "RevisionId": "RevisionId"},
+    ),
 )

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import configuration
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.uploads import require_zip
 from hashrange.functions.functions import Functions
 
@@ -49,10 +49,9 @@ async def update_function_code(
     return configuration(functions, updated, just="updated")
 
 
-OPERATION = LambdaOperation(
-    name="UpdateFunctionCode",
-    method="PUT",
-    path="/2015-03-31/functions/{FunctionName}/code",
-    request=UpdateFunctionCodeRequest,
-    run=update_function_code,
+OPERATION = Operation(
+    "UpdateFunctionCode",
+    UpdateFunctionCodeRequest,
+    update_function_code,
+    RestWire("PUT", "/2015-03-31/functions/{FunctionName}/code"),
 )

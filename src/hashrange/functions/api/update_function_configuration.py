@@ -8,11 +8,11 @@ handler, variables → RevisionId → the function is declared, or being changed
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
 from hashrange.functions.api.configuration import configuration
 from hashrange.functions.api.members import ConfigurationRequest
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.functions import Functions
 
 
@@ -38,10 +38,9 @@ async def update_function_configuration(
     return configuration(functions, updated, just="updated")
 
 
-OPERATION = LambdaOperation(
-    name="UpdateFunctionConfiguration",
-    method="PUT",
-    path="/2015-03-31/functions/{FunctionName}/configuration",
-    request=UpdateFunctionConfigurationRequest,
-    run=update_function_configuration,
+OPERATION = Operation(
+    "UpdateFunctionConfiguration",
+    UpdateFunctionConfigurationRequest,
+    update_function_configuration,
+    RestWire("PUT", "/2015-03-31/functions/{FunctionName}/configuration"),
 )

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.cloudwatch.api.checks import place_in, token_of
 from hashrange.insights.insights import InsightRule, Insights
 
@@ -48,4 +48,4 @@ def _described(rule: InsightRule) -> dict[str, Any]:
     }
 
 
-OPERATION = ServiceOperation("DescribeInsightRules", DescribeInsightRulesRequest, describe_insight_rules)
+OPERATION = Operation("DescribeInsightRules", DescribeInsightRulesRequest, describe_insight_rules, FORM)

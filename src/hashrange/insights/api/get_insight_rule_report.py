@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.cloudwatch.api.checks import IntegerFromOne, check_one_of, refuse_value
 from hashrange.insights.insights import InsightRule, Insights
 from hashrange.insights.report import RuleReport, metrics_of
@@ -94,4 +94,4 @@ def _metrics(report: RuleReport, names: Sequence[str]) -> list[dict[str, Any]] |
     return shown
 
 
-OPERATION = ServiceOperation("GetInsightRuleReport", GetInsightRuleReportRequest, get_insight_rule_report)
+OPERATION = Operation("GetInsightRuleReport", GetInsightRuleReportRequest, get_insight_rule_report, FORM)

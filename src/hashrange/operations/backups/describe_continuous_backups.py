@@ -4,12 +4,13 @@ Order of checks: name → table exists (else `TableNotFoundException`, a code of
 continuous backups are always ENABLED; point-in-time recovery, the part that can be switched, is off.
 """
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import TableNotFoundException
 from hashrange.messages import other_services as say
 from hashrange.operations.described_table import TableRequest
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 
 
@@ -37,9 +38,9 @@ async def continuous_backups(scope: Scope, name_or_arn: str) -> Reply:
 
 
 OPERATION = Operation(
-    name="DescribeContinuousBackups",
-    request=DescribeContinuousBackupsRequest,
-    run=describe_continuous_backups,
+    "DescribeContinuousBackups",
+    DescribeContinuousBackupsRequest,
+    describe_continuous_backups,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
-    rules=TABLE_NAME_FIRST,
 )

@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.limits import LISTED_MAX
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 
@@ -38,9 +39,5 @@ async def list_backups(scope: Scope, request: ListBackupsRequest) -> Reply:
 
 
 OPERATION = Operation(
-    name="ListBackups",
-    request=ListBackupsRequest,
-    run=list_backups,
-    tables=by_table_name,
-    rules=GIVEN_TABLE_NAME_FIRST,
+    "ListBackups", ListBackupsRequest, list_backups, JsonWire(rules=GIVEN_TABLE_NAME_FIRST), tables=by_table_name
 )

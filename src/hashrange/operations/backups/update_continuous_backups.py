@@ -10,12 +10,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import UnsupportedOperationException
 from hashrange.messages import other_services as say
 from hashrange.operations.backups.describe_continuous_backups import continuous_backups
 from hashrange.operations.described_table import TableRequest
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 
 
@@ -44,10 +45,10 @@ async def update_continuous_backups(scope: Scope, request: UpdateContinuousBacku
 
 
 OPERATION = Operation(
-    name="UpdateContinuousBackups",
-    request=UpdateContinuousBackupsRequest,
-    run=update_continuous_backups,
+    "UpdateContinuousBackups",
+    UpdateContinuousBackupsRequest,
+    update_continuous_backups,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
     writes=True,
-    rules=TABLE_NAME_FIRST,
 )

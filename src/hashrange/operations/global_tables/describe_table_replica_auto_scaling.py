@@ -8,9 +8,10 @@ shown as in the service, and a global index only while it is ACTIVE. Source: ser
 
 from typing import Any
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.states import status
@@ -50,9 +51,9 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTab
 
 
 OPERATION = Operation(
-    name="DescribeTableReplicaAutoScaling",
-    request=DescribeTableReplicaAutoScalingRequest,
-    run=describe_table_replica_auto_scaling,
+    "DescribeTableReplicaAutoScaling",
+    DescribeTableReplicaAutoScalingRequest,
+    describe_table_replica_auto_scaling,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
-    rules=TABLE_NAME_FIRST,
 )

@@ -7,7 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.operations.operation import Operation, Scope
+from hashrange.aws_services.operation import Operation
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
 
@@ -27,4 +28,4 @@ async def list_global_tables(scope: Scope, request: ListGlobalTablesRequest) -> 
     return {"GlobalTables": []}
 
 
-OPERATION = Operation("ListGlobalTables", ListGlobalTablesRequest, list_global_tables)
+OPERATION = Operation("ListGlobalTables", ListGlobalTablesRequest, list_global_tables, JSON)

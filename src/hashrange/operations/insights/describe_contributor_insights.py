@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import other_services as say
 from hashrange.messages.requests import INDEX_NAME_LENGTH
@@ -17,7 +18,7 @@ from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.insights.rule_names import rule_names
 from hashrange.operations.insights.watching import Watch, find_watch
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import Table
@@ -93,9 +94,9 @@ def insights_status(scope: Scope, table: Table, index_name: str | None, watch: W
 
 
 OPERATION = Operation(
-    name="DescribeContributorInsights",
-    request=DescribeContributorInsightsRequest,
-    run=describe_contributor_insights,
+    "DescribeContributorInsights",
+    DescribeContributorInsightsRequest,
+    describe_contributor_insights,
+    JsonWire(rules=WATCHED_RULES),
     tables=by_table_name,
-    rules=WATCHED_RULES,
 )

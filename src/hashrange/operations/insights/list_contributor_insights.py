@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
@@ -16,7 +17,7 @@ from hashrange.operations.insights.describe_contributor_insights import existing
 from hashrange.operations.insights.watching import all_watches, is_of
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 
@@ -64,9 +65,9 @@ def _place(token: str | None) -> int:
 
 
 OPERATION = Operation(
-    name="ListContributorInsights",
-    request=ListContributorInsightsRequest,
-    run=list_contributor_insights,
+    "ListContributorInsights",
+    ListContributorInsightsRequest,
+    list_contributor_insights,
+    JsonWire(rules=GIVEN_TABLE_NAME_FIRST),
     tables=by_table_name,
-    rules=GIVEN_TABLE_NAME_FIRST,
 )

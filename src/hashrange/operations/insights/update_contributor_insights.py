@@ -8,6 +8,7 @@ also for what is watched in the other mode; DISABLE keeps the mode (unconfirmed)
 
 from typing import Literal
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations.insights.describe_contributor_insights import (
     WATCHED_RULES,
     WatchedRequest,
@@ -24,7 +25,7 @@ from hashrange.operations.insights.watching import (
     keep_watch,
 )
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 
 
@@ -78,10 +79,10 @@ def _free_ms(scope: Scope, now_seconds: float) -> int:
 
 
 OPERATION = Operation(
-    name="UpdateContributorInsights",
-    request=UpdateContributorInsightsRequest,
-    run=update_contributor_insights,
+    "UpdateContributorInsights",
+    UpdateContributorInsightsRequest,
+    update_contributor_insights,
+    JsonWire(rules=WATCHED_RULES),
     tables=by_table_name,
     writes=True,
-    rules=WATCHED_RULES,
 )

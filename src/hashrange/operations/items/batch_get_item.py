@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
     THROTTLED,
     ApiError,
@@ -51,7 +52,7 @@ from hashrange.operations.items.expression_members import GET_ITEM, check_operat
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, Usage
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply, Rows, Structure
 from hashrange.tables.capacity import items_read_units, read_units
 from hashrange.tables.open_table import OpenTable
@@ -316,19 +317,21 @@ def _is_eventual(request: BatchGetItemRequest) -> bool:
 
 
 OPERATION = Operation(
-    name="BatchGetItem",
-    request=BatchGetItemRequest,
-    run=batch_get_item,
+    "BatchGetItem",
+    BatchGetItemRequest,
+    batch_get_item,
+    JsonWire(
+        rules=RequestRules(
+            wordings={
+                ("requestItems", "min_length"): ConstraintWording(BATCH_GET_EMPTY),
+                ("requestItems.{key}.member.keys", "min_length"): ConstraintWording(BATCH_GET_NO_KEYS),
+                ("requestItems.{key}.member.keys", "max_length"): ConstraintWording(BATCH_GET_MANY_KEYS),
+                ("requestItems", "keys"): ConstraintWording(is_json=True),
+            },
+            falls_back=frozenset(("converted",)),
+        )
+    ),
     capacity="by table",
     tables=lambda request: request.RequestItems,
-    rules=RequestRules(
-        wordings={
-            ("requestItems", "min_length"): ConstraintWording(BATCH_GET_EMPTY),
-            ("requestItems.{key}.member.keys", "min_length"): ConstraintWording(BATCH_GET_NO_KEYS),
-            ("requestItems.{key}.member.keys", "max_length"): ConstraintWording(BATCH_GET_MANY_KEYS),
-            ("requestItems", "keys"): ConstraintWording(is_json=True),
-        },
-        falls_back=frozenset(("converted",)),
-    ),
     is_eventual=_is_eventual,
 )

@@ -15,6 +15,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
     THROTTLED,
     ApiError,
@@ -43,7 +44,7 @@ from hashrange.operations.items.collection_metrics import metrics_by_table
 from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.change import Change
@@ -200,21 +201,23 @@ def _items(request: BatchWriteItemRequest) -> Iterator[tuple[str, shapes.Attribu
 
 
 OPERATION = Operation(
-    name="BatchWriteItem",
-    request=BatchWriteItemRequest,
-    run=batch_write_item,
-    wording="older",
+    "BatchWriteItem",
+    BatchWriteItemRequest,
+    batch_write_item,
+    JsonWire(
+        wording="older",
+        rules=RequestRules(
+            wordings={
+                ("requestItems", "keys"): ConstraintWording(is_after_enumerations=True),
+                ("requestItems", "min_length"): ConstraintWording(
+                    BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True
+                ),
+            }
+        ),
+        element_type=WriteRequest,
+    ),
     capacity="by table",
     tables=lambda request: request.RequestItems,
     items=_items,
     writes=True,
-    rules=RequestRules(
-        wordings={
-            ("requestItems", "keys"): ConstraintWording(is_after_enumerations=True),
-            ("requestItems", "min_length"): ConstraintWording(
-                BATCH_WRITE_EMPTY, is_bare=True, is_after_enumerations=True
-            ),
-        }
-    ),
-    element_type=WriteRequest,
 )

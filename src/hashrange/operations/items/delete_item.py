@@ -8,6 +8,7 @@ Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 5).
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
@@ -16,7 +17,7 @@ from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.wire.rules import ON_OTHER_FORMS_AND_DEPTH, RefusedWords, RequestRules
@@ -59,13 +60,11 @@ def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Soon[
 
 
 OPERATION = Operation(
-    name="DeleteItem",
-    request=DeleteItemRequest,
-    run=delete_item,
-    wording="enveloped",
+    "DeleteItem",
+    DeleteItemRequest,
+    delete_item,
+    JsonWire(wording="enveloped", rules=RULES, is_quick=True),
     capacity="one",
     tables=by_table_name,
     writes=True,
-    rules=RULES,
-    is_quick=True,
 )

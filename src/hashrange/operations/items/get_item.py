@@ -8,6 +8,7 @@ from functools import partial
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import CompiledProjection
@@ -24,7 +25,7 @@ from hashrange.operations.items.projections import check_attributes_to_get, proj
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, ReadUsage
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon, then
 from hashrange.tables.open_table import OpenTable
@@ -88,12 +89,11 @@ def _reply(
 
 
 OPERATION = Operation(
-    name="GetItem",
-    request=GetItemRequest,
-    run=get_item,
+    "GetItem",
+    GetItemRequest,
+    get_item,
+    JsonWire(rules=RULES, is_quick=True),
     capacity="one",
     tables=by_table_name,
-    rules=RULES,
     is_eventual=lambda request: request.ConsistentRead is not True,
-    is_quick=True,
 )

@@ -7,6 +7,7 @@ of the item collection.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.actions import check_put
@@ -14,7 +15,7 @@ from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.wire.rules import ON_OTHER_FORMS_AND_DEPTH, RequestRules
@@ -54,13 +55,11 @@ def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Soon[Reply]
 
 
 OPERATION = Operation(
-    name="PutItem",
-    request=PutItemRequest,
-    run=put_item,
-    wording="enveloped",
+    "PutItem",
+    PutItemRequest,
+    put_item,
+    JsonWire(wording="enveloped", rules=RULES, is_quick=True),
     capacity="one",
     tables=by_table_name,
     writes=True,
-    rules=RULES,
-    is_quick=True,
 )

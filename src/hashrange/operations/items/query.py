@@ -10,6 +10,7 @@ Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 an
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import CompiledCondition, compile_condition
 from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition, read_key_condition
@@ -49,7 +50,7 @@ from hashrange.operations.items.read_start import check_start_values, requested_
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.open_table import OpenTable, ReadSource
@@ -232,19 +233,21 @@ def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondi
 
 
 OPERATION = Operation(
-    name="Query",
-    request=QueryRequest,
-    run=query,
+    "Query",
+    QueryRequest,
+    query,
+    JsonWire(
+        rules=RequestRules(
+            wordings={
+                **constraint_wordings.TABLE_NAME,
+                **constraint_wordings.CONDITIONAL_OPERATOR,
+                **constraint_wordings.LIMIT,
+                **constraint_wordings.UNKNOWN_OPERATORS,
+            },
+            falls_back=ON_OTHER_FORMS,
+        )
+    ),
     capacity="one",
     tables=by_table_name,
-    rules=RequestRules(
-        wordings={
-            **constraint_wordings.TABLE_NAME,
-            **constraint_wordings.CONDITIONAL_OPERATOR,
-            **constraint_wordings.LIMIT,
-            **constraint_wordings.UNKNOWN_OPERATORS,
-        },
-        falls_back=ON_OTHER_FORMS,
-    ),
     is_eventual=lambda request: request.ConsistentRead is not True,
 )

@@ -9,6 +9,7 @@ Source: the newer of Scan's two layers, captures to 23 October 2026 (observed-20
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import CompiledCondition, compile_condition
 from hashrange.expressions.legacy_conditions import filter_condition
@@ -38,7 +39,7 @@ from hashrange.operations.items.read_start import check_start_values, requested_
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import HashOrderedRows, Reply
 from hashrange.soon import Soon
 from hashrange.tables.read_spans import continue_scan, scan_span, scan_start_key
@@ -139,20 +140,22 @@ _GENERAL_STAGE: ReportStage = (
     ("returnConsumedCapacity", "enumeration"),
 )
 OPERATION = Operation(
-    name="Scan",
-    request=ScanRequest,
-    run=scan,
+    "Scan",
+    ScanRequest,
+    scan,
+    JsonWire(
+        rules=RequestRules(
+            wordings={
+                **{rule: ConstraintWording(text) for rule, text in _SPECIAL_WORDINGS.items()},
+                **constraint_wordings.UNKNOWN_OPERATORS,
+                ("select", "enumeration"): ConstraintWording(is_later=True),
+                ("conditionalOperator", "enumeration"): ConstraintWording(is_later=True),
+            },
+            stages=(tuple(_SPECIAL_WORDINGS), _GENERAL_STAGE),
+            falls_back=ON_OTHER_FORMS,
+        )
+    ),
     capacity="one",
     tables=by_table_name,
-    rules=RequestRules(
-        wordings={
-            **{rule: ConstraintWording(text) for rule, text in _SPECIAL_WORDINGS.items()},
-            **constraint_wordings.UNKNOWN_OPERATORS,
-            ("select", "enumeration"): ConstraintWording(is_later=True),
-            ("conditionalOperator", "enumeration"): ConstraintWording(is_later=True),
-        },
-        stages=(tuple(_SPECIAL_WORDINGS), _GENERAL_STAGE),
-        falls_back=ON_OTHER_FORMS,
-    ),
     is_eventual=lambda request: request.ConsistentRead is not True,
 )

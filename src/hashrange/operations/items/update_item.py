@@ -8,6 +8,7 @@ keys → key attributes among its targets → the condition's paths into key att
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.messages.requests import ACTION_UNKNOWN, RETURN_VALUES_UNKNOWN
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
@@ -16,7 +17,7 @@ from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.wire.rules import ON_OTHER_FORMS_AND_DEPTH, ConstraintWording, RequestRules
@@ -59,13 +60,11 @@ def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Soon[
 
 
 OPERATION = Operation(
-    name="UpdateItem",
-    request=UpdateItemRequest,
-    run=update_item,
-    wording="enveloped",
+    "UpdateItem",
+    UpdateItemRequest,
+    update_item,
+    JsonWire(wording="enveloped", rules=RULES, is_quick=True),
     capacity="one",
     tables=by_table_name,
     writes=True,
-    rules=RULES,
-    is_quick=True,
 )

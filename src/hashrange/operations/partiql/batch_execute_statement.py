@@ -15,6 +15,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
     ApiError,
     InternalServerError,
@@ -35,7 +36,7 @@ from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action, key_of_item, plan_action
 from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_item
 from hashrange.operations.partiql.statement_writes import (
     StatementWrite,
@@ -244,10 +245,10 @@ def _is_eventual(request: BatchExecuteStatementRequest) -> bool:
 
 
 OPERATION = Operation(
-    name="BatchExecuteStatement",
-    request=BatchExecuteStatementRequest,
-    run=batch_execute_statement,
-    wording="older",
+    "BatchExecuteStatement",
+    BatchExecuteStatementRequest,
+    batch_execute_statement,
+    JsonWire(wording="older"),
     capacity="each",
     tables=lambda request: statement_tables(request.Statements),
     writes=True,

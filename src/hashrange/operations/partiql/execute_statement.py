@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ConditionalCheckFailedException, ValidationException
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.items.types import Row, Value
@@ -21,7 +22,7 @@ from hashrange.operations import shapes
 from hashrange.operations.items.actions import plan_action
 from hashrange.operations.items.write_item import commit_write
 from hashrange.operations.meter import Meter, ReadUsage
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql.access_path import AccessPath
 from hashrange.operations.partiql.next_token import make_token, read_token
 from hashrange.operations.partiql.select_reads import bound_read, item_of, locate_item, read_spans
@@ -135,10 +136,10 @@ def _returned(statement: Statement, change: Change) -> Reply:
 
 
 OPERATION = Operation(
-    name="ExecuteStatement",
-    request=ExecuteStatementRequest,
-    run=execute_statement,
-    wording="older",
+    "ExecuteStatement",
+    ExecuteStatementRequest,
+    execute_statement,
+    JsonWire(wording="older"),
     capacity="one",
     tables=lambda request: statement_tables((request,)),
     writes=True,

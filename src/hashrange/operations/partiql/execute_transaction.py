@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError, RequestFault, ValidationException, without_frames
 from hashrange.expressions.partiql.statement import Statement, check_statement_parameters, compile_statement
 from hashrange.items.number_set_order import hash_ordered_row
@@ -32,7 +33,7 @@ from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LAR
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
 from hashrange.operations.meter import Meter
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql.access_path import AccessPath
 from hashrange.operations.partiql.key_faults import has_no_key_type
 from hashrange.operations.partiql.select_reads import bound_read, is_key_read, item_of, locate_read
@@ -253,10 +254,10 @@ def _bound(scope: Scope, position: int, write: StatementWrite, on_failure: str |
 
 
 OPERATION = Operation(
-    name="ExecuteTransaction",
-    request=ExecuteTransactionRequest,
-    run=execute_transaction,
-    wording="older",
+    "ExecuteTransaction",
+    ExecuteTransactionRequest,
+    execute_transaction,
+    JsonWire(wording="older"),
     capacity="transaction",
     tables=lambda request: statement_tables(request.TransactStatements),
     writes=True,

@@ -7,9 +7,10 @@ policy, or of its deletion if it was deleted before; it is empty if there never 
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_resource_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.policies.resource import (
     find_resource,
     parse_resource,
@@ -52,9 +53,10 @@ async def delete_resource_policy(scope: Scope, request: DeleteResourcePolicyRequ
 
 
 OPERATION = Operation(
-    name="DeleteResourcePolicy",
-    request=DeleteResourcePolicyRequest,
-    run=delete_resource_policy,
+    "DeleteResourcePolicy",
+    DeleteResourcePolicyRequest,
+    delete_resource_policy,
+    JSON,
     tables=by_resource_arn,
     writes=True,
 )

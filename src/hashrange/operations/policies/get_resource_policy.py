@@ -6,11 +6,12 @@ has a policy.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import PolicyNotFoundException
 from hashrange.messages import policies as say
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_resource_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.policies.document import shown_form
 from hashrange.operations.policies.resource import find_resource, parse_resource, policy_of
 from hashrange.operations.reply import Reply
@@ -31,9 +32,4 @@ async def get_resource_policy(scope: Scope, request: GetResourcePolicyRequest) -
     return {"Policy": shown_form(policy.document), "RevisionId": str(policy.revision)}
 
 
-OPERATION = Operation(
-    name="GetResourcePolicy",
-    request=GetResourcePolicyRequest,
-    run=get_resource_policy,
-    tables=by_resource_arn,
-)
+OPERATION = Operation("GetResourcePolicy", GetResourcePolicyRequest, get_resource_policy, JSON, tables=by_resource_arn)

@@ -8,11 +8,12 @@ revision.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import AccessDeniedException
 from hashrange.messages import policies as say
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_resource_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.lockout import locks_out
 from hashrange.operations.policies.resource import (
@@ -63,9 +64,5 @@ async def put_resource_policy(scope: Scope, request: PutResourcePolicyRequest) -
 
 
 OPERATION = Operation(
-    name="PutResourcePolicy",
-    request=PutResourcePolicyRequest,
-    run=put_resource_policy,
-    tables=by_resource_arn,
-    writes=True,
+    "PutResourcePolicy", PutResourcePolicyRequest, put_resource_policy, JSON, tables=by_resource_arn, writes=True
 )

@@ -4,9 +4,10 @@ or went to within a day.
 Order of checks: name → the table exists. The newest destination comes first.
 """
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streaming.destination import described_precision
 from hashrange.tables.kinesis_destinations import shown_destinations, status_of
@@ -37,9 +38,9 @@ def _described(destination: KinesisDestination, now_seconds: float) -> Reply:
 
 
 OPERATION = Operation(
-    name="DescribeKinesisStreamingDestination",
-    request=DescribeKinesisStreamingDestinationRequest,
-    run=describe_kinesis_streaming_destination,
+    "DescribeKinesisStreamingDestination",
+    DescribeKinesisStreamingDestinationRequest,
+    describe_kinesis_streaming_destination,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
-    rules=TABLE_NAME_FIRST,
 )

@@ -8,11 +8,12 @@ Changes up to this request are still delivered.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.messages import other_services as say
 from hashrange.operations.described_table import TableRequest
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streaming.destination import (
     DataStreamArn,
@@ -58,10 +59,10 @@ async def disable_kinesis_streaming_destination(
 
 
 OPERATION = Operation(
-    name="DisableKinesisStreamingDestination",
-    request=DisableKinesisStreamingDestinationRequest,
-    run=disable_kinesis_streaming_destination,
+    "DisableKinesisStreamingDestination",
+    DisableKinesisStreamingDestinationRequest,
+    disable_kinesis_streaming_destination,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
     writes=True,
-    rules=TABLE_NAME_FIRST,
 )

@@ -10,13 +10,14 @@ which asks for the data stream first.
 
 import uuid
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.messages import kinesis as descriptions
 from hashrange.messages import other_services as say
 from hashrange.operations.busy_tables import require_changeable_tags
 from hashrange.operations.described_table import TableRequest
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streaming.destination import (
     DataStreamArn,
@@ -86,10 +87,10 @@ def _failure(table: Table, stream_arn: str, *, is_shared: bool) -> str | None:
 
 
 OPERATION = Operation(
-    name="EnableKinesisStreamingDestination",
-    request=EnableKinesisStreamingDestinationRequest,
-    run=enable_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination",
+    EnableKinesisStreamingDestinationRequest,
+    enable_kinesis_streaming_destination,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
     writes=True,
-    rules=TABLE_NAME_FIRST,
 )

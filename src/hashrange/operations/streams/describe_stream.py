@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.items.steps import walk
 from hashrange.limits import DESCRIBE_STREAM_MAX
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_stream_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.stream import find_shard, find_stream, readable_shard, readable_shards
 from hashrange.tables.description import describe_keys
@@ -90,9 +91,9 @@ def _status(stream: Stream, now_seconds: float) -> str:
 
 
 OPERATION = Operation(
-    name="DescribeStream",
-    request=DescribeStreamRequest,
-    run=describe_stream,
-    service="DynamoDBStreams_20120810",
+    "DescribeStream",
+    DescribeStreamRequest,
+    describe_stream,
+    JsonWire(service="DynamoDBStreams_20120810"),
     tables=by_stream_arn,
 )

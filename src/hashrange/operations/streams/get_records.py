@@ -11,10 +11,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessException
 from hashrange.limits import GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES
 from hashrange.messages import streams as say
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Records, Reply
 from hashrange.operations.streams.iterators import (
     Position,
@@ -62,9 +63,9 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
 
 
 OPERATION = Operation(
-    name="GetRecords",
-    request=GetRecordsRequest,
-    run=get_records,
+    "GetRecords",
+    GetRecordsRequest,
+    get_records,
+    JsonWire(service="DynamoDBStreams_20120810"),
     tables=lambda request: (arn_of_iterator(request.ShardIterator),),
-    service="DynamoDBStreams_20120810",
 )

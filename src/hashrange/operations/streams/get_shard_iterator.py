@@ -8,11 +8,12 @@ from typing import Literal
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessException, ValidationException
 from hashrange.messages import streams as say
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_stream_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.iterators import Position, encode_iterator, end_of_records
 from hashrange.operations.streams.stream import find_shard, find_stream, parse_stream_arn
@@ -93,9 +94,9 @@ def _first_and_horizon(
 
 
 OPERATION = Operation(
-    name="GetShardIterator",
-    request=GetShardIteratorRequest,
-    run=get_shard_iterator,
-    service="DynamoDBStreams_20120810",
+    "GetShardIterator",
+    GetShardIteratorRequest,
+    get_shard_iterator,
+    JsonWire(service="DynamoDBStreams_20120810"),
     tables=by_stream_arn,
 )

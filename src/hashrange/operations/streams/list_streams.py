@@ -11,11 +11,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.items.steps import sort, walk
 from hashrange.limits import LIST_STREAMS_MAX
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.streams.stream import is_readable, parse_stream_arn
@@ -60,9 +61,5 @@ def _place(table_name: str, label: str) -> str:
 
 
 OPERATION = Operation(
-    name="ListStreams",
-    request=ListStreamsRequest,
-    run=list_streams,
-    service="DynamoDBStreams_20120810",
-    tables=by_table_name,
+    "ListStreams", ListStreamsRequest, list_streams, JsonWire(service="DynamoDBStreams_20120810"), tables=by_table_name
 )

@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from hashrange import limits
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import LimitExceededException, ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
 from hashrange.messages.requests import TABLE_NAME_REQUIRED
 from hashrange.operations.lookup import purge_gone_tables, table_name
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.revisions import next_revision
 from hashrange.operations.reply import Reply
@@ -94,12 +95,14 @@ def _show_warm(description: dict[str, Any], request: CreateTableRequest) -> None
 
 
 OPERATION = Operation(
-    name="CreateTable",
-    request=CreateTableRequest,
-    run=create_table,
+    "CreateTable",
+    CreateTableRequest,
+    create_table,
+    JsonWire(
+        rules=RequestRules(
+            required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
+        )
+    ),
     tables=by_table_name,
     writes=True,
-    rules=RequestRules(
-        required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
-    ),
 )

@@ -8,12 +8,13 @@ finds it purges it; without a delay it is deleted immediately.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_active
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.operations.tables.account_quotas import check_changes
@@ -62,10 +63,5 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
 
 
 OPERATION = Operation(
-    name="DeleteTable",
-    request=DeleteTableRequest,
-    run=delete_table,
-    tables=by_table_name,
-    writes=True,
-    rules=TABLE_NAME_FIRST,
+    "DeleteTable", DeleteTableRequest, delete_table, JsonWire(rules=TABLE_NAME_FIRST), tables=by_table_name, writes=True
 )

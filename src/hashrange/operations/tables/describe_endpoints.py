@@ -2,8 +2,9 @@
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.limits import ENDPOINT_CACHE_MINUTES
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 
 
@@ -17,4 +18,4 @@ async def describe_endpoints(scope: Scope, request: DescribeEndpointsRequest) ->
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": ENDPOINT_CACHE_MINUTES}]}
 
 
-OPERATION = Operation("DescribeEndpoints", DescribeEndpointsRequest, describe_endpoints)
+OPERATION = Operation("DescribeEndpoints", DescribeEndpointsRequest, describe_endpoints, JSON)

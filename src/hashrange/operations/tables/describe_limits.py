@@ -2,8 +2,9 @@
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.limits import ACCOUNT_CAPACITY_UNITS_MAX, TABLE_CAPACITY_UNITS_MAX
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 
 
@@ -21,4 +22,4 @@ async def describe_limits(scope: Scope, request: DescribeLimitsRequest) -> Reply
     }
 
 
-OPERATION = Operation("DescribeLimits", DescribeLimitsRequest, describe_limits)
+OPERATION = Operation("DescribeLimits", DescribeLimitsRequest, describe_limits, JSON)

@@ -2,11 +2,12 @@
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.description import described_sources
@@ -29,9 +30,5 @@ async def describe_table(scope: Scope, request: DescribeTableRequest) -> Reply:
 
 
 OPERATION = Operation(
-    name="DescribeTable",
-    request=DescribeTableRequest,
-    run=describe_table,
-    tables=by_table_name,
-    rules=TABLE_NAME_FIRST,
+    "DescribeTable", DescribeTableRequest, describe_table, JsonWire(rules=TABLE_NAME_FIRST), tables=by_table_name
 )

@@ -6,10 +6,11 @@ import msgspec
 from msgspec import Meta
 
 from hashrange import limits
+from hashrange.aws_services.operation import Operation
 from hashrange.items.steps import sort
 from hashrange.limits import LIST_TABLES_MAX
 from hashrange.operations.lookup import purge_gone_tables
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 
@@ -36,4 +37,4 @@ async def list_tables(scope: Scope, request: ListTablesRequest) -> Reply:
     return reply
 
 
-OPERATION = Operation("ListTables", ListTablesRequest, list_tables)
+OPERATION = Operation("ListTables", ListTablesRequest, list_tables, JSON)

@@ -12,11 +12,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.limits import TAGS_PER_PAGE
 from hashrange.messages import tables as say
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
@@ -51,9 +52,9 @@ def _decode_token(token: str | None) -> str | None:
 
 
 OPERATION = Operation(
-    name="ListTagsOfResource",
-    request=ListTagsOfResourceRequest,
-    run=list_tags_of_resource,
+    "ListTagsOfResource",
+    ListTagsOfResourceRequest,
+    list_tags_of_resource,
+    JsonWire(rules=TABLE_ARN_FIRST),
     tables=by_resource_arn,
-    rules=TABLE_ARN_FIRST,
 )

@@ -10,11 +10,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_changeable_tags
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables import members
 from hashrange.operations.tables.settings_checks import check_tag_count, read_tags
 from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
@@ -43,10 +44,10 @@ async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
 
 
 OPERATION = Operation(
-    name="TagResource",
-    request=TagResourceRequest,
-    run=tag_resource,
+    "TagResource",
+    TagResourceRequest,
+    tag_resource,
+    JsonWire(rules=TABLE_ARN_FIRST),
     tables=by_resource_arn,
     writes=True,
-    rules=TABLE_ARN_FIRST,
 )

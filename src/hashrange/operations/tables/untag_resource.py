@@ -9,12 +9,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_changeable_tags
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables.settings_checks import read_tag_key
 from hashrange.operations.tables.tagged_resource import check_arn, find_tagged
 
@@ -43,10 +44,10 @@ async def untag_resource(scope: Scope, request: UntagResourceRequest) -> None:
 
 
 OPERATION = Operation(
-    name="UntagResource",
-    request=UntagResourceRequest,
-    run=untag_resource,
+    "UntagResource",
+    UntagResourceRequest,
+    untag_resource,
+    JsonWire(rules=TABLE_ARN_FIRST),
     tables=by_resource_arn,
     writes=True,
-    rules=TABLE_ARN_FIRST,
 )

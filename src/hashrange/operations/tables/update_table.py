@@ -9,11 +9,12 @@ A created index is CREATING, and a job makes its entries. Without a state delay 
 that a small table's index is ACTIVE in the next call.
 """
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.labels import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
@@ -83,10 +84,10 @@ def _later_members(request: UpdateTableRequest) -> dict[str, object]:
 
 
 OPERATION = Operation(
-    name="UpdateTable",
-    request=UpdateTableRequest,
-    run=update_table,
+    "UpdateTable",
+    UpdateTableRequest,
+    update_table,
+    JsonWire(rules=RequestRules(required=TABLE_NAME_FIRST.required, wordings=TABLE_CLASS)),
     tables=by_table_name,
     writes=True,
-    rules=RequestRules(required=TABLE_NAME_FIRST.required, wordings=TABLE_CLASS),
 )

@@ -2,9 +2,10 @@
 Order of checks: name → table exists.
 """
 
+from hashrange.aws_services.operation import Operation
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.tables.states import time_to_live_status
 
@@ -24,9 +25,9 @@ async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest
 
 
 OPERATION = Operation(
-    name="DescribeTimeToLive",
-    request=DescribeTimeToLiveRequest,
-    run=describe_time_to_live,
+    "DescribeTimeToLive",
+    DescribeTimeToLiveRequest,
+    describe_time_to_live,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
-    rules=TABLE_NAME_FIRST,
 )

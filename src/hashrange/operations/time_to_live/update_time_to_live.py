@@ -13,12 +13,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.busy_tables import require_active
 from hashrange.operations.described_table import TableRequest, described_table
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.schema import TimeToLive
@@ -84,10 +85,10 @@ def _other_attribute(now: TimeToLive | None) -> str:
 
 
 OPERATION = Operation(
-    name="UpdateTimeToLive",
-    request=UpdateTimeToLiveRequest,
-    run=update_time_to_live,
+    "UpdateTimeToLive",
+    UpdateTimeToLiveRequest,
+    update_time_to_live,
+    JsonWire(rules=TABLE_NAME_FIRST),
     tables=by_table_name,
     writes=True,
-    rules=TABLE_NAME_FIRST,
 )

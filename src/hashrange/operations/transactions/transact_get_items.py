@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException, without_frames
 from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import CompiledProjection, compile_projection
@@ -32,7 +33,7 @@ from hashrange.operations.items.nesting_checks import check_expressions_readable
 from hashrange.operations.items.projections import project_row
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.commit import read_places
 from hashrange.operations.transactions.reasons import cancelled
@@ -144,16 +145,18 @@ def _response(lookup: TransactedGet, row: Row | None) -> Structure:
 
 
 OPERATION = Operation(
-    name="TransactGetItems",
-    request=TransactGetItemsRequest,
-    run=transact_get_items,
-    wording="older",
+    "TransactGetItems",
+    TransactGetItemsRequest,
+    transact_get_items,
+    JsonWire(
+        wording="older",
+        rules=RequestRules(
+            wordings={
+                ("transactItems", "min_length"): ConstraintWording(TRANSACTION_EMPTY),
+                ("transactItems", "max_length"): ConstraintWording(TRANSACTION_TOO_LONG),
+            }
+        ),
+    ),
     capacity="transaction",
     tables=lambda request: [element.Get.TableName for element in request.TransactItems],
-    rules=RequestRules(
-        wordings={
-            ("transactItems", "min_length"): ConstraintWording(TRANSACTION_EMPTY),
-            ("transactItems", "max_length"): ConstraintWording(TRANSACTION_TOO_LONG),
-        }
-    ),
 )

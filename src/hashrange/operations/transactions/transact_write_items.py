@@ -22,6 +22,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.canonical import encode_canonically
 from hashrange.limits import TRANSACTION_ACTIONS_MAX, TRANSACTION_SIZE_MAX_BYTES
@@ -33,7 +34,7 @@ from hashrange.operations.items.actions import Action
 from hashrange.operations.items.collection_metrics import metrics_by_table
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
 from hashrange.operations.transactions.commit import commit_steps
@@ -115,20 +116,22 @@ def _planned_steps(scope: Scope, actions: list[Action]) -> list[TransactionStep]
 
 
 OPERATION = Operation(
-    name="TransactWriteItems",
-    request=TransactWriteItemsRequest,
-    run=transact_write_items,
-    wording="older",
+    "TransactWriteItems",
+    TransactWriteItemsRequest,
+    transact_write_items,
+    JsonWire(
+        wording="older",
+        rules=RequestRules(
+            wordings={
+                ("transactItems", "min_length"): ConstraintWording(TRANSACTION_EMPTY),
+                ("transactItems", "max_length"): ConstraintWording(TRANSACTION_TOO_LONG),
+                ("clientRequestToken", "min_length"): ConstraintWording(TOKEN_EMPTY, is_alone=True),
+                ("clientRequestToken", "max_length"): ConstraintWording(TOKEN_TOO_LONG, is_alone=True),
+            }
+        ),
+        element_type=TransactWriteItem,
+    ),
     capacity="transaction",
     tables=lambda request: [name for element in request.TransactItems for name in table_names(element)],
     writes=True,
-    rules=RequestRules(
-        wordings={
-            ("transactItems", "min_length"): ConstraintWording(TRANSACTION_EMPTY),
-            ("transactItems", "max_length"): ConstraintWording(TRANSACTION_TOO_LONG),
-            ("clientRequestToken", "min_length"): ConstraintWording(TOKEN_EMPTY, is_alone=True),
-            ("clientRequestToken", "max_length"): ConstraintWording(TOKEN_TOO_LONG, is_alone=True),
-        }
-    ),
-    element_type=TransactWriteItem,
 )

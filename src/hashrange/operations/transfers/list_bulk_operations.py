@@ -7,9 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.limits import TRANSFERS_LISTED_MAX
 from hashrange.operations.empty_lists import HEX_TOKEN_PATTERN, refuse_token
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 
 
@@ -26,4 +27,4 @@ async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest)
     return {"BulkOperationsSummaryList": []}
 
 
-OPERATION = Operation("ListBulkOperations", ListBulkOperationsRequest, list_bulk_operations)
+OPERATION = Operation("ListBulkOperations", ListBulkOperationsRequest, list_bulk_operations, JSON)

@@ -8,11 +8,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.limits import TRANSFERS_LISTED_MAX
 from hashrange.operations.described_table import ArnOrName
 from hashrange.operations.empty_lists import HEX_TOKEN_PATTERN, refuse_token
 from hashrange.operations.naming import by_table_arn
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.tables.tagged_resource import check_arn
 
@@ -36,9 +37,4 @@ async def list_imports(scope: Scope, request: ListImportsRequest) -> Reply:
     return {"ImportSummaryList": []}
 
 
-OPERATION = Operation(
-    name="ListImports",
-    request=ListImportsRequest,
-    run=list_imports,
-    tables=by_table_arn,
-)
+OPERATION = Operation("ListImports", ListImportsRequest, list_imports, JSON, tables=by_table_arn)

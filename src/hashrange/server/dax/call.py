@@ -51,7 +51,7 @@ class DaxCall(Call):
 
     def refuse(self, error: ApiError) -> None:
         """Write the error, and free a long request."""
-        self.content = self.write_error(error, self.operation.wording)
+        self.content = self.write_error(error, self.operation.wire.wording)
         self._free()
 
     def first_fault(self, error: ApiError | Malformed) -> ApiError | None:

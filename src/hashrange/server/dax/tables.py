@@ -62,7 +62,7 @@ class TableShapes:
             table = find_active_table(scope, name)
         except Malformed:
             body = msgspec.json.encode({"TableName": name, "Key": {"key": {"S": "value"}}})
-            find_fault(get_item.OPERATION.request, get_item.OPERATION.rules, body)
+            find_fault(get_item.OPERATION.request, get_item.OPERATION.wire.rules, body)
             raise
         if table is None:
             raise ResourceNotFoundException(TABLE_NOT_FOUND)

@@ -22,10 +22,10 @@ def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiErro
         return _older(error) if isinstance(error, RequestFault) and _was_converted(call, body) else error
     try:
         if isinstance(error, Malformed):
-            call.request = read_leniently(operation.request, operation.rules, decode_object(body))
+            call.request = read_leniently(operation.request, operation.wire.rules, decode_object(body))
             call.is_explained = True
             return None
-        was_converted = find_fault(operation.request, operation.rules, body)
+        was_converted = find_fault(operation.request, operation.wire.rules, body)
     except ApiError as fault:
         return fault
     return _older(error) if was_converted and isinstance(error, RequestFault) else error
@@ -33,7 +33,7 @@ def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiErro
 
 def _was_converted(call: Call, body: bytes) -> bool:
     """True if the older layer checks a request because of what the slow path has converted."""
-    rules = call.operation.rules
+    rules = call.operation.wire.rules
     if not rules.falls_back:
         return False
     decoded = decode_object(body)

@@ -11,7 +11,8 @@ from hashrange.limits import BODY_BYTES_MAX
 from hashrange.messages.http import BODY_OVER_LIMIT
 from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
-from hashrange.server.protocols.unserved.refusals import FormedRefusal, ServiceRefusal, formed
+from hashrange.server.protocols.http_call import WrittenReply
+from hashrange.server.protocols.unserved.refusals import ServiceRefusal, formed
 from hashrange.server.protocols.unserved.services import UNNAMED, ErrorForm, UnservedService, service_of
 from hashrange.server.refusals import Refusal
 from hashrange.wire.http import REQUEST_ID, HttpRequest, is_json_content_type, mirrored_content_type
@@ -34,15 +35,16 @@ class LongBodyRefusals:
     def __call__(self, request: HttpRequest) -> Refusal:
         """The refusal of a request, which has no body."""
         reply = self._reply(request)
+        assert reply.content_type is not None, "every refusal has a body"
         request_id = b"%b: %b\r\n" % (REQUEST_ID, request_id_of(request.number))
         lines = b"Content-Type: %b\r\n%b%b" % (reply.content_type, request_id, reply.header_lines)
         return Refusal(reply.status, reply.body, lines)
 
-    def _reply(self, request: HttpRequest) -> FormedRefusal:
+    def _reply(self, request: HttpRequest) -> WrittenReply:
         """The reply in the form of the request's service, or in JSON if nothing shows which one that is."""
         message = BODY_OVER_LIMIT.format(most=BODY_BYTES_MAX)
         if self._has_admin and request.url.startswith(_ADMIN_PATH):
-            return FormedRefusal(413, msgspec.json.encode({"error": message}), b"application/json")
+            return WrittenReply(413, msgspec.json.encode({"error": message}), b"application/json")
         lambda_reply = self._refused_by_lambda(request)
         if lambda_reply is not None:
             return lambda_reply
@@ -55,16 +57,15 @@ class LongBodyRefusals:
         is_ours = target is None or target.startswith(b"DynamoDB")
         if is_json and is_ours and (service is None or service.name == SIGNING_NAME):
             body = error_body(RequestEntityTooLargeException(message))
-            return FormedRefusal(413, body, mirrored_content_type(content_type))
+            return WrittenReply(413, body, mirrored_content_type(content_type))
         if service is None:
             service = UnservedService(UNNAMED, "rest-json" if target is None else "json")
         return formed(request, service.form, ServiceRefusal(413, CODES.get(service.form, CODE), message))
 
-    def _refused_by_lambda(self, request: HttpRequest) -> FormedRefusal | None:
+    def _refused_by_lambda(self, request: HttpRequest) -> WrittenReply | None:
         if not self._has_functions:
             return None
         # Imported here: most servers have no functions, and start time counts.
         from hashrange.server.protocols.rest_json.lambda_api import too_large  # noqa: PLC0415
 
-        reply = too_large(request.url)
-        return None if reply is None else FormedRefusal(*reply[:4])
+        return too_large(request.url)

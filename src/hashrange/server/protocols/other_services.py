@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hashrange.server.access import Access
 from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
+from hashrange.service.call import Call
 from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
@@ -53,9 +54,9 @@ class OtherServices:
             return False
         return self._load().claims(request)
 
-    def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Refuse the request now, or run its operation and answer the request later. Returns None; may give way."""
-        self._load().prepare(request, respond)
+    def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
+        """Return the call that a request becomes, or refuse it now and return None. May give way."""
+        return self._load().prepare(request, respond)
 
     def _load(self) -> "AwsForms":
         if self._forms is None:
@@ -67,5 +68,5 @@ class OtherServices:
 
             sessions = sessions_for(self._access, self._service.clock)
             apis = [*self._service.background.apis, sts_api(sessions)]
-            self._forms = AwsForms(apis, self._access, self._service)
+            self._forms = AwsForms(apis, self._access)
         return self._forms

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
     ApiError,
     Malformed,
@@ -19,7 +20,7 @@ from hashrange.errors import (
     UnknownOperationException,
 )
 from hashrange.operations.meter import NOTHING_USED
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import JsonWire
 from hashrange.operations.reply import Reply, Structure, plain_values
 from hashrange.server.protocols.first_fault import first_fault
 from hashrange.service.call import Call
@@ -106,12 +107,12 @@ class ValuesCall(Call):
         self.ended.set_exception(error)
 
 
-def request_of(operation: Operation, body: bytes) -> tuple[Any, bool]:
+def request_of(operation: Operation[JsonWire], body: bytes) -> tuple[Any, bool]:
     """Return the operation's request, and whether it was read leniently. Raises the first fault as an ApiError."""
     try:
         return msgspec.json.decode(body, type=operation.request), False
     except (msgspec.MsgspecError, RecursionError):
-        return read_leniently(operation.request, operation.rules, decode_object(body)), True
+        return read_leniently(operation.request, operation.wire.rules, decode_object(body)), True
 
 
 def as_json(members: Mapping[str, Any]) -> bytes:

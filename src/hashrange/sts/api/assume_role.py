@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import ServiceError, ServiceOperation, SignedCaller
+from hashrange.aws_services.operation import FORM, Operation, ServiceError, SignedCaller
 from hashrange.messages import sts as sentences
 from hashrange.sts.api.members import (
     ARN_RULE,
@@ -156,4 +156,4 @@ def _refuse_action(sessions: Sessions, caller: SignedCaller, action: str, resour
     raise ServiceError("AccessDenied", sentences.NOT_AUTHORIZED.format(arn=arn, action=action, resource=resource))
 
 
-OPERATION = ServiceOperation("AssumeRole", AssumeRoleRequest, assume_role)
+OPERATION = Operation("AssumeRole", AssumeRoleRequest, assume_role, FORM)

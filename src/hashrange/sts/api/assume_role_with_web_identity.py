@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import ServiceError, ServiceOperation, SignedCaller
+from hashrange.aws_services.operation import FormWire, Operation, ServiceError, SignedCaller
 from hashrange.messages import sts as sentences
 from hashrange.sts.api.members import (
     ARN_RULE,
@@ -115,9 +115,9 @@ def _decoded(part: str) -> bytes:
     return base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
 
 
-OPERATION = ServiceOperation(
+OPERATION = Operation(
     "AssumeRoleWithWebIdentity",
     AssumeRoleWithWebIdentityRequest,
     assume_role_with_web_identity,
-    is_signed=False,
+    FormWire(is_signed=False),
 )

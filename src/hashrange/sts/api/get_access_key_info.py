@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import ServiceOperation, SignedCaller
+from hashrange.aws_services.operation import FORM, Operation, SignedCaller
 from hashrange.messages.sts import NO_SUCH_KEY
 from hashrange.sts.api.members import ACCESS_KEY_RULE, Violations, refuse_sts
 from hashrange.sts.sessions import Sessions
@@ -28,4 +28,4 @@ async def get_access_key_info(sessions: Sessions, _: SignedCaller, request: GetA
     return {"Account": account}
 
 
-OPERATION = ServiceOperation("GetAccessKeyInfo", GetAccessKeyInfoRequest, get_access_key_info)
+OPERATION = Operation("GetAccessKeyInfo", GetAccessKeyInfoRequest, get_access_key_info, FORM)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import ServiceOperation, SignedCaller
+from hashrange.aws_services.operation import FORM, Operation, SignedCaller
 from hashrange.sts.sessions import Sessions
 
 
@@ -20,4 +20,4 @@ async def get_caller_identity(sessions: Sessions, caller: SignedCaller, _: GetCa
     return {"Arn": identity.arn, "UserId": identity.user_id, "Account": identity.account}
 
 
-OPERATION = ServiceOperation("GetCallerIdentity", GetCallerIdentityRequest, get_caller_identity)
+OPERATION = Operation("GetCallerIdentity", GetCallerIdentityRequest, get_caller_identity, FORM)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import ServiceError, ServiceOperation, SignedCaller
+from hashrange.aws_services.operation import FORM, Operation, ServiceError, SignedCaller
 from hashrange.messages.sts import SESSION_OF_SESSION
 from hashrange.sts.api.members import SERIAL_NUMBER_RULE, TOKEN_CODE_RULE, Violations
 from hashrange.sts.limits import SESSION_SECONDS_MIN, SESSION_TOKEN_SECONDS_DEFAULT, SESSION_TOKEN_SECONDS_MAX
@@ -40,4 +40,4 @@ async def get_session_token(
     return {"Credentials": credentials_of(made)}
 
 
-OPERATION = ServiceOperation("GetSessionToken", GetSessionTokenRequest, get_session_token)
+OPERATION = Operation("GetSessionToken", GetSessionTokenRequest, get_session_token, FORM)

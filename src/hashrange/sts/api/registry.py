@@ -2,7 +2,7 @@
 Those that clients ask for before they ask other services.
 """
 
-from hashrange.aws_services.operation import ServiceApi
+from hashrange.aws_services.operation import ServiceApi, bound
 from hashrange.sts.api import (
     assume_role,
     assume_role_with_web_identity,
@@ -41,7 +41,7 @@ def sts_api(sessions: Sessions) -> ServiceApi:
         target_prefix="",
         json_version="",
         version="2011-06-15",
-        operations=[(operation, sessions) for operation in STS_OPERATIONS],
+        operations=bound(STS_OPERATIONS, sessions),
         unserved=UNSERVED_NAMES,
         word=word_sts_fault,
         errors=ERRORS,

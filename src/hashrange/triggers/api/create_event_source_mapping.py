@@ -7,8 +7,8 @@ The reply says Creating; without a delay of states, the mapping is Enabled, or D
 
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.messages import event_source_mappings as messages
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
@@ -67,11 +67,9 @@ def _starting_position(request: CreateEventSourceMappingRequest, arn: str) -> St
     return position
 
 
-OPERATION = LambdaOperation(
-    name="CreateEventSourceMapping",
-    method="POST",
-    path="/2015-03-31/event-source-mappings",
-    request=CreateEventSourceMappingRequest,
-    run=create_event_source_mapping,
-    status=202,
+OPERATION = Operation(
+    "CreateEventSourceMapping",
+    CreateEventSourceMappingRequest,
+    create_event_source_mapping,
+    RestWire("POST", "/2015-03-31/event-source-mappings", status=202),
 )

@@ -6,8 +6,8 @@ An invocation that runs goes on to its end, and is not retried.
 
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.messages.event_source_mappings import DELETE_IN_USE
 from hashrange.triggers.api.configuration import configuration_of
 from hashrange.triggers.api.lookup import find_resting_mapping, in_use_refusal
@@ -27,11 +27,9 @@ async def delete_event_source_mapping(
     return configuration_of(deleted, deleted.transition, last_result)
 
 
-OPERATION = LambdaOperation(
-    name="DeleteEventSourceMapping",
-    method="DELETE",
-    path="/2015-03-31/event-source-mappings/{UUID}",
-    request=MappingUuidRequest,
-    run=delete_event_source_mapping,
-    status=202,
+OPERATION = Operation(
+    "DeleteEventSourceMapping",
+    MappingUuidRequest,
+    delete_event_source_mapping,
+    RestWire("DELETE", "/2015-03-31/event-source-mappings/{UUID}", status=202),
 )

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.triggers.api.configuration import configuration_of
 from hashrange.triggers.api.lookup import find_mapping
 from hashrange.triggers.api.requests import MappingUuidRequest
@@ -17,10 +17,9 @@ async def get_event_source_mapping(triggers: Triggers, caller: Caller, request: 
     return configuration_of(mapping, mappings.shown_state(mapping), mappings.last_processing_result(mapping))
 
 
-OPERATION = LambdaOperation(
-    name="GetEventSourceMapping",
-    method="GET",
-    path="/2015-03-31/event-source-mappings/{UUID}",
-    request=MappingUuidRequest,
-    run=get_event_source_mapping,
+OPERATION = Operation(
+    "GetEventSourceMapping",
+    MappingUuidRequest,
+    get_event_source_mapping,
+    RestWire("GET", "/2015-03-31/event-source-mappings/{UUID}"),
 )

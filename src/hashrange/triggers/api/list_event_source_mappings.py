@@ -6,8 +6,8 @@ A function that does not exist has no mappings (unconfirmed). NextMarker is the 
 
 from typing import Any
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.names import read_reference, without_latest
 from hashrange.items.steps import walk
 from hashrange.limits import MAPPINGS_PER_PAGE
@@ -48,16 +48,18 @@ async def list_event_source_mappings(
     return reply
 
 
-OPERATION = LambdaOperation(
-    name="ListEventSourceMappings",
-    method="GET",
-    path="/2015-03-31/event-source-mappings",
-    request=ListEventSourceMappingsRequest,
-    run=list_event_source_mappings,
-    query={
-        "EventSourceArn": "EventSourceArn",
-        "FunctionName": "FunctionName",
-        "Marker": "Marker",
-        "MaxItems": "MaxItems",
-    },
+OPERATION = Operation(
+    "ListEventSourceMappings",
+    ListEventSourceMappingsRequest,
+    list_event_source_mappings,
+    RestWire(
+        "GET",
+        "/2015-03-31/event-source-mappings",
+        query={
+            "EventSourceArn": "EventSourceArn",
+            "FunctionName": "FunctionName",
+            "Marker": "Marker",
+            "MaxItems": "MaxItems",
+        },
+    ),
 )

@@ -1,13 +1,16 @@
-"""Which event source mapping's tags does a request concern? Three operations have tags of functions and of mappings.
+"""The operations on tags of event source mappings and of functions: TagResource, UntagResource, ListTags.
 
-The operations here take the place of those in `functions/api`, and pass requests on to them
-unless the ARN is a mapping's.
+They take the place of those in `functions/api`, and pass requests on to them unless the ARN is a mapping's.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
 
 from hashrange.aws_services.operation import Caller
+from hashrange.functions.api import tags as function_tags
 from hashrange.functions.api.operation import LambdaError
 from hashrange.messages import event_source_mappings as messages
 from hashrange.triggers.api.lookup import find_mapping
@@ -55,3 +58,51 @@ async def change_mapping_tags(
             return
         mapping = find_mapping(triggers, caller, mapping.uuid)
     raise LambdaError(409, "ResourceConflictException", messages.UPDATE_IN_USE)
+
+
+async def tag_mapping_or_function(
+    triggers: Triggers, caller: Caller, request: function_tags.TagFunctionRequest
+) -> None:
+    """Store the tags."""
+    mapping = find_tagged_mapping(triggers, caller, request.Resource)
+    if mapping is None:
+        await function_tags.tag_function(triggers.functions, caller, request)
+        return
+
+    def add(present: Mapping[str, str]) -> Mapping[str, str]:
+        tags = {**present, **request.Tags}
+        function_tags.check_function_tags(tags)
+        return tags
+
+    await change_mapping_tags(triggers, caller, mapping, add)
+
+
+async def untag_mapping_or_function(
+    triggers: Triggers, caller: Caller, request: function_tags.UntagFunctionRequest
+) -> None:
+    """Store the other tags."""
+    mapping = find_tagged_mapping(triggers, caller, request.Resource)
+    if mapping is None:
+        await function_tags.untag_function(triggers.functions, caller, request)
+        return
+    gone = set(request.TagKeys)
+    await change_mapping_tags(
+        triggers, caller, mapping, lambda present: {key: value for key, value in present.items() if key not in gone}
+    )
+
+
+async def list_all_tags(
+    triggers: Triggers, caller: Caller, request: function_tags.ListTagsRequest
+) -> Mapping[str, Any]:
+    """All tags."""
+    mapping = find_tagged_mapping(triggers, caller, request.Resource)
+    if mapping is None:
+        return await function_tags.list_tags(triggers.functions, caller, request)
+    return {"Tags": mapping.tags}
+
+
+OPERATIONS = (
+    msgspec.structs.replace(function_tags.TAG_FUNCTION, run=tag_mapping_or_function),
+    msgspec.structs.replace(function_tags.UNTAG_FUNCTION, run=untag_mapping_or_function),
+    msgspec.structs.replace(function_tags.LIST_FUNCTION_TAGS, run=list_all_tags),
+)

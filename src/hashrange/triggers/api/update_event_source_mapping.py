@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.messages.event_source_mappings import UPDATE_IN_USE
 from hashrange.triggers.api.configuration import configuration_of
 from hashrange.triggers.api.lookup import (
@@ -45,11 +45,9 @@ async def update_event_source_mapping(
     return configuration_of(replaced, replaced.transition, last_result)
 
 
-OPERATION = LambdaOperation(
-    name="UpdateEventSourceMapping",
-    method="PUT",
-    path="/2015-03-31/event-source-mappings/{UUID}",
-    request=UpdateEventSourceMappingRequest,
-    run=update_event_source_mapping,
-    status=202,
+OPERATION = Operation(
+    "UpdateEventSourceMapping",
+    UpdateEventSourceMappingRequest,
+    update_event_source_mapping,
+    RestWire("PUT", "/2015-03-31/event-source-mappings/{UUID}", status=202),
 )

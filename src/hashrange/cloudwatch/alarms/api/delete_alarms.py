@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import check_alarm_count, refuse_alarm, word_alarm_fault
 from hashrange.cloudwatch.alarms.api.members import check_alarm_name
@@ -39,4 +39,4 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsReq
     await alarms.delete(caller.account, caller.region, names)
 
 
-OPERATION = ServiceOperation("DeleteAlarms", DeleteAlarmsRequest, delete_alarms, word=word_alarm_fault)
+OPERATION = Operation("DeleteAlarms", DeleteAlarmsRequest, delete_alarms, FormWire(word=word_alarm_fault))

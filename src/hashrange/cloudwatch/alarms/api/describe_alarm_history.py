@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import check_alarm_choice, check_alarm_length, word_alarm_fault
 from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
@@ -82,6 +82,6 @@ async def describe_alarm_history(
     }
 
 
-OPERATION = ServiceOperation(
-    "DescribeAlarmHistory", DescribeAlarmHistoryRequest, describe_alarm_history, word=word_alarm_fault
+OPERATION = Operation(
+    "DescribeAlarmHistory", DescribeAlarmHistoryRequest, describe_alarm_history, FormWire(word=word_alarm_fault)
 )

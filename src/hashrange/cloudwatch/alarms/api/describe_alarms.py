@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
 from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import (
@@ -119,4 +119,4 @@ def _fits(alarm: Alarm, request: DescribeAlarmsRequest) -> bool:
     )
 
 
-OPERATION = ServiceOperation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms, word=word_alarm_fault)
+OPERATION = Operation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms, FormWire(word=word_alarm_fault))

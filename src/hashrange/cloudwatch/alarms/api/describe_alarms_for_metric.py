@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import check_alarm_choice, word_alarm_fault
 from hashrange.cloudwatch.alarms.description import describe_alarm
@@ -54,6 +54,9 @@ async def describe_alarms_for_metric(
     }
 
 
-OPERATION = ServiceOperation(
-    "DescribeAlarmsForMetric", DescribeAlarmsForMetricRequest, describe_alarms_for_metric, word=word_alarm_fault
+OPERATION = Operation(
+    "DescribeAlarmsForMetric",
+    DescribeAlarmsForMetricRequest,
+    describe_alarms_for_metric,
+    FormWire(word=word_alarm_fault),
 )

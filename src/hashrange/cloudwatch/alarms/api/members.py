@@ -17,7 +17,6 @@ from hashrange.cloudwatch.limits import (
     ALARM_NAME_LENGTH_MAX,
     ALARM_TAG_KEY_LENGTH_MAX,
     ALARM_TAGS_MAX,
-    ALARMS_DELETED_MAX,
     ALARMS_MAX,
 )
 from hashrange.messages import alarms as sentences
@@ -129,14 +128,3 @@ def found_alarm(alarm: Alarm | None, name: str) -> Alarm:
     if alarm is None:
         raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
     return alarm
-
-
-async def switch_actions(alarms: Alarms, caller: Caller, names: Sequence[str], *, are_enabled: bool) -> None:
-    """Let the alarms of these names execute their actions, or not. Raises ServiceError and StorageError."""
-    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
-    for place, name in enumerate(names, 1):
-        check_alarm_name(name, f"AlarmNames.{place}")
-    for name in dict.fromkeys(names):
-        alarm = alarms.get(caller.account, caller.region, name)
-        if alarm is not None and alarm.definition.actions.are_enabled != are_enabled:
-            await alarms.enable_actions(alarm, are_enabled=are_enabled)

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation
 from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, AlarmDefinition, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import (
@@ -124,4 +124,6 @@ def _suppressor(caller: Caller, request: PutCompositeAlarmRequest) -> Suppressor
     return Suppressor(request.ActionsSuppressor, wait_seconds, extension_seconds)
 
 
-OPERATION = ServiceOperation("PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm, word=word_alarm_fault)
+OPERATION = Operation(
+    "PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm, FormWire(word=word_alarm_fault)
+)

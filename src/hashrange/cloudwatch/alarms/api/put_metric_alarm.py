@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation
 from hashrange.cloudwatch.alarms.alarm import (
     COMPARISONS,
     MISSING_DATA,
@@ -204,4 +204,4 @@ def _check_window(period_seconds: int, threshold: Threshold) -> None:
         refuse_alarm(sentences.WINDOW_TOO_LONG.format(most=most))
 
 
-OPERATION = ServiceOperation("PutMetricAlarm", PutMetricAlarmRequest, put_metric_alarm, word=word_alarm_fault)
+OPERATION = Operation("PutMetricAlarm", PutMetricAlarmRequest, put_metric_alarm, FormWire(word=word_alarm_fault))

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
 from hashrange.cloudwatch.alarms.alarm import STATES
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.checks import check_alarm_choice, check_alarm_length, word_alarm_fault
@@ -36,4 +36,4 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
     await alarms.change_state(alarm, state, request.StateReason, request.StateReasonData, alarms.now_seconds())
 
 
-OPERATION = ServiceOperation("SetAlarmState", SetAlarmStateRequest, set_alarm_state, word=word_alarm_fault)
+OPERATION = Operation("SetAlarmState", SetAlarmStateRequest, set_alarm_state, FormWire(word=word_alarm_fault))

@@ -9,10 +9,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.clock import MovableClock, VirtualClock
 from hashrange.jobs.job import NeverRests
 from hashrange.jobs.virtual_time import TooFarAhead, advance
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
 from hashrange.service.snapshots import movable_clock
 
 
@@ -38,7 +39,6 @@ async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, 
         raise Refused(400, str(error)) from None
     except NeverRests as error:
         raise Refused(409, str(error)) from None
-    await until_durable(service.store)
     return {"service_time": clock.service_time()}
 
 
@@ -57,7 +57,7 @@ async def resume_clock(serving: Serving, request: Nothing) -> dict[str, object]:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "clock/advance", AdvanceRequest, advance_clock, example='{"seconds": 3600}'),
-    Endpoint("POST", "clock/freeze", Nothing, freeze_clock, example="{}"),
-    Endpoint("POST", "clock/resume", Nothing, resume_clock, example="{}"),
+    Operation("POST clock/advance", AdvanceRequest, advance_clock, AdminWire('{"seconds": 3600}')),
+    Operation("POST clock/freeze", Nothing, freeze_clock, AdminWire(), is_eventual=at_once),
+    Operation("POST clock/resume", Nothing, resume_clock, AdminWire(), is_eventual=at_once),
 )

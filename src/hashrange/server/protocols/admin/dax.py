@@ -1,6 +1,7 @@
 """`GET dax`: how are the nodes of DAX clusters used? Hits and misses, memory, and the keys that are read most."""
 
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
+from hashrange.aws_services.operation import Operation
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Serving, at_once
 
 
 async def tell_nodes(serving: Serving, request: Nothing) -> dict[str, object]:
@@ -8,4 +9,4 @@ async def tell_nodes(serving: Serving, request: Nothing) -> dict[str, object]:
     return {"nodes": serving.describe_dax()}
 
 
-ENDPOINT = Endpoint("GET", "dax", Nothing, tell_nodes, example="{}")
+ENDPOINT = Operation("GET dax", Nothing, tell_nodes, AdminWire(), is_eventual=at_once)

@@ -1,23 +1,23 @@
-"""What defines an endpoint of the admin API? A method, a path, the JSON that it takes,
-and a coroutine that makes its reply.
+"""What defines an endpoint of the admin API? A record of an operation, whose name is its method and path:
+`POST clock/advance` is below `/_hashrange/v1/`. A segment in capitals stands for any text that is not empty.
 
-A file for each subject has an `ENDPOINT`, or several in `ENDPOINTS`, and a line in `registry.py`.
+A file for each subject has an `ENDPOINT`, or several in `ENDPOINTS`, and a line in `registry.py`. The function of an
+endpoint is `run(serving, request, *texts)`, with one text for each segment in capitals; it returns the members of the
+reply, and raises Refused or StorageError.
 """
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
-from hashrange.errors import HashrangeError, StorageError
+from hashrange.aws_services.operation import Operation
+from hashrange.errors import ApiError
 from hashrange.server.clients import Clients
 from hashrange.server.forks import Forks
 from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.service.service import Service
-from hashrange.store.interface import Durability
 
-HttpMethod = Literal["GET", "POST", "DELETE"]
 PREFIX = "/_hashrange/v1/"
 
 
@@ -39,49 +39,31 @@ class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Request of an endpoint that takes no members."""
 
 
-class Endpoint(NamedTuple):
-    """One endpoint of the admin API."""
+class AdminWire(NamedTuple):
+    """The body that an endpoint takes."""
 
-    method: HttpMethod
-    path: str
-    """Path below `/_hashrange/v1/`. A segment in capitals stands for any text that is not empty."""
-    request: type[msgspec.Struct]
-    run: Callable[..., Coroutine[Any, Any, Mapping[str, object]]]
-    """run(serving, request, *texts), one text per segment in capitals, returns the members of the reply.
-
-    Raises Refused or StorageError."""
-    example: str
-    """Example of a request's body, shown when a body is refused."""
+    example: str = "{}"
+    """Shown when a body is refused."""
     body_bytes_max: int = 4096
     """Most bytes of a request's body; a longer one is refused."""
 
-    @property
-    def shown(self) -> str:
-        """Method and path: `POST /_hashrange/v1/clock/advance`."""
-        return f"{self.method} {PREFIX}{self.path}"
+
+def at_once(_request: object) -> bool:
+    """`is_eventual` of an endpoint whose reply tells of no commit, and waits for none."""
+    return True
 
 
-class Refused(HashrangeError):
-    """An admin request is refused with the HTTP status `status`; `sentence` says why, and usually what to do."""
+def shown_endpoint(endpoint: Operation[AdminWire]) -> str:
+    """Method and path: `POST /_hashrange/v1/clock/advance`."""
+    return endpoint.name.replace(" ", f" {PREFIX}")
 
-    def __init__(self, status: int, sentence: str, header_lines: bytes = b"") -> None:
-        super().__init__(sentence)
-        self.status = status
+
+class Refused(ApiError):
+    """An admin request is refused with this HTTP status; `message` says why, and usually what to do."""
+
+    message: str
+
+    def __init__(self, http_status: int, message: str, header_lines: bytes = b"") -> None:
+        super().__init__(message)
+        self.http_status = http_status
         self.header_lines = header_lines
-
-
-async def until_durable(store: Durability) -> None:
-    """Return once all commits so far are durable; in memory, at once. Raises StorageError if a sync fails."""
-    position = store.position()
-    if store.durable_position() >= position:
-        return
-    durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def tell(error: StorageError | None) -> None:
-        if error is None:
-            durable.set_result(None)
-        else:
-            durable.set_exception(error)
-
-    store.when_durable(position, tell)
-    await durable

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import FAULTS_MAX, Faults, FaultsError, checked
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
 
 TOLD_MAX = 1000
 
@@ -61,7 +62,7 @@ def _faults_in_use(drawing: Drawing | None) -> dict[str, object]:
 
 _EXAMPLE = '{"faults": [{"kind": "throttle", "table": "orders", "share": 0.1}], "seed": 7}'
 ENDPOINTS = (
-    Endpoint("POST", "faults", FaultsRequest, set_faults, example=_EXAMPLE, body_bytes_max=1024 * 1024),
-    Endpoint("GET", "faults", ReportRequest, tell_faults, example='{"after": 1000}'),
-    Endpoint("DELETE", "faults", Nothing, clear_faults, example="{}"),
+    Operation("POST faults", FaultsRequest, set_faults, AdminWire(_EXAMPLE, 1024 * 1024), is_eventual=at_once),
+    Operation("GET faults", ReportRequest, tell_faults, AdminWire('{"after": 1000}'), is_eventual=at_once),
+    Operation("DELETE faults", Nothing, clear_faults, AdminWire(), is_eventual=at_once),
 )

@@ -2,10 +2,11 @@
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
 from hashrange.server.forks import Forks
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
 from hashrange.server.protocols.admin.snapshots import find_snapshot
 
 
@@ -59,7 +60,7 @@ def _told(forks: Forks, port: int) -> dict[str, object]:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "forks", ForkRequest, start_fork, example='{"snapshot": "1"}'),
-    Endpoint("GET", "forks", Nothing, tell_forks, example="{}"),
-    Endpoint("DELETE", "forks/PORT", Nothing, end_fork, example="{}"),
+    Operation("POST forks", ForkRequest, start_fork, AdminWire('{"snapshot": "1"}'), is_eventual=at_once),
+    Operation("GET forks", Nothing, tell_forks, AdminWire(), is_eventual=at_once),
+    Operation("DELETE forks/PORT", Nothing, end_fork, AdminWire(), is_eventual=at_once),
 )

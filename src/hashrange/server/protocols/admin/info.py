@@ -1,7 +1,8 @@
 """`GET info`: which version is running, with which settings and since when, and what is the service time?"""
 
 from hashrange import __version__
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
+from hashrange.aws_services.operation import Operation
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Serving, at_once
 from hashrange.settings import Settings, options
 
 SHOWN_AS_DATA_DIR = {"data_dir", "in_memory"}
@@ -36,4 +37,4 @@ def shown_settings(settings: Settings) -> dict[str, object]:
     return values | {key: values[key] is not None for key in SECRETS}
 
 
-ENDPOINT = Endpoint("GET", "info", Nothing, tell_state, example="{}")
+ENDPOINT = Operation("GET info", Nothing, tell_state, AdminWire(), is_eventual=at_once)

@@ -1,38 +1,71 @@
 """Which endpoint of the admin API does a request call, and is it allowed?
 Operators' JSON over HTTP, below `/_hashrange/`.
 
-Endpoints run like operations, and give way to requests; requests whose target is an operation run none of this code.
+Endpoints run as operations do. Requests whose target is an operation run none of this code.
 There are no credentials: the client's address decides, unless `admin_from` lets everyone in.
 A browser on the same machine sends requests for any page that its user visits, so the host must be a name of the
 machine too, whatever the server listens on.
 """
 
-import asyncio
-import logging
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
 
-from hashrange.errors import StorageError
+from hashrange.aws_services.operation import Operation
+from hashrange.errors import ApiError, StorageError
 from hashrange.messages import admin as sentences
+from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.clients import IN_THIS_PROCESS
 from hashrange.server.gate import Guard, foreign_host
 from hashrange.server.host_names import HostNames, is_loopback
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
 from hashrange.server.protocols.admin.registry import find_endpoint
+from hashrange.server.protocols.http_call import HttpCall, WrittenReply, answer_error, log_failure
 from hashrange.server.protocols.unserved.refusals import ServiceRefusal
-from hashrange.service.drive import in_turns
+from hashrange.soon import Soon
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
 ROOT = b"/_hashrange/"
 
-_log = logging.getLogger("hashrange.server")
+
+class AdminWriter(NamedTuple):
+    """Writes the reply to one request."""
+
+    request_id: str
+
+    def reply(self, outcome: Mapping[str, object]) -> WrittenReply:
+        """The reply with these members."""
+        return WrittenReply(200, msgspec.json.encode(outcome), b"application/json")
+
+    def error(self, error: ApiError) -> WrittenReply:
+        """The reply with this error; one of DynamoDB's, which no endpoint raises on purpose, is an internal error."""
+        if not isinstance(error, Refused):
+            log_failure(self.request_id, error)
+            error = self.internal_error()
+        return written_refusal(error)
+
+    def internal_error(self) -> Refused:
+        """The error that says that the server has failed, and what to look for in its log."""
+        return Refused(500, sentences.INTERNAL_ERROR.format(request_id=self.request_id))
+
+
+def written_refusal(error: Refused) -> WrittenReply:
+    """The reply with an error."""
+    body = msgspec.json.encode({"error": error.message})
+    return WrittenReply(error.http_status, body, b"application/json", error.header_lines)
+
+
+class AdminCall(HttpCall):
+    """One request."""
+
+    def fail(self, error: BaseException) -> None:
+        """Answer with an internal error, and log it; the operator, who asks, is told what fails in storage."""
+        HttpCall.fail(self, Refused(500, str(error)) if isinstance(error, StorageError) else error)
 
 
 class Admin:
@@ -50,22 +83,23 @@ class Admin:
         """True if the path belongs to the admin API, even if there is no such endpoint."""
         return request.url.startswith(ROOT)
 
-    def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Refuse the request now, or run its endpoint and answer the request later. Returns None."""
+    def prepare(self, request: HttpRequest, respond: Respond) -> AdminCall | None:
+        """Return the call that a request becomes, or refuse it now and return None."""
+        writer = AdminWriter(request_id_of(request.number).decode())
         try:
             self._require_admitted(request, respond)
             path, _, _ = request.url.decode("latin-1").partition("?")
             endpoint, texts = find_endpoint(request.method.decode("latin-1"), path)
             decoded = _decode(endpoint, request.body)
-        except Refused as refusal:
-            _refuse(respond, refusal)
-            return
         except Exception as error:  # noqa: BLE001 - nothing that a client sends may leave its request without a reply
-            _fail(request, respond, error)
-            return
-        running = endpoint.run(self._serving, decoded, *map(unquote, texts))
-        ended = in_turns(running, self._serving.service.workers)
-        ended.add_done_callback(partial(_answer, request, respond))
+            answer_error(request, respond, writer, error)
+            return None
+
+        def run(serving: Serving, members: Any) -> Soon[Any]:
+            return endpoint.run(serving, members, *map(unquote, texts))
+
+        called = msgspec.structs.replace(endpoint, run=run)
+        return AdminCall(self._serving, called, decoded, NOTHING_USED, 0, True, request, respond, writer)
 
     def _require_admitted(self, request: HttpRequest, respond: Respond) -> None:
         """Raise Refused for a non-loopback address, and for a host that is not this machine,
@@ -80,40 +114,16 @@ class Admin:
             raise Refused(403, foreign_host(request))
 
 
-def _decode(endpoint: Endpoint, body: bytes) -> Any:
+def _decode(endpoint: Operation[AdminWire], body: bytes) -> Any:
     """Decode the endpoint's request; an empty body has no members. Raises Refused for a too large or invalid body."""
-    if len(body) > endpoint.body_bytes_max:
-        bytes_max = endpoint.body_bytes_max
-        raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=bytes_max, example=endpoint.example))
+    if len(body) > endpoint.wire.body_bytes_max:
+        bytes_max = endpoint.wire.body_bytes_max
+        raise Refused(413, sentences.BODY_TOO_LARGE.format(bytes_max=bytes_max, example=endpoint.wire.example))
     try:
         return msgspec.json.decode(body or b"{}", type=endpoint.request)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.example)) from None
-
-
-def _answer(request: HttpRequest, respond: Respond, ended: "asyncio.Future[Mapping[str, object]]") -> None:
-    """Answer the request with the result or the error of `ended`, its endpoint's future."""
-    error = ended.exception()
-    if error is None:
-        respond(200, msgspec.json.encode(ended.result()), b"application/json")
-    elif isinstance(error, Refused):
-        _refuse(respond, error)
-    elif isinstance(error, StorageError):
-        _refuse(respond, Refused(500, str(error)))
-    else:
-        _fail(request, respond, error)
-
-
-def _fail(request: HttpRequest, respond: Respond, error: BaseException) -> None:
-    request_id = request_id_of(request.number).decode()
-    _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
-    _refuse(respond, Refused(500, sentences.INTERNAL_ERROR.format(request_id=request_id)))
+        raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.wire.example)) from None
 
 
 def _refuse_by_gate(_request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:
-    _refuse(respond, Refused(refusal.status, refusal.message))
-
-
-def _refuse(respond: Respond, refusal: Refused) -> None:
-    body = msgspec.json.encode({"error": str(refusal)})
-    respond(refusal.status, body, b"application/json", refusal.header_lines)
+    respond(*written_refusal(Refused(refusal.status, refusal.message)))

@@ -1,6 +1,7 @@
 """`GET ready`: is the server ready? It is if it answers, because it listens only once the store is open."""
 
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Serving
+from hashrange.aws_services.operation import Operation
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Serving, at_once
 
 
 async def tell_readiness(serving: Serving, request: Nothing) -> dict[str, object]:
@@ -8,4 +9,4 @@ async def tell_readiness(serving: Serving, request: Nothing) -> dict[str, object
     return {"ready": True}
 
 
-ENDPOINT = Endpoint("GET", "ready", Nothing, tell_readiness, example="{}")
+ENDPOINT = Operation("GET ready", Nothing, tell_readiness, AdminWire(), is_eventual=at_once)

@@ -1,5 +1,6 @@
 """Which endpoints does the admin API have? Those of `ENDPOINTS`, found by method and path."""
 
+from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin import (
     clock,
@@ -14,9 +15,9 @@ from hashrange.server.protocols.admin import (
     table_throughput,
     ttl_expire,
 )
-from hashrange.server.protocols.admin.endpoint import PREFIX, Endpoint, Refused
+from hashrange.server.protocols.admin.endpoint import PREFIX, AdminWire, Refused, shown_endpoint
 
-ENDPOINTS: tuple[Endpoint, ...] = (
+ENDPOINTS: tuple[Operation[AdminWire], ...] = (
     ready.ENDPOINT,
     info.ENDPOINT,
     dax.ENDPOINT,
@@ -31,23 +32,32 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 
-def find_endpoint(method: str, path: str) -> tuple[Endpoint, list[str]]:
+def find_endpoint(method: str, path: str) -> tuple[Operation[AdminWire], list[str]]:
     """Return the endpoint of a method and path, and the path's texts at the endpoint's segments in capitals.
 
     Raises Refused if no endpoint has the path, or none of those with the path has the method.
     """
     segments = path.removeprefix(PREFIX).split("/")
-    fitting = [one for one in ENDPOINTS if path.startswith(PREFIX) and _fits(one.path.split("/"), segments)]
+    fitting = [one for one in ENDPOINTS if path.startswith(PREFIX) and _fits(_names(one), segments)]
     if not fitting:
-        endpoints = ", ".join(one.shown for one in ENDPOINTS)
+        endpoints = ", ".join(map(shown_endpoint, ENDPOINTS))
         raise Refused(404, sentences.NO_ENDPOINT.format(path=path, endpoints=endpoints))
     for endpoint in fitting:
-        if endpoint.method == method:
-            names = endpoint.path.split("/")
+        if _method(endpoint) == method:
+            names = _names(endpoint)
             return endpoint, [text for name, text in zip(names, segments, strict=True) if name.isupper()]
-    methods = ", ".join(one.method for one in fitting)
+    methods = ", ".join(map(_method, fitting))
     sentence = sentences.WRONG_METHOD.format(path=path, methods=methods, method=method)
     raise Refused(405, sentence, f"Allow: {methods}\r\n".encode())
+
+
+def _method(endpoint: Operation[AdminWire]) -> str:
+    return endpoint.name.partition(" ")[0]
+
+
+def _names(endpoint: Operation[AdminWire]) -> list[str]:
+    """The segments of the path."""
+    return endpoint.name.partition(" ")[2].split("/")
 
 
 def _fits(names: list[str], segments: list[str]) -> bool:

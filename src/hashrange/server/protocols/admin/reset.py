@@ -6,8 +6,9 @@ The initial content is that of the init folder (`--init`), or nothing.
 
 import asyncio
 
+from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving
 from hashrange.service.initial_content import reset_service
 from hashrange.settings import SettingUnusable
 
@@ -22,8 +23,7 @@ async def reset(serving: Serving, request: Nothing) -> dict[str, object]:
         raise Refused(409, str(error)) from None
     except asyncio.CancelledError:  # at the server's end, whatever is still running is cancelled
         raise Refused(503, sentences.RESET_ENDED) from None
-    await until_durable(serving.service.store)
     return {}
 
 
-ENDPOINT = Endpoint("POST", "reset", Nothing, reset, example="{}")
+ENDPOINT = Operation("POST reset", Nothing, reset, AdminWire())

@@ -8,10 +8,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
 from hashrange.server.kept_snapshots import SNAPSHOTS_MAX
-from hashrange.server.protocols.admin.endpoint import Endpoint, Nothing, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_in_turns, take_snapshot
 
 KEY_TEXT_MAX = 32 * 1024
@@ -52,7 +53,6 @@ async def restore_snapshot(serving: Serving, request: Nothing, number: str) -> d
     except StorageError:
         find_snapshot(serving, number)  # another request may have released it meanwhile
         raise
-    await until_durable(serving.service.store)
     return {}
 
 
@@ -86,9 +86,15 @@ def find_snapshot(serving: Serving, number: str) -> ServiceSnapshot:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "snapshots", Nothing, keep_snapshot, example="{}"),
-    Endpoint("GET", "snapshots", Nothing, tell_snapshots, example="{}"),
-    Endpoint("POST", "snapshots/NUMBER/restore", Nothing, restore_snapshot, example="{}"),
-    Endpoint("POST", "snapshots/NUMBER/rows", RowsRequest, read_rows, '{"after": "AAAAAAAA"}', ROWS_BODY_BYTES_MAX),
-    Endpoint("DELETE", "snapshots/NUMBER", Nothing, release_snapshot, example="{}"),
+    Operation("POST snapshots", Nothing, keep_snapshot, AdminWire(), is_eventual=at_once),
+    Operation("GET snapshots", Nothing, tell_snapshots, AdminWire(), is_eventual=at_once),
+    Operation("POST snapshots/NUMBER/restore", Nothing, restore_snapshot, AdminWire()),
+    Operation(
+        "POST snapshots/NUMBER/rows",
+        RowsRequest,
+        read_rows,
+        AdminWire('{"after": "AAAAAAAA"}', ROWS_BODY_BYTES_MAX),
+        is_eventual=at_once,
+    ),
+    Operation("DELETE snapshots/NUMBER", Nothing, release_snapshot, AdminWire(), is_eventual=at_once),
 )

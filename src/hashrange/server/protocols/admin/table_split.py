@@ -7,9 +7,10 @@ hashes, among those that hold several partition keys.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.limits import PARTITIONS_MAX
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
 from hashrange.server.protocols.admin.tables import find_named_table
 from hashrange.soon import settled
 from hashrange.store.interface import Store
@@ -38,7 +39,6 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
     partition = await _choose(store, table, request.partition)
     if not await store.split_partition(store.lease(), partition):
         raise Refused(409, sentences.PARTITION_CHANGED.format(name=name, number=partition.number))
-    await until_durable(store)
     table = find_named_table(store.catalog, name, table.schema.account, table.schema.region)
     return {"partitions": [_shown(one) for one in table.partitions[table.source_id]]}
 
@@ -87,4 +87,4 @@ def _shown(partition: Partition) -> dict[str, object]:
     return {"number": partition.number, "first_hash": f"{first:016x}", "last_hash": f"{last:016x}"}
 
 
-ENDPOINT = Endpoint("POST", "tables/NAME/split", SplitRequest, split, example="{}")
+ENDPOINT = Operation("POST tables/NAME/split", SplitRequest, split, AdminWire())

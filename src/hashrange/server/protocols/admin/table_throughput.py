@@ -4,7 +4,8 @@ and what its buckets hold (docs/throughput.md).
 
 import msgspec
 
-from hashrange.server.protocols.admin.endpoint import Endpoint, Serving
+from hashrange.aws_services.operation import Operation
+from hashrange.server.protocols.admin.endpoint import AdminWire, Serving, at_once
 from hashrange.server.protocols.admin.tables import find_named_table
 from hashrange.settings import AdaptiveSetting, ThroughputSetting
 from hashrange.tables.open_table import OpenTable, ReadSource
@@ -67,6 +68,12 @@ def _buckets(serving: Serving, source: ReadSource) -> dict[str, object] | None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "tables/NAME/throughput", ShowThroughputRequest, show_throughput, example="{}"),
-    Endpoint("POST", "tables/NAME/throughput", ThroughputRequest, change_throughput, example='{"mode": "enforced"}'),
+    Operation("GET tables/NAME/throughput", ShowThroughputRequest, show_throughput, AdminWire(), is_eventual=at_once),
+    Operation(
+        "POST tables/NAME/throughput",
+        ThroughputRequest,
+        change_throughput,
+        AdminWire('{"mode": "enforced"}'),
+        is_eventual=at_once,
+    ),
 )

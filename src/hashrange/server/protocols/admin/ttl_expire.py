@@ -4,8 +4,9 @@ whatever `--ttl-delay` says, and then replies.
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin.endpoint import Endpoint, Refused, Serving, until_durable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
 from hashrange.server.protocols.admin.tables import find_named_table
 
 
@@ -26,8 +27,7 @@ async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
     elif request.account is not None or request.region is not None:
         raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
     expired = await store.expire_now(store.lease(), table)
-    await until_durable(store)
     return {"expired": expired}
 
 
-ENDPOINT = Endpoint("POST", "ttl/expire", ExpireRequest, expire, example='{"table": "sessions"}')
+ENDPOINT = Operation("POST ttl/expire", ExpireRequest, expire, AdminWire('{"table": "sessions"}'))

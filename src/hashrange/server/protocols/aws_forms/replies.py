@@ -15,7 +15,11 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceError
+from hashrange.errors import ApiError
 from hashrange.items.steps import walk
+from hashrange.messages.aws_forms import SERVICE_FAILED
+from hashrange.messages.http import shown_message
+from hashrange.server.protocols.http_call import WrittenReply, log_failure
 
 Form = Literal["json", "cbor", "query"]
 COMMON_ERRORS = {
@@ -40,24 +44,26 @@ class WireForm(NamedTuple):
     is_query_mode: bool = False
     """True if a client that speaks JSON asks for the error codes of the Query form."""
 
+    def reply(self, outcome: Mapping[str, Any] | None) -> WrittenReply:
+        """The reply with these members; None: with none. May give way, because it may have 100,800 datapoints."""
+        if self.form == "json":
+            return WrittenReply(200, msgspec.json.encode(_present(outcome or {}, _json_value)), _json_type(self.api))
+        present = present_members(outcome)
+        if self.form == "cbor":
+            return _cbor(200, present)
+        return _xml(200, self, f"{self.operation}Response", _result(self, present))
 
-class FormReply(NamedTuple):
-    """A reply as `Respond` takes it."""
+    def error(self, error: ApiError) -> WrittenReply:
+        """The reply with an error; without a body if the library of the form is missing."""
+        try:
+            return _form_error(self, error)
+        except Exception as mistake:  # noqa: BLE001 - whatever it is, the request gets an answer
+            log_failure(self.request_id, mistake)
+            return WrittenReply(500, b"")
 
-    status: int
-    body: bytes
-    content_type: bytes
-    header_lines: bytes = b""
-
-
-def form_reply(wire: WireForm, members: Mapping[str, Any] | None) -> FormReply:
-    """The reply with these members; None: with none. May give way."""
-    if wire.form == "json":
-        return FormReply(200, msgspec.json.encode(_present(members or {}, _json_value)), _json_type(wire.api))
-    present = present_members(members)
-    if wire.form == "cbor":
-        return _cbor(200, present)
-    return _xml(200, wire, f"{wire.operation}Response", _result(wire, present))
+    def internal_error(self) -> ApiError:
+        """The service's error that says that it has failed."""
+        return ServiceError(self.api.internal_error, SERVICE_FAILED)
 
 
 def present_members(members: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -66,19 +72,19 @@ def present_members(members: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
-def form_error(wire: WireForm, error: ServiceError) -> FormReply:
-    """The reply with an error."""
+def _form_error(wire: WireForm, error: ApiError) -> WrittenReply:
     shape = wire.api.errors.get(error.code) or COMMON_ERRORS.get(error.code, ErrorShape(400, error.code))
-    members = {"__type": error.code, "message": error.message, **error.members}
+    message = shown_message(error.message or "")
+    members = {"__type": error.code, "message": message, **error.members}
     fault = "Sender" if shape.status < 500 else "Receiver"
     if wire.form == "json":
-        members["Message"] = error.message
+        members["Message"] = message
         lines = f"x-amzn-query-error: {shape.query_code};{fault}\r\n" if wire.is_query_mode else ""
-        return FormReply(shape.status, json.dumps(members).encode(), _json_type(wire.api), lines.encode("latin-1"))
+        return WrittenReply(shape.status, json.dumps(members).encode(), _json_type(wire.api), lines.encode("latin-1"))
     if wire.form == "cbor":
         lines = f"x-amzn-query-error: {shape.query_code};{fault}\r\n"
         return _cbor(shape.status, members, lines.encode("latin-1"))
-    inner = _element("Type", fault) + _element("Code", shape.query_code) + _element("Message", error.message)
+    inner = _element("Type", fault) + _element("Code", shape.query_code) + _element("Message", message)
     inner += "".join(_element(name, value) for name, value in error.members.items())
     return _xml(shape.status, wire, "ErrorResponse", f"<Error>{inner}</Error>{_element('RequestId', wire.request_id)}")
 
@@ -115,12 +121,12 @@ def _utc(time: datetime) -> datetime:
 # --- CBOR --------------------------------------------------------------------------------------------
 
 
-def _cbor(status: int, members: Mapping[str, Any], lines: bytes = b"") -> FormReply:
+def _cbor(status: int, members: Mapping[str, Any], lines: bytes = b"") -> WrittenReply:
     # Imported here: most servers are never asked in this form, and start time counts.
     import cbor2  # noqa: PLC0415
 
     body = cbor2.dumps(members, datetime_as_timestamp=True, timezone=UTC)
-    return FormReply(status, body, b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n" + lines)
+    return WrittenReply(status, body, b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n" + lines)
 
 
 # --- XML ---------------------------------------------------------------------------------------------
@@ -132,9 +138,9 @@ def _result(wire: WireForm, members: Mapping[str, Any]) -> str:
     return f"<{name}>{_elements(members, wire.api.map_members)}</{name}>{metadata}"
 
 
-def _xml(status: int, wire: WireForm, name: str, inner: str) -> FormReply:
+def _xml(status: int, wire: WireForm, name: str, inner: str) -> WrittenReply:
     body = f'<{name} xmlns="{wire.api.xml_namespace}">{inner}</{name}>'
-    return FormReply(status, body.encode(), b"text/xml")
+    return WrittenReply(status, body.encode(), b"text/xml")
 
 
 def _elements(members: Mapping[str, Any], maps: frozenset[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.aws_services.operation import MemberFault, ServiceApi, ServiceError, ServiceOperation
+from hashrange.aws_services.operation import FormWire, MemberFault, Operation, ServiceApi, ServiceError
 from hashrange.items.steps import spend_decoding
 from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_CONTAINERS_MAX
 from hashrange.messages.aws_forms import (
@@ -56,8 +56,7 @@ class Named(NamedTuple):
 class Served(NamedTuple):
     """One operation that is served."""
 
-    operation: ServiceOperation
-    works_on: Any
+    operation: Operation[FormWire]
     shape: MemberShape
 
 
@@ -67,9 +66,7 @@ class Requests:
     def __init__(self, apis: Sequence[ServiceApi]) -> None:
         self._by_prefix = {api.target_prefix: api for api in apis if api.target_prefix}
         self._query_apis = [api for api in apis if api.xml_namespace is not None]
-        self._served = {
-            (api.name, operation.name): (operation, works_on) for api in apis for operation, works_on in api.operations
-        }
+        self._served = {(api.name, operation.name): operation for api in apis for operation in api.operations}
         self._found: dict[tuple[str, str], Served] = {}
         """Operations that have been asked for: to find the shapes of all takes 20 ms."""
 
@@ -141,15 +138,15 @@ class Requests:
         key = (named.api.name, named.operation)
         found = self._found.get(key)
         if found is None and key in self._served:
-            operation, works_on = self._served[key]
-            found = self._found[key] = Served(operation, works_on, shape_of(operation.request))
+            operation = self._served[key]
+            found = self._found[key] = Served(operation, shape_of(operation.request))
         return found
 
     def members(self, named: Named, served: Served, request: HttpRequest) -> msgspec.Struct:
         """The request struct; may give way. Raises MembersWrong, ContentEncodingError, and ServiceError for
         a body that is no form, or too large.
         """
-        most = served.operation.body_bytes_max
+        most = served.operation.wire.body_bytes_max
         if most is not None and len(request.body) > most:
             message = REQUEST_TOO_LARGE.format(size=len(request.body), most=most)
             raise ServiceError("RequestEntityTooLarge", message)

@@ -3,20 +3,43 @@ By a call whose members and reply are Python values, without a signature.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from hashrange.aws_services.operation import Caller, ServiceApi
-from hashrange.errors import StorageError
+from hashrange.aws_services.operation import Caller, ServiceApi, ServiceError
+from hashrange.errors import ApiError, Malformed
+from hashrange.messages.aws_forms import SERVICE_FAILED
+from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.protocols.aws_forms.replies import present_members
 from hashrange.server.protocols.aws_forms.requests import Named, Requests, unserved_error
-from hashrange.server.protocols.aws_forms.service_faults import ServiceFaults
 from hashrange.server.protocols.aws_forms.shapes import MembersWrong
-from hashrange.service.drive import in_turns
+from hashrange.server.protocols.values import ValuesCall
+from hashrange.service.call import Call, CallKind
 from hashrange.service.service import Service
 
 CALLED_SERVICES = {"cloudwatch": "monitoring", "application-autoscaling": "application-autoscaling", "dax": "dax"}
 """Names of the services, as boto3 has them → names with which their requests are signed."""
+
+
+class MembersCall(ValuesCall):
+    """One request, whose members have become a struct already: it has no body."""
+
+    kind: ClassVar[CallKind] = "service"
+    failed_code: str = ""
+    """Code of the error that says that the service has failed."""
+
+    def done(self, reply: Any) -> None:
+        """Keep the members of the reply that have a value, until `send` is called."""
+        self.reply = present_members(reply)
+
+    def internal_error(self) -> ApiError:
+        """The error that says that the service has failed."""
+        return ServiceError(self.failed_code, SERVICE_FAILED)
+
+    def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
+        """Return the error: there is no body that could have other faults."""
+        return Call.first_fault(self, error)
 
 
 class ServiceCalls:
@@ -56,33 +79,11 @@ class ServiceCalls:
         try:
             request = requests.struct(served, members)
         except MembersWrong as wrong:
-            raise (served.operation.word or api.word)(wrong.fault) from None
-        faults = None
-        if self._service.drawing is not None:
-            faults = ServiceFaults(self._service.drawing, api, operation)
-        error = None if faults is None else faults.refusal()
-        reply = None
-        if error is None:
-            running = served.operation.run(served.works_on, Caller(account, region), request)
-            reply = await in_turns(running, self._service.workers, begins_now=True)
-            await self._until_durable()
-            error = None if faults is None else faults.carried_out()
-        if faults is not None:
-            await asyncio.sleep(faults.late_seconds)
-            if faults.cut_share is not None:
-                raise ConnectionError("The reply was lost.")
-        if error is not None:
-            raise error
-        return present_members(reply)
-
-    async def _until_durable(self) -> None:
-        """Wait for the commits so far. Raises StorageError."""
-        store = self._service.store
-        position = store.position()
-        if position <= store.durable_position():
-            return
-        ended: asyncio.Future[StorageError | None] = asyncio.get_running_loop().create_future()
-        store.when_durable(position, lambda failure: None if ended.done() else ended.set_result(failure))
-        failure = await ended
-        if failure is not None:
-            raise failure
+            raise (served.operation.wire.word or api.word)(wrong.fault) from None
+        ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        caller = Caller(account, region)
+        call: Call = MembersCall(
+            caller, served.operation, request, NOTHING_USED, 0, True, b"", ended, failed_code=api.internal_error
+        )
+        self._service.run(deque([call]))
+        return await asyncio.shield(ended)  # whoever has left must not cancel what the call sets

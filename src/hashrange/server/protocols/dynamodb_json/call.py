@@ -2,14 +2,10 @@
 the request's body is searched for an earlier fault.
 """
 
-import logging
-
 from hashrange.errors import (
-    Abandoned,
     ApiError,
     Malformed,
     RequestFault,
-    StorageError,
 )
 from hashrange.operations.reply import Reply
 from hashrange.server.cut_replies import cut_reply
@@ -17,6 +13,7 @@ from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.errors import INTERNAL_ERROR_BODY, error_body
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
 from hashrange.server.protocols.first_fault import first_fault
+from hashrange.server.protocols.http_call import log_failure
 from hashrange.service.call import Call
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.http import HttpRequest, retry_after_line
@@ -25,8 +22,6 @@ from hashrange.wire.piecewise import free_request
 
 SURELY_QUICK_BYTES = 8_192
 """Longest body that is decoded, and its signature checked, in well under a millisecond."""
-
-_log = logging.getLogger("hashrange.server")
 
 
 class JsonCall(Call):
@@ -54,8 +49,8 @@ class JsonCall(Call):
 
     def refuse(self, error: ApiError) -> None:
         """Write the error, in the older layer's wording if the request falls back to it, and free a large request."""
-        wording = self.operation.wording
-        if isinstance(error, RequestFault) and holds_unread_values(self.operation.rules, self.request):
+        wording = self.operation.wire.wording
+        if isinstance(error, RequestFault) and holds_unread_values(self.operation.wire.rules, self.request):
             wording = "older"
         self.status, self.body = error.http_status, error_body(error, wording)
         if error.retry_after_ms is not None:
@@ -88,11 +83,5 @@ class JsonCall(Call):
 
 def fail(http: HttpRequest, respond: Respond, error: BaseException) -> None:
     """Log an internal error (unless Abandoned) under the request's id, which the client gets, and answer 500."""
-    request_id = request_id_of(http.number).decode()
-    if isinstance(error, Abandoned):
-        pass  # the client has left: no fault of the server
-    elif isinstance(error, StorageError):
-        _log.error("request %s failed in storage: %s: %s", request_id, type(error).__name__, error)
-    else:
-        _log.error("request %s met an error of ours; please report it", request_id, exc_info=error)
+    log_failure(request_id_of(http.number).decode(), error)
     respond(500, INTERNAL_ERROR_BODY)

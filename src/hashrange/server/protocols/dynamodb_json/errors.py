@@ -4,8 +4,7 @@ Source: errors.md sections 1 and 3.
 """
 
 from hashrange.errors import ApiError, InternalServerError, RequestFault
-from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.messages.http import INTERNAL_ERROR
+from hashrange.messages.http import INTERNAL_ERROR, shown_message
 from hashrange.operations.operation import Wording
 from hashrange.server.protocols.dynamodb_json.writing import reply_json
 
@@ -36,9 +35,7 @@ def error_message(error: ApiError, wording: Wording) -> str | None:
             message = error.older_message
         elif wording == "enveloped" and not error.is_always_bare:
             message = f"{ENVELOPE}{message}"
-    if message is not None and len(message) > MESSAGE_CHARACTERS_MAX:
-        message = message[:MESSAGE_CHARACTERS_MAX] + "..."
-    return message
+    return None if message is None else shown_message(message)
 
 
 INTERNAL_ERROR_BODY = error_body(InternalServerError(INTERNAL_ERROR))

@@ -2,7 +2,7 @@
 the limit on JSON members applies to each element alone.
 
 First an outline is read: the request with each element as raw JSON. The outline's type is made from the request's
-struct and the struct of the elements, `Operation.element_type` (BatchWriteItem: WriteRequest).
+struct and the struct of the elements, `JsonWire.element_type` (BatchWriteItem: WriteRequest).
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from hashrange.wire.wide_maps import Struct
 def decoder_in_pieces(request: Struct, piece: Struct) -> Callable[[bytes], Any]:
     """Return a function that decodes a body into the struct `request`, and the elements of its lists one at a time.
 
-    `piece`: struct of these elements (`Operation.element_type`). The function raises what msgspec's decoder raises, and
+    `piece`: struct of these elements (`JsonWire.element_type`). The function raises what msgspec's decoder raises, and
     what `check_member_count` raises for one element. Making it takes half a millisecond, once.
     """
     fields = msgspec.structs.fields(request)

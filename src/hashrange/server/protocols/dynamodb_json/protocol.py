@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
     Abandoned,
     AccessDeniedException,
@@ -27,7 +28,7 @@ from hashrange.items.steps import spend_decoding
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.messages.http import BODY_OVER_LIMIT
 from hashrange.operations.meter import NOTHING_USED
-from hashrange.operations.operation import Operation, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.server.access import Access
 from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
@@ -54,7 +55,7 @@ class DynamoDBJson:
 
     def __init__(
         self,
-        operations: Mapping[str, Operation],
+        operations: Mapping[str, Operation[JsonWire]],
         access: Access,
         plain: Plain,
         hint_other_service: Callable[[HttpRequest], None],
@@ -69,7 +70,7 @@ class DynamoDBJson:
         self._hint_other_service = hint_other_service
         self._authorize = access.authorize
         self._named: dict[bytes | None, _Target] = {
-            f"{operation.service}.{operation.name}".encode(): _Target(
+            f"{operation.wire.service}.{operation.name}".encode(): _Target(
                 operation, access.authorize, make_call, self.prepare
             )
             for operation in operations.values()
@@ -78,7 +79,7 @@ class DynamoDBJson:
         self.quick_targets = {
             name: not target.operation.writes
             for name, target in self._named.items()
-            if name is not None and target.operation.is_quick
+            if name is not None and target.operation.wire.is_quick
         }
 
     def claims(self, request: HttpRequest) -> bool:
@@ -93,7 +94,7 @@ class DynamoDBJson:
         if not self.claims(request):
             self._plain.prepare(request, respond)
             return None
-        operation: Operation | None = None
+        operation: Operation[JsonWire] | None = None
         too_many: str | None = None
         try:
             body = _json_body(request)
@@ -114,13 +115,13 @@ class DynamoDBJson:
                 parsed = target.decode_elements(body, too_many)
             else:
                 parsed = read_leniently(
-                    operation.request, operation.rules, decode_object(body) if is_large else decoded
+                    operation.request, operation.wire.rules, decode_object(body) if is_large else decoded
                 )
             return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond, is_large)
         except ApiError as error:
             self._hint_other_service(request)
             self._count_refused(request, error)
-            respond(error.http_status, error_body(error, operation.wording if operation is not None else "bare"))
+            respond(error.http_status, error_body(error, operation.wire.wording if operation is not None else "bare"))
         except Exception as error:  # noqa: BLE001 - any other error is internal
             fail(request, respond, error)
         return None
@@ -138,7 +139,7 @@ class _Target:
 
     def __init__(
         self,
-        operation: Operation,
+        operation: Operation[JsonWire],
         authorize: Callable[[HttpRequest, str], Scope],
         make_call: type[JsonCall],
         prepare_slowly: Callable[[HttpRequest, Respond], JsonCall | None],
@@ -151,8 +152,8 @@ class _Target:
         self._decode = decoder.decode
         self._decode_large = (
             partial(decode_large, decoder=decoder)
-            if operation.element_type is None
-            else decoder_in_pieces(operation.request, operation.element_type)
+            if operation.wire.element_type is None
+            else decoder_in_pieces(operation.request, operation.wire.element_type)
         )
 
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
@@ -183,7 +184,7 @@ class _Target:
 
         Raises ValidationException with the message `too_many` for any other body.
         """
-        if self.operation.element_type is not None:
+        if self.operation.wire.element_type is not None:
             spend_decoding(len(body))
             with suppress(msgspec.MsgspecError, ValueError, ValidationException):
                 require_utf8(body)
@@ -200,7 +201,7 @@ class _Target:
         spend_decoding(len(body))
         require_utf8(body)
         scope = self._authorize(request, SIGNING_NAME)
-        if operation.element_type is None and is_surely_unusual(body, carries_items=operation.writes):
+        if operation.wire.element_type is None and is_surely_unusual(body, carries_items=operation.writes):
             return self._prepare_slowly(request, respond)  # a fault is likely: avoid decoding the body twice
         return self._make_call(
             scope, operation, self._decode_large(body), NOTHING_USED, 0, False, request, respond, True

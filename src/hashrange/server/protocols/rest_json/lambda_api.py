@@ -2,14 +2,14 @@
 Those of functions and of event source mappings.
 """
 
-from typing import Any
-
-from hashrange.functions.api.operation import LambdaError, LambdaOperation
+from hashrange.aws_services.operation import Operation, bound
+from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
 from hashrange.limits import BODY_BYTES_MAX, LAMBDA_REQUEST_BYTES_MAX
 from hashrange.messages.rest_json import request_too_large
+from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.server.protocols.rest_json.members import body_bytes_max
-from hashrange.server.protocols.rest_json.replies import WireReply, error_reply
+from hashrange.server.protocols.rest_json.replies import RestWriter
 from hashrange.server.protocols.rest_json.routes import Routes
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
 from hashrange.triggers.triggers import Triggers
@@ -18,10 +18,9 @@ _FUNCTIONS_PATH = b"/2015-03-31/functions"
 """Begins the paths of the operations that take a zip."""
 
 
-def operations_of(triggers: Triggers) -> list[tuple[LambdaOperation, Any]]:
-    """Every operation, with what it works on. Those on tags stand twice: the last one handles ARNs of both kinds."""
-    of_functions: list[tuple[LambdaOperation, Any]] = [(one, triggers.functions) for one in FUNCTION_OPERATIONS]
-    return of_functions + [(one, triggers) for one in MAPPING_OPERATIONS]
+def operations_of(triggers: Triggers) -> list[Operation[RestWire]]:
+    """Every operation. Those on tags stand twice: the last one handles ARNs of both kinds."""
+    return bound(FUNCTION_OPERATIONS, triggers.functions) + bound(MAPPING_OPERATIONS, triggers)
 
 
 def body_limit(url: bytes) -> int:
@@ -29,15 +28,15 @@ def body_limit(url: bytes) -> int:
     return LAMBDA_REQUEST_BYTES_MAX if url.startswith(_FUNCTIONS_PATH) else BODY_BYTES_MAX
 
 
-def too_large(url: bytes) -> WireReply | None:
+def too_large(url: bytes) -> WrittenReply | None:
     """The reply to a body that is longer than that of any operation; None if the URL is no operation's. The method does
     not matter: of the operations of a path at most one has a body.
     """
-    routes = Routes((one, None) for one in (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS))
+    routes = Routes((*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS))
     for method in ("POST", "PUT"):
         found = routes.find(method, url)
         if found is not None and found[0].operation is not None:
             operation = found[0].operation
             message = request_too_large(operation.name, body_bytes_max(operation))
-            return error_reply(LambdaError(413, "RequestEntityTooLargeException", message))
+            return RestWriter().error(LambdaError(413, "RequestEntityTooLargeException", message))
     return None

@@ -11,14 +11,15 @@ from typing import Any
 
 import msgspec
 
-from hashrange.errors import SerializationException
-from hashrange.functions.api.operation import LambdaError, LambdaOperation
+from hashrange.aws_services.operation import Operation
+from hashrange.errors import MalformedHttpRequestException, SerializationException
+from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.items.steps import spend_decoding
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, LAMBDA_JSON_BYTES_MAX, LAMBDA_REQUEST_BYTES_MAX
 from hashrange.messages.rest_json import NO_OBJECT, NOT_JSON, NOT_UTF8, request_too_large
 from hashrange.server.protocols.dynamodb_json.protocol import plain_body
 from hashrange.server.protocols.rest_json.long_blobs import LONG_BLOB_BYTES, cut_blob
-from hashrange.wire.content_codings import BodyTooLargeError
+from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError
 from hashrange.wire.faults import decode_object, read_leniently
 from hashrange.wire.http import HttpRequest, query_pairs
 from hashrange.wire.rules import NO_RULES
@@ -28,9 +29,9 @@ _read_over = msgspec.json.Decoder(msgspec.Raw).decode
 _is_number = re.compile(r"-?[0-9]{1,18}").fullmatch
 
 
-def body_bytes_max(operation: LambdaOperation) -> int:
+def body_bytes_max(operation: Operation[RestWire]) -> int:
     """Most bytes of a body of this operation."""
-    if operation.raw_body is not None:
+    if operation.wire.raw_body is not None:
         return INVOCATION_PAYLOAD_BYTES_MAX
     return LAMBDA_REQUEST_BYTES_MAX if _blob_path(structure_of(operation.request)) else LAMBDA_JSON_BYTES_MAX
 
@@ -38,26 +39,26 @@ def body_bytes_max(operation: LambdaOperation) -> int:
 class RequestReader:
     """Reads the requests of one operation."""
 
-    def __init__(self, operation: LambdaOperation) -> None:
+    def __init__(self, operation: Operation[RestWire]) -> None:
         self._operation = operation
         shape = structure_of(operation.request)
         assert shape.inner is not None
         self._shapes = shape.inner
-        path_names = {part[1:-1] for part in operation.path.split("/") if part.startswith("{")}
-        located = path_names | set(operation.query.values()) | set(operation.headers.values())
+        path_names = {part[1:-1] for part in operation.wire.path.split("/") if part.startswith("{")}
+        located = path_names | set(operation.wire.query.values()) | set(operation.wire.headers.values())
         self._located = frozenset(located)
-        self._reads_body = operation.raw_body is None and not located.issuperset(self._shapes)
-        self._blob_path = _blob_path(shape) if operation.raw_body is None else ()
+        self._reads_body = operation.wire.raw_body is None and not located.issuperset(self._shapes)
+        self._blob_path = _blob_path(shape) if operation.wire.raw_body is None else ()
         self._body_bytes_max = body_bytes_max(operation)
 
     def read(self, request: HttpRequest, texts: Mapping[str, str]) -> Any:
         """The operation's struct; `texts` are the members in the path. May give way.
 
-        Raises LambdaError for a body that is too long, SerializationException, ContentEncodingError,
+        Raises LambdaError for a body that is too long, SerializationException, MalformedHttpRequestException,
         and ValidationException with its complete message.
         """
         body = self._body(request)
-        raw = self._operation.raw_body
+        raw = self._operation.wire.raw_body
         blob: bytes | None = None
         members: dict[str, Any] = {}
         if self._reads_body and body.strip():
@@ -78,11 +79,16 @@ class RequestReader:
         return read if raw is None else msgspec.structs.replace(read, **{raw: body})
 
     def _body(self, request: HttpRequest) -> bytes:
-        """The body without content codings. Raises LambdaError, SerializationException, ContentEncodingError."""
+        """The body without content codings.
+
+        Raises LambdaError, SerializationException, MalformedHttpRequestException.
+        """
         try:
             body = plain_body(request)
         except BodyTooLargeError:
             raise self._too_large(self._body_bytes_max) from None
+        except ContentEncodingError as error:
+            raise MalformedHttpRequestException(str(error)) from None
         self._require_at_most(body, self._body_bytes_max)
         return body
 
@@ -99,7 +105,7 @@ class RequestReader:
         """
         members: dict[str, Any] = {}
         for name, text in query_pairs(request.url):
-            member = self._operation.query.get(name)
+            member = self._operation.wire.query.get(name)
             if member is None:
                 continue
             if self._shapes[member].kind == "List":
@@ -109,7 +115,7 @@ class RequestReader:
         return members
 
     def _header_members(self, request: HttpRequest) -> dict[str, Any]:
-        found = {member: request.header(name.encode()) for name, member in self._operation.headers.items()}
+        found = {member: request.header(name.encode()) for name, member in self._operation.wire.headers.items()}
         return {
             member: _as_json_value(value.decode("latin-1"), self._shapes[member])
             for member, value in found.items()

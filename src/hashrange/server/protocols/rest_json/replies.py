@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hashrange.errors import ApiError
-from hashrange.functions.api.operation import LambdaError, LambdaOperation, LambdaReply
-from hashrange.limits import MESSAGE_CHARACTERS_MAX
+from hashrange.functions.api.operation import LambdaError, LambdaReply
+from hashrange.messages.http import shown_message
 from hashrange.messages.rest_json import SERVICE_FAILED
-from hashrange.wire.content_codings import ContentEncodingError
+from hashrange.server.access_log import NOTHING_USED
+from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.wire.http import NO_CONTENT
 
 JSON = b"application/json"
@@ -72,49 +73,36 @@ _UNAUTHENTICATED = frozenset(
 """Errors of the shared authentication, which DynamoDB answers with status 400, and Lambda with 403."""
 
 
-class WireReply(NamedTuple):
-    """A reply as `Respond` takes it."""
+class RestWriter(NamedTuple):
+    """Writes the reply to one request."""
 
-    status: int
-    body: bytes
-    content_type: bytes
-    header_lines: bytes = b""
-    code: str = ""
-    """Name of the error; empty if there is none."""
+    status: int = 0
+    """HTTP status of a reply that an operation gives as members, or None; 0 if the operation is not known."""
 
+    def reply(self, outcome: Mapping[str, Any] | LambdaReply | None) -> WrittenReply:
+        """The reply to what an operation returned. Status 204 must have no body."""
+        if outcome is None:
+            return WrittenReply(self.status, b"", JSON)
+        if isinstance(outcome, LambdaReply):
+            content_type = outcome.content_type.encode("latin-1")
+            return WrittenReply(outcome.status, outcome.body, content_type, _lines(outcome.headers))
+        assert self.status != NO_CONTENT, outcome
+        return WrittenReply(self.status, msgspec.json.encode(outcome), JSON)
 
-def reply_of(operation: LambdaOperation, outcome: Mapping[str, Any] | LambdaReply | None) -> WireReply:
-    """The reply to what an operation returned. Status 204 must have no body."""
-    if outcome is None:
-        return WireReply(operation.status, b"", JSON)
-    if isinstance(outcome, LambdaReply):
-        return WireReply(outcome.status, outcome.body, outcome.content_type.encode("latin-1"), _lines(outcome.headers))
-    assert operation.status != NO_CONTENT, operation.name
-    return WireReply(operation.status, msgspec.json.encode(outcome), JSON)
+    def error(self, error: ApiError) -> WrittenReply:
+        """The reply to what an operation, or the code before it, raised. Lambda's own errors say who is at fault."""
+        code, status = error.code, 403 if error.code in _UNAUTHENTICATED else error.http_status
+        first = {}
+        if isinstance(error, LambdaError):
+            status = error.http_status
+            first["Type"] = "User" if status < 500 else "Service"
+        name = "Message" if code in MESSAGE_IN_CAPITALS else "message"
+        body = msgspec.json.encode({**first, name: shown_message(error.message or ""), **error.members})
+        return WrittenReply(status, body, JSON, _lines({"x-amzn-ErrorType": code}), f"{NOTHING_USED} {code}")
 
-
-def error_reply(error: BaseException) -> WireReply:
-    """The reply to what an operation, or the code before it, raised."""
-    if isinstance(error, LambdaError):
-        return _error(error.status, error.code, error.message, {"Type": error.type}, error.members)
-    if isinstance(error, ApiError):
-        return _error(403 if error.code in _UNAUTHENTICATED else 400, error.code, error.message or "", {}, {})
-    if isinstance(error, ContentEncodingError):
-        return _error(400, "MalformedHttpRequestException", str(error), {}, {})
-    return _error(500, "ServiceException", SERVICE_FAILED, {"Type": "Service"}, {})
-
-
-def is_expected(error: BaseException) -> bool:
-    """True if the error is the client's; others are the server's, and are logged."""
-    return isinstance(error, LambdaError | ApiError | ContentEncodingError)
-
-
-def _error(status: int, code: str, message: str, first: Mapping[str, Any], others: Mapping[str, Any]) -> WireReply:
-    if len(message) > MESSAGE_CHARACTERS_MAX:
-        message = message[:MESSAGE_CHARACTERS_MAX] + "..."
-    name = "Message" if code in MESSAGE_IN_CAPITALS else "message"
-    body = msgspec.json.encode({**first, name: message, **others})
-    return WireReply(status, body, JSON, _lines({"x-amzn-ErrorType": code}), code)
+    def internal_error(self) -> ApiError:
+        """The error that says that Lambda has failed."""
+        return LambdaError(500, "ServiceException", SERVICE_FAILED)
 
 
 def _lines(headers: Mapping[str, str]) -> bytes:

@@ -5,10 +5,11 @@ A slash at the end, which older SDKs send, does not matter.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.aws_services.operation import Operation
+from hashrange.functions.api.operation import RestWire
 from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 
 
@@ -20,23 +21,20 @@ class Route(NamedTuple):
     """Segments of the path; one in braces stands for any text that is not empty."""
     query: str
     """Text that a request's query must have between its ampersands; empty for nearly all operations."""
-    operation: LambdaOperation | None
+    operation: Operation[RestWire] | None
     """None if Hashrange does not serve the operation."""
-    served: Any
-    """What the operation works on (`LambdaOperation.run`)."""
 
 
 class Routes:
     """The routes of all operations of the API."""
 
-    def __init__(self, served: Iterable[tuple[LambdaOperation, Any]]) -> None:
-        """`served`: operations, each with what it works on."""
-        routes = {name: _route(name, path, None, None) for name, (_, path) in API_PATHS.items()}
-        routes |= {one.name: _route(one.name, one.path, one, works_on) for one, works_on in served}
+    def __init__(self, served: Iterable[Operation[RestWire]]) -> None:
+        routes = {name: _route(name, path, None) for name, (_, path) in API_PATHS.items()}
+        routes |= {one.name: _route(one.name, one.wire.path, one) for one in served}
         self._routes: dict[tuple[str, int], list[Route]] = {}
         """Method and number of segments → routes; first those that need a query."""
         for route in sorted(routes.values(), key=lambda one: not one.query):
-            method = API_PATHS[route.name][0] if route.operation is None else route.operation.method
+            method = API_PATHS[route.name][0] if route.operation is None else route.operation.wire.method
             self._routes.setdefault((method, len(route.segments)), []).append(route)
         self._beginnings = {route.segments[:2] for route in routes.values()}
 
@@ -58,9 +56,9 @@ class Routes:
         return None
 
 
-def _route(name: str, path: str, operation: LambdaOperation | None, served: Any) -> Route:
+def _route(name: str, path: str, operation: Operation[RestWire] | None) -> Route:
     path, _, query = path.partition("?")
-    return Route(name, _segments(path), query, operation, served)
+    return Route(name, _segments(path), query, operation)
 
 
 def _parts(url: bytes) -> tuple[str, str]:

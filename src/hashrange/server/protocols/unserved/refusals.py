@@ -8,6 +8,7 @@ import json
 from typing import NamedTuple
 
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.server.protocols.unserved.services import UNNAMED, ErrorForm, UnservedService, service_of
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
@@ -31,21 +32,12 @@ def refuse_in_form(request: HttpRequest, respond: Respond, refusal: ServiceRefus
     refuse_service(request, respond, service.form, refusal)
 
 
-class FormedRefusal(NamedTuple):
-    """A refusal as `Respond` takes it."""
-
-    status: int
-    body: bytes
-    content_type: bytes
-    header_lines: bytes = b""
-
-
 def refuse_service(request: HttpRequest, respond: Respond, form: ErrorForm, refusal: ServiceRefusal) -> None:
     """Answer the request with an error in this form."""
     respond(*formed(request, form, refusal))
 
 
-def formed(request: HttpRequest, form: ErrorForm, refusal: ServiceRefusal) -> FormedRefusal:
+def formed(request: HttpRequest, form: ErrorForm, refusal: ServiceRefusal) -> WrittenReply:
     """An error in this form."""
     status, code, message = refusal
     if form == "cbor":
@@ -53,14 +45,14 @@ def formed(request: HttpRequest, form: ErrorForm, refusal: ServiceRefusal) -> Fo
         import cbor2  # noqa: PLC0415
 
         body = cbor2.dumps({"__type": code, "message": message})
-        return FormedRefusal(status, body, b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n")
+        return WrittenReply(status, body, b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n")
     if form == "json":
         body = json.dumps({"__type": code, "message": message}).encode()
-        return FormedRefusal(status, body, b"application/x-amz-json-1.1")
+        return WrittenReply(status, body, b"application/x-amz-json-1.1")
     if form == "rest-json":
         lines = f"x-amzn-ErrorType: {code}\r\n".encode()
-        return FormedRefusal(status, json.dumps({"message": message}).encode(), b"application/json", lines)
-    return FormedRefusal(status, _xml(form, refusal, request_id_of(request.number).decode()), _XML)
+        return WrittenReply(status, json.dumps({"message": message}).encode(), b"application/json", lines)
+    return WrittenReply(status, _xml(form, refusal, request_id_of(request.number).decode()), _XML)
 
 
 def _xml(form: ErrorForm, refusal: ServiceRefusal, request_id: str) -> bytes:

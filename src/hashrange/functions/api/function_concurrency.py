@@ -1,4 +1,6 @@
-"""PutFunctionConcurrency: reserve concurrent executions for a function, which then has exactly these; 0 stops it."""
+"""The operations on executions that are reserved for a function, which shares those of the account if none are:
+GetFunctionConcurrency, PutFunctionConcurrency, DeleteFunctionConcurrency.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -6,14 +8,26 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaOperation
+from hashrange.functions.api.operation import RestWire
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.limits import CONCURRENT_EXECUTIONS_MAX, UNRESERVED_EXECUTIONS_MIN
 from hashrange.messages import functions_api as say
+
+
+class FunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function."""
+
+    FunctionName: members.FunctionNameText
+
+
+async def get_function_concurrency(functions: Functions, caller: Caller, request: FunctionRequest) -> Mapping[str, Any]:
+    """The number, if there is one."""
+    reserved = functions.find(request.FunctionName, caller).reserved_executions
+    return {} if reserved is None else {"ReservedConcurrentExecutions": reserved}
 
 
 class PutFunctionConcurrencyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,10 +59,33 @@ def reserved_by(functions: Functions, caller: Caller) -> int:
     return sum(one.reserved_executions or 0 for one in functions.stored.all_of(caller))
 
 
-OPERATION = LambdaOperation(
-    name="PutFunctionConcurrency",
-    method="PUT",
-    path="/2017-10-31/functions/{FunctionName}/concurrency",
-    request=PutFunctionConcurrencyRequest,
-    run=put_function_concurrency,
+async def delete_function_concurrency(functions: Functions, caller: Caller, request: FunctionRequest) -> None:
+    """Forget the number; it is no error if there is none."""
+    description = functions.find(request.FunctionName, caller)
+
+    def release(current: FunctionDescription) -> FunctionDescription:
+        return msgspec.structs.replace(current, reserved_executions=None)
+
+    await functions.reserve(description, release)
+
+
+OPERATIONS = (
+    Operation(
+        "GetFunctionConcurrency",
+        FunctionRequest,
+        get_function_concurrency,
+        RestWire("GET", "/2019-09-30/functions/{FunctionName}/concurrency"),
+    ),
+    Operation(
+        "PutFunctionConcurrency",
+        PutFunctionConcurrencyRequest,
+        put_function_concurrency,
+        RestWire("PUT", "/2017-10-31/functions/{FunctionName}/concurrency"),
+    ),
+    Operation(
+        "DeleteFunctionConcurrency",
+        FunctionRequest,
+        delete_function_concurrency,
+        RestWire("DELETE", "/2017-10-31/functions/{FunctionName}/concurrency", status=204),
+    ),
 )

@@ -1,0 +1,231 @@
+"""Which operations of Lambda's API ask for what no function has here? Aliases and versions, which cannot be published,
+layers, signed code, URLs of functions, settings of asynchronous invocations, provisioned concurrency.
+
+Tools ask for them nevertheless, and get an empty list, a default, or the error that there is none.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api import members
+from hashrange.functions.api.configuration import qualified_arn
+from hashrange.functions.api.function_concurrency import FunctionRequest
+from hashrange.functions.api.get_function import QualifiedRequest
+from hashrange.functions.api.operation import LambdaError, RestWire
+from hashrange.functions.functions import Functions
+from hashrange.functions.names import LATEST
+from hashrange.messages import functions_api as say
+
+ALIAS_PATTERN = "(?!^[0-9]+$)([a-zA-Z0-9-_]+)"
+VERSION_PATTERN = r"(\$LATEST(\.PUBLISHED)?|[0-9]+)"
+ListLength = Annotated[int, Meta(ge=1, le=50, extra={"shape": "Integer"})]
+
+
+# --- empty lists --------------------------------------------------------------------------------------
+
+
+class ListAliasesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function, perhaps one of its versions, where the page begins, and its length."""
+
+    FunctionName: members.FunctionNameText
+    FunctionVersion: Annotated[str, Meta(min_length=1, max_length=1024, extra={"pattern": VERSION_PATTERN})] | None = (
+        None
+    )
+    Marker: str | None = None
+    MaxItems: members.MaxItems | None = None
+
+
+class ListCodeSigningConfigsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where the page begins, and its length."""
+
+    Marker: str | None = None
+    MaxItems: members.MaxItems | None = None
+
+
+class ListOfFunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A page of what a function has."""
+
+    FunctionName: members.FunctionNameText
+    Marker: str | None = None
+    MaxItems: ListLength | None = None
+
+
+class ListOfLayersRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A page of layers."""
+
+    CompatibleArchitecture: members.Architecture | None = None
+    CompatibleRuntime: Annotated[str, Meta(max_length=256)] | None = None
+    Marker: str | None = None
+    MaxItems: ListLength | None = None
+
+
+class ListLayerVersionsRequest(ListOfLayersRequest, frozen=True, kw_only=True, gc=False):
+    """A layer, and a page of its versions. The service too answers with an empty list for one that is missing."""
+
+    LayerName: Annotated[str, Meta(min_length=1, max_length=2048)]
+
+
+def _empty_list(name: str, request: type[msgspec.Struct], path: str, member: str) -> Operation[RestWire]:
+    """The operation whose reply is an empty list; a function in the path must exist. Other members are in the query."""
+
+    async def list_nothing(functions: Functions, caller: Caller, request: Any) -> Mapping[str, Any]:
+        if "{FunctionName}" in path:
+            functions.find(request.FunctionName, caller)
+        return {member: []}
+
+    query = {name: name for name in request.__struct_fields__ if f"{{{name}}}" not in path}
+    return Operation(name, request, list_nothing, RestWire("GET", path, query=query))
+
+
+_LISTS = (
+    _empty_list("ListAliases", ListAliasesRequest, "/2015-03-31/functions/{FunctionName}/aliases", "Aliases"),
+    _empty_list(
+        "ListCodeSigningConfigs",
+        ListCodeSigningConfigsRequest,
+        "/2020-04-22/code-signing-configs",
+        "CodeSigningConfigs",
+    ),
+    _empty_list(
+        "ListFunctionEventInvokeConfigs",
+        ListOfFunctionRequest,
+        "/2019-09-25/functions/{FunctionName}/event-invoke-config/list",
+        "FunctionEventInvokeConfigs",
+    ),
+    _empty_list(
+        "ListFunctionUrlConfigs",
+        ListOfFunctionRequest,
+        "/2021-10-31/functions/{FunctionName}/urls",
+        "FunctionUrlConfigs",
+    ),
+    _empty_list("ListLayers", ListOfLayersRequest, "/2018-10-31/layers", "Layers"),
+    _empty_list(
+        "ListLayerVersions", ListLayerVersionsRequest, "/2018-10-31/layers/{LayerName}/versions", "LayerVersions"
+    ),
+    _empty_list(
+        "ListProvisionedConcurrencyConfigs",
+        ListOfFunctionRequest,
+        "/2019-09-30/functions/{FunctionName}/provisioned-concurrency?List=ALL",
+        "ProvisionedConcurrencyConfigs",
+    ),
+)
+
+
+# --- defaults -----------------------------------------------------------------------------------------
+
+
+async def get_function_code_signing_config(
+    functions: Functions, caller: Caller, request: FunctionRequest
+) -> Mapping[str, Any]:
+    """The function's name alone."""
+    return {"FunctionName": functions.find(request.FunctionName, caller).name}
+
+
+async def get_function_recursion_config(
+    functions: Functions, caller: Caller, request: FunctionRequest
+) -> Mapping[str, Any]:
+    """What happens to recursive loops of functions: Allow, if the function exists. The service ends them by default,
+    but nothing here looks for loops.
+    """
+    functions.find(request.FunctionName, caller)
+    return {"RecursiveLoop": "Allow"}
+
+
+async def get_runtime_management_config(
+    functions: Functions, caller: Caller, request: QualifiedRequest
+) -> Mapping[str, Any]:
+    """When the runtime of the function's only version changes: Auto, the service's default, with the machine's own."""
+    description = functions.find(request.FunctionName, caller, request.Qualifier)
+    return {"UpdateRuntimeOn": "Auto", "FunctionArn": qualified_arn(description, request.Qualifier or LATEST)}
+
+
+# --- what is not found, unless the function is not ----------------------------------------------------
+
+
+class GetAliasRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function and the name of an alias."""
+
+    FunctionName: members.FunctionNameText
+    Name: Annotated[str, Meta(min_length=1, max_length=128, extra={"pattern": ALIAS_PATTERN})]
+
+
+async def get_alias(functions: Functions, caller: Caller, request: GetAliasRequest) -> NoReturn:
+    """No function has an alias."""
+    arn = functions.find(request.FunctionName, caller).arn
+    raise LambdaError(404, "ResourceNotFoundException", say.alias_missing(f"{arn}:{request.Name}"))
+
+
+async def get_function_event_invoke_config(functions: Functions, caller: Caller, request: QualifiedRequest) -> NoReturn:
+    """No function has settings of its own for asynchronous invocations."""
+    description = functions.find(request.FunctionName, caller, request.Qualifier)
+    message = say.no_event_invoke_config(qualified_arn(description, request.Qualifier or LATEST))
+    raise LambdaError(404, "ResourceNotFoundException", message)
+
+
+async def get_function_url_config(functions: Functions, caller: Caller, request: QualifiedRequest) -> NoReturn:
+    """No function has a URL of its own."""
+    functions.find(request.FunctionName, caller, request.Qualifier)
+    raise LambdaError(404, "ResourceNotFoundException", say.NO_RESOURCE)
+
+
+class GetProvisionedConcurrencyConfigRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A version or alias of a function."""
+
+    FunctionName: members.FunctionNameText
+    Qualifier: members.Qualifier
+
+
+async def get_provisioned_concurrency_config(
+    functions: Functions, caller: Caller, request: GetProvisionedConcurrencyConfigRequest
+) -> NoReturn:
+    """Environments are started when they are needed, and none is provisioned."""
+    functions.find(request.FunctionName, caller, request.Qualifier)
+    raise LambdaError(404, "ProvisionedConcurrencyConfigNotFoundException", say.NO_PROVISIONED_CONCURRENCY)
+
+
+_QUALIFIED = {"Qualifier": "Qualifier"}
+OPERATIONS = (
+    *_LISTS,
+    Operation(
+        "GetFunctionCodeSigningConfig",
+        FunctionRequest,
+        get_function_code_signing_config,
+        RestWire("GET", "/2020-06-30/functions/{FunctionName}/code-signing-config"),
+    ),
+    Operation(
+        "GetFunctionRecursionConfig",
+        FunctionRequest,
+        get_function_recursion_config,
+        RestWire("GET", "/2024-08-31/functions/{FunctionName}/recursion-config"),
+    ),
+    Operation(
+        "GetRuntimeManagementConfig",
+        QualifiedRequest,
+        get_runtime_management_config,
+        RestWire("GET", "/2021-07-20/functions/{FunctionName}/runtime-management-config", query=_QUALIFIED),
+    ),
+    Operation(
+        "GetAlias", GetAliasRequest, get_alias, RestWire("GET", "/2015-03-31/functions/{FunctionName}/aliases/{Name}")
+    ),
+    Operation(
+        "GetFunctionEventInvokeConfig",
+        QualifiedRequest,
+        get_function_event_invoke_config,
+        RestWire("GET", "/2019-09-25/functions/{FunctionName}/event-invoke-config", query=_QUALIFIED),
+    ),
+    Operation(
+        "GetFunctionUrlConfig",
+        QualifiedRequest,
+        get_function_url_config,
+        RestWire("GET", "/2021-10-31/functions/{FunctionName}/url", query=_QUALIFIED),
+    ),
+    Operation(
+        "GetProvisionedConcurrencyConfig",
+        GetProvisionedConcurrencyConfigRequest,
+        get_provisioned_concurrency_config,
+        RestWire("GET", "/2019-09-30/functions/{FunctionName}/provisioned-concurrency", query=_QUALIFIED),
+    ),
+)
