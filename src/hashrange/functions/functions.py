@@ -19,8 +19,7 @@ from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.code_links import CodeLinks
-from hashrange.functions.declaration import FunctionDeclaration
-from hashrange.functions.declared import DeclaredFunctions
+from hashrange.functions.declaration import DeclaredFunctions, FunctionDeclaration
 from hashrange.functions.description import (
     FunctionDescription,
     new_revision_id,

@@ -13,20 +13,18 @@ from typing import Any, NamedTuple
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
-from hashrange.functions.code import CodeUnusable, find_code
-from hashrange.functions.code_folders import CodeFolders
+from hashrange.functions.code import CodeFolders, CodeUnusable, find_code
 from hashrange.functions.connection import Listener
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.log_lines import LogLines
-from hashrange.functions.logged_errors import ErrorsOfFunctions
+from hashrange.functions.invocation_log import ErrorsOfFunctions
+from hashrange.functions.log_lines import LogLines, log_lines_of, shown
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.functions.remote import RemoteFunction
 from hashrange.functions.runnable import Runnable
-from hashrange.functions.server_log import log_lines_of, shown
 from hashrange.limits import (
     CONCURRENT_EXECUTIONS_MAX,
     ENVIRONMENTS_IDLE_MAX,

@@ -9,9 +9,8 @@ from hashrange.functions.code import fingerprint
 from hashrange.functions.connection import Listener
 from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.invocation_log import InvocationLog, Report
+from hashrange.functions.invocation_log import InvocationLog, LoggedErrors, Report
 from hashrange.functions.log_lines import LogLines, OnLine
-from hashrange.functions.logged_errors import LoggedErrors
 from hashrange.functions.runnable import Runnable
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages

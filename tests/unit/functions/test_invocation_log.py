@@ -7,10 +7,15 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.functions.handler_errors import HandlerError, trace_digest
-from hashrange.functions.invocation_log import InvocationLog, Report
-from hashrange.functions.log_lines import SLICE_SECONDS, LogLines
-from hashrange.functions.logged_errors import ERRORS_MAX, FUNCTIONS_MAX, ErrorsOfFunctions, LoggedErrors
-from hashrange.functions.server_log import shown, without_stamp
+from hashrange.functions.invocation_log import (
+    ERRORS_MAX,
+    FUNCTIONS_MAX,
+    ErrorsOfFunctions,
+    InvocationLog,
+    LoggedErrors,
+    Report,
+)
+from hashrange.functions.log_lines import SLICE_SECONDS, LogLines, shown, without_stamp
 from hashrange.limits import (
     FUNCTION_LOG_BYTES_MAX,
     FUNCTION_LOG_LINES_MAX,
