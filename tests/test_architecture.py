@@ -56,7 +56,7 @@ FILE_MODULES = (
     "server/credentials.py",
     "server/process.py",
     "testing/environment.py",
-    "testing/own_process.py",
+    "testing/in_process.py",
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread
     "cli/checkup/machine.py",
     "cli/checkup/modes.py",
