@@ -59,7 +59,6 @@ FILE_MODULES = (
     "testing/in_process.py",
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread
     "cli/checkup/machine.py",
-    "cli/checkup/modes.py",
     "cli/folding.py",  # the width of the terminal
     "cli/checkup/sdk_settings.py",
     "cli/settings_sources.py",

@@ -42,6 +42,7 @@ ENDPOINT_FLAGS = ("--endpoint", "--endpoint-url")
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 NAMES_MAX = 1_000
 DEFAULT_REGION = "us-east-1"
+REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
 """Time to wait for a connection, or for further bytes of a reply; then the server is reported as not answering."""
@@ -72,6 +73,11 @@ def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
     source, endpoint = next(((name, url) for name, url in given if url is not None), ("", DEFAULT_ENDPOINT))
     _parsed(endpoint, source)
     return endpoint.removesuffix("/")
+
+
+def region_of(option: str | None, environment: Mapping[str, str]) -> str:
+    """The Region of the tables, by the option `--region` or else the environment."""
+    return option or next((environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION)
 
 
 def names_of_tables(ask: Callable[..., Any]) -> list[str]:
