@@ -70,14 +70,23 @@ class ErrorsOfFunctions:
         return errors
 
 
+class FunctionLog(NamedTuple):
+    """Where the logs of all invocations of one version of a function go."""
+
+    on_line: OnLine
+    lines: LogLines
+    """The slices that all functions of the server share."""
+    errors: LoggedErrors
+    """The errors that these logs have told since the function last succeeded."""
+
+
 class InvocationLog:
     """The log of one invocation. A started environment writes to the log of the invocation that it was started for."""
 
-    def __init__(self, request_id: str, on_line: OnLine, lines: LogLines, errors: LoggedErrors | None = None) -> None:
-        """`errors`: those that the logs of the function have told since it last succeeded."""
+    def __init__(self, request_id: str, log: FunctionLog) -> None:
         self.request_id = request_id
-        self._errors = errors or LoggedErrors()
-        self._lines, self._waiting = lines, WaitingLines(on_line, request_id)
+        self._lines, self._errors = log.lines, log.errors
+        self._waiting = WaitingLines(log.on_line, request_id)
         self._unfinished = bytearray()
         """The beginning of a line whose end has not come yet."""
         self._kept = Room(0, 0)
