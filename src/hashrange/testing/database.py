@@ -328,8 +328,11 @@ class Database:
         if self._boto3_session is None:
             with boto3_needed("clients and resources"):
                 # Imported here, because start time counts.
-                from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
-                from hashrange.testing.botocore_transport import OWN_SERVICES  # noqa: PLC0415
+                from hashrange.testing.botocore_transport import (  # noqa: PLC0415
+                    NO_PROFILE,
+                    OWN_SERVICES,
+                    new_session,
+                )
 
                 session = new_session(NO_PROFILE)
             self._transport.attach(session, OWN_SERVICES)
