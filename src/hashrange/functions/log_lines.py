@@ -1,5 +1,5 @@
-"""How do the lines of invocations come into the server's log? In slices, so that much output holds nobody up, no more
-than so many a second, with the function's name and the request id, and without stamps of their own.
+"""How do the lines of invocations come into the server's log? In slices, so that much output holds nobody up, at most
+LOG_LINES_PER_SECOND_MAX a second, with the function's name and the request id, and without stamps of their own.
 
 All functions of a server share the slices: in each turn of the loop, lines are written for a while, of each invocation
 that has some in turn. So few lines are written soon, whatever others print.
