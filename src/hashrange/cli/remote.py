@@ -72,7 +72,7 @@ def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
     return endpoint.removesuffix("/")
 
 
-def region_of(option: str | None, environment: Mapping[str, str]) -> str:
+def chosen_region(option: str | None, environment: Mapping[str, str]) -> str:
     """The Region of the tables, by the option `--region` or else the environment."""
     return option or next((environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION)
 

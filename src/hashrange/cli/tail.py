@@ -17,9 +17,9 @@ from hashrange.cli.remote import (
     RefusedRequest,
     Remote,
     add_endpoint,
+    chosen_region,
     endpoint_of,
     names_of_tables,
-    region_of,
 )
 from hashrange.cli.settings_sources import current_environment
 from hashrange.terminal import escape_json
@@ -46,7 +46,7 @@ def run(words: list[str]) -> int:
     """Print changes until interrupted or the stream ends, or with `--once` those it holds; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    server = Remote(endpoint_of(options.endpoint, environment), region_of(options.region, environment), environment)
+    server = Remote(endpoint_of(options.endpoint, environment), chosen_region(options.region, environment), environment)
     reconfigure: Any = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")  # a terminal may lack characters that items have
