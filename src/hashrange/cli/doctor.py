@@ -80,9 +80,14 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     """All findings, in the order in which they are found."""
     # Imported here: only this command needs them, and some load much.
     from hashrange.cli.checkup.endpoint import ClientKeys, look_at_answers
-    from hashrange.cli.checkup.machine import look_at_data_folder, look_at_installation, look_at_port, look_at_settings
-    from hashrange.cli.checkup.modes import look_at_modes
-    from hashrange.cli.checkup.named_files import look_at_named_files
+    from hashrange.cli.checkup.machine import (
+        look_at_data_folder,
+        look_at_installation,
+        look_at_modes,
+        look_at_named_files,
+        look_at_port,
+        look_at_settings,
+    )
 
     yield from look_at_installation()
     settings, given_names, found = look_at_settings(environment)

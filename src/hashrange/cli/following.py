@@ -7,28 +7,15 @@ Source for the members of requests and replies: developer guide, "Streams" recor
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
-from hashrange.cli.remote import RefusedRequest
+from hashrange.cli.remote import RefusedRequest, Remote
 
 Record = dict[str, Any]
 
 PAGE_RECORDS_MAX = 1000
 SHARDS_AT_ONCE = 32
 """Shards whose next GetRecords replies, of at most 1 MB each, are held in memory and sorted together."""
-
-
-class Asking(Protocol):
-    """The part of `Remote` that following a stream uses: it sends requests to a server."""
-
-    @property
-    def replied_at_seconds(self) -> float:
-        """Time of the last reply, in whole seconds since the epoch; by the server's clock if the reply tells it."""
-        ...
-
-    def ask(self, operation: str, service: str = ..., /, **members: Any) -> Any:
-        """Send a request; returns the reply. Raises RefusedRequest if it is refused, RemoteError if unanswered."""
-        ...
 
 
 class StreamGone(Exception):
@@ -60,7 +47,7 @@ class FollowedShard:
 class Following:
     """A stream, and how far it has been read."""
 
-    def __init__(self, server: Asking, arn: str, *, is_from_start: bool) -> None:
+    def __init__(self, server: Remote, arn: str, *, is_from_start: bool) -> None:
         """Begin with the oldest record if `is_from_start`, or else after the newest. Raises RemoteError, StreamGone."""
         self._server = server
         self._arn = arn

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from hashrange.cli.main import DONE, FAILED, UNREAD, refuse
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
+from hashrange.cli.remote import Remote, add_endpoint, chosen_region, endpoint_of
 from hashrange.cli.settings_sources import MCP_TOKEN_VARIABLE, current_environment, read_text
 from hashrange.messages.installing import how_to_install
 
@@ -28,7 +28,6 @@ OTHER_VERSION = (
     "the Python SDK of the Model Context Protocol that is installed has another version ({reason})."
     " Install the right one, in an environment of its own if other programs need theirs: {install}."
 )
-REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 TOKEN_CHARACTERS_MIN = 16
 
 
@@ -36,8 +35,7 @@ def run(words: list[str]) -> int:
     """Serve tools until the client ends, or until interrupted; returns the exit code. Raises UsageError."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    found = next((environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION)
-    server = Remote(endpoint_of(options.endpoint, environment), options.region or found, environment)
+    server = Remote(endpoint_of(options.endpoint, environment), chosen_region(options.region, environment), environment)
     port = None if options.http is None else _port(options.http)
     token, is_new = _token(options.token_file, environment.get(MCP_TOKEN_VARIABLE))
     if find_spec("mcp") is None:

@@ -6,14 +6,12 @@ made-up keys.
 """
 
 import contextlib
-import hmac
 import json
 import re
 import socket
 import ssl
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -25,8 +23,7 @@ from hashrange.cli.reply_shapes import misfit
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
 from hashrange.terminal import escape_controls
-from hashrange.wire.canonical_request import signing_key
-from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, amz_date
+from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 TARGETS = {
     "dynamodb": "DynamoDB_20120810",
@@ -42,6 +39,7 @@ ENDPOINT_FLAGS = ("--endpoint", "--endpoint-url")
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 NAMES_MAX = 1_000
 DEFAULT_REGION = "us-east-1"
+REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
 """Time to wait for a connection, or for further bytes of a reply; then the server is reported as not answering."""
@@ -72,6 +70,11 @@ def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
     source, endpoint = next(((name, url) for name, url in given if url is not None), ("", DEFAULT_ENDPOINT))
     _parsed(endpoint, source)
     return endpoint.removesuffix("/")
+
+
+def chosen_region(option: str | None, environment: Mapping[str, str]) -> str:
+    """The Region of the tables, by the option `--region` or else the environment."""
+    return option or next((environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION)
 
 
 def names_of_tables(ask: Callable[..., Any]) -> list[str]:
@@ -205,32 +208,11 @@ class Remote:
 
     def _signed(self, target: str, signing_name: str, body: bytes) -> dict[str, str]:
         """A request's headers, including its signature."""
-        date = amz_date(self._wall_time())
-        headers = {"host": self._url.netloc, "x-amz-date": date, "x-amz-target": target}
+        headers = {"Host": self._url.netloc, "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": target}
         if self._token:
-            headers["x-amz-security-token"] = self._token
-        names = sorted(headers)
-        canonical = "\n".join(
-            [
-                "POST",
-                "/",
-                "",
-                *[f"{name}:{headers[name]}" for name in names],
-                "",
-                ";".join(names),
-                sha256(body).hexdigest(),
-            ]
-        )
-        scope = f"{date[:8]}/{self.region}/{signing_name}/{TERMINATOR}"
-        to_sign = "\n".join([ALGORITHM, date, scope, sha256(canonical.encode()).hexdigest()])
-        key = signing_key(self._secret, date[:8], self.region, signing_name)
-        signature = hmac.new(key, to_sign.encode(), sha256).hexdigest()
-        credential = f"Credential={self._access_key}/{scope}"
-        return {
-            **headers,
-            "content-type": "application/x-amz-json-1.0",
-            "authorization": f"{ALGORITHM} {credential}, SignedHeaders={';'.join(names)}, Signature={signature}",
-        }
+            headers["X-Amz-Security-Token"] = self._token
+        signer = OutgoingSigner(self._access_key, self._secret, self.region, signing_name)
+        return signed_headers(signer, "POST", "/", headers, body, self._wall_time())
 
     def _understood(self, operation: str, status: int, body: bytes) -> Any:
         if status == 413:

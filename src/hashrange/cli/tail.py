@@ -12,7 +12,15 @@ from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import OutputError, complain, say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, endpoint_of, names_of_tables
+from hashrange.cli.remote import (
+    DEFAULT_REGION,
+    RefusedRequest,
+    Remote,
+    add_endpoint,
+    chosen_region,
+    endpoint_of,
+    names_of_tables,
+)
 from hashrange.cli.settings_sources import current_environment
 from hashrange.terminal import escape_json
 from hashrange.written.names import did_you_mean
@@ -25,8 +33,6 @@ stream; with the view type
 NEW_AND_OLD_IMAGES it tells what was changed into what. A stream keeps changes for 24 hours. Requests are signed with
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, which only a server with a credentials file asks for.
 """
-REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
-
 PAUSE_SECONDS = 0.25
 """Pause after a call of `Following.look` without new records, so that an idle stream gets at most four GetRecords per
 second and shard; the service allows five."""
@@ -40,10 +46,7 @@ def run(words: list[str]) -> int:
     """Print changes until interrupted or the stream ends, or with `--once` those it holds; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    region: str = options.region or next(
-        (environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION
-    )
-    server = Remote(endpoint_of(options.endpoint, environment), region, environment)
+    server = Remote(endpoint_of(options.endpoint, environment), chosen_region(options.region, environment), environment)
     reconfigure: Any = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")  # a terminal may lack characters that items have

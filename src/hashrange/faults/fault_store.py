@@ -1,26 +1,20 @@
-"""How do rows meet faults? A store in front of the real one, used while there are faults:
-it refuses accesses, or returns older rows.
+"""How do rows and stream records meet faults? A store in front of the real one, used while there are faults:
+it refuses accesses, returns older rows, or returns records late.
 
 Errors are raised where the service meets them: after all checks of the request, for each item by itself. So a batch
 returns what is throttled as unprocessed, and a transaction names the action.
 """
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, InternalServerError, LeftUnprocessed, TransactionConflictException
 from hashrange.faults.drawing import REQUEST_KINDS, Drawing, Touch
 from hashrange.faults.fault import Fault, FaultKind
-from hashrange.faults.fault_streams import FaultStreams
-from hashrange.faults.recent_requests import RecentRequests
-from hashrange.faults.running_request import RunningRequest
-from hashrange.faults.stale_rows import StaleRows
-from hashrange.faults.table_rows import TableRows, TableRowsById
-from hashrange.faults.throttling import throttled
-from hashrange.faults.unfinished_reads import UnfinishedReads
+from hashrange.faults.remembered import RecentRequests, StaleRows, TableRows, TableRowsById, UnfinishedReads
 from hashrange.items.types import Key, Row
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.transactions import CONFLICT
@@ -36,16 +30,49 @@ from hashrange.store.interface import (
 )
 from hashrange.store.refused_steps import RefusedSteps
 from hashrange.store.request_ids import RequestId
+from hashrange.store.streams import RecordPage, Streams
 from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES, partition_prefix
 from hashrange.tables.span import Span
-from hashrange.tables.throttling import ThrottleEvents
+from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import Shard, Stream, sequence_at
+from hashrange.tables.throttling import (
+    ThrottleEvent,
+    ThrottleEvents,
+    ThrottlingCode,
+    ThroughputLimit,
+    throttling_error,
+    usual_code,
+)
 
 READ_KINDS: frozenset[FaultKind] = REQUEST_KINDS | {"throttle", "unprocessed"}
 WRITE_KINDS: frozenset[FaultKind] = READ_KINDS | {"conflict"}
 BATCHES = {"BatchGetItem", "BatchWriteItem"}
+
+
+class RunningRequest(Protocol):
+    """Stands for the request whose operation runs at the moment of the call; its methods tell of that request."""
+
+    def operation(self) -> str | None:
+        """Name of the operation; None outside of requests."""
+        ...
+
+    def identity(self) -> object:
+        """An object that no other request has."""
+        ...
+
+    def writes(self) -> Iterator[tuple[OpenTable, Key]]:
+        """Tables and keys of all items that the request writes one after the other, in this order.
+
+        Yields nothing for a request that writes at most one item, or all of its items at once.
+        """
+        ...
+
+    def mark(self, fault: Fault) -> None:
+        """Let the request's reply meet a fault of a kind that whole requests meet."""
+        ...
 
 
 class FaultStore(WrappedStore):
@@ -335,3 +362,83 @@ def _after(prefix: bytes) -> bytes:
     """The least bytes that are greater than all bytes that begin with `prefix`; empty if there are none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else b""
+
+
+# --- records of streams ---------------------------------------------------------------------------
+
+STREAMS_MAX = 100
+"""Most streams of which the name of the table is remembered."""
+MILLISECOND = 0.001
+"""In seconds. Sequence numbers count milliseconds, so all records of a millisecond become readable together."""
+
+
+class FaultStreams:
+    """The streams of an inner store; the latest records of these streams are not readable yet."""
+
+    def __init__(self, inner: Streams, drawing: Drawing, clock: Clock) -> None:
+        self._inner = inner
+        self._drawing = drawing
+        self._clock = clock
+        self._names: dict[int, str] = {}
+        """Stream id → name of its table, for the streams whose shards were looked at last; the oldest first."""
+        self.last, self.of, self.last_of = inner.last, inner.of, inner.last_of
+        self.changed_shards, self.last_of_shard = inner.changed_shards, inner.last_of_shard
+        self.find, self.follow, self.feeds = inner.find, inner.follow, inner.feeds
+
+    def shards(self, stream: Stream) -> Sequence[Shard]:
+        """The inner store's shards of a stream; remembers the name of the stream's table for `records`."""
+        self._remember(stream)
+        return self._inner.shards(stream)
+
+    def shard(self, stream: Stream, number: int) -> Shard | None:
+        """The inner store's shard of a stream; remembers the name of the stream's table for `records`."""
+        self._remember(stream)
+        return self._inner.shard(stream, number)
+
+    def _remember(self, stream: Stream) -> None:
+        self._names.pop(stream.stream_id, None)
+        self._names[stream.stream_id] = stream.table_name
+        if len(self._names) > STREAMS_MAX:
+            del self._names[next(iter(self._names))]
+
+    async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
+        """Records of a shard that are readable. If later ones are not yet, `is_end` is False."""
+        page = await self._inner.records(shard, first, limit_records, limit_bytes)
+        if not page.records:
+            return page
+        seconds = self._drawing.seconds_of("late-records", self._names.get(shard.stream_id), "GetRecords")
+        if not seconds:
+            return page
+        late = sequence_at(self._clock.service_time() - seconds + MILLISECOND)
+        kept = [record for record in page.records if record[0] < late]
+        return page if len(kept) == len(page.records) else RecordPage(kept, is_end=False)
+
+
+# --- throttled requests ---------------------------------------------------------------------------
+
+_LIMITS: dict[ThrottlingCode, ThroughputLimit] = {
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
+    "ThrottlingException": "KeyRangeThroughputExceeded",
+    "RequestLimitExceeded": "AccountLimitExceeded",
+}
+
+
+def throttled(
+    fault: Fault, table: OpenTable, index: str | None, key: Key | None, events: ThrottleEvents | None, *, is_write: bool
+) -> ApiError:
+    """The error of a request that meets a fault of the kind `throttle`: for a part of it, a table or one of its indexes
+    has no capacity. Tells `events` of it.
+
+    `key`: that of the table's item; None if it is not known.
+    By default that of the table's billing mode: ProvisionedThroughputExceededException, or ThrottlingException for an
+    on-demand table. Reads of a local index use the capacity of its table.
+    """
+    if index not in {found.name for found, _ in table.index_keys if found.is_global}:
+        index = None
+    code = fault.exception or usual_code(table, "KeyRangeThroughputExceeded")
+    limit = fault.reason or _LIMITS[code]
+    if events is not None:
+        events.tell(ThrottleEvent(table, index, limit, is_write, key if index is None else None))
+    error = throttling_error(table, index, code, limit, is_write=is_write)
+    error.retry_after_ms = fault.retry_after_ms
+    return error

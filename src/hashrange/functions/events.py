@@ -1,5 +1,5 @@
-"""What happens to an asynchronous invocation (InvocationType `Event`)?
-It is queued as a document, and a job runs it, at most three times.
+"""What happens to an asynchronous invocation (InvocationType `Event`), and how do jobs invoke functions?
+The invocation is queued as a document, and a job runs it, at most three times.
 
 A queued invocation survives restarts, and belongs to the content of the store as everything else does. It runs at least
 once: a server that is killed repeats what was running. Pauses go by service time. Source: Lambda's developer guide,
@@ -7,10 +7,11 @@ once: a server that is killed repeats what was running. Pauses go by service tim
 """
 
 import asyncio
+import hashlib
 import heapq
 import logging
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -20,8 +21,7 @@ from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.handler_errors import logged_text
-from hashrange.functions.invocation import ConcurrencyExceeded
-from hashrange.functions.job_invocations import InvokeFunction
+from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, describe_timeout_before
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
 from hashrange.limits import (
@@ -41,9 +41,49 @@ _SHOWN_BYTES = 1000
 
 FindFunction = Callable[[FunctionKey], FunctionDescription]
 """Raises FunctionMissing."""
+InvokeFunction = Callable[[str | FunctionDescription, bytes, str, str | None], Awaitable[Invocation]]
+"""Called with function (its ARN or description), payload, request id and client context; see `Functions.invoke`."""
 
 
 _log = logging.getLogger("hashrange.functions")
+
+
+class JobInvocations:
+    """Invocations by the jobs of one server. They are as those of clients, except that an event which has timed out
+    at a URL is not sent there again while the same one waits.
+
+    Somebody who moves service time over many retries would wait a whole time-out of real time for each. So the first
+    one that begins while somebody waits is waited for, and the retries of the same event count as timed out at once.
+    When somebody waits the next time, the event is sent again. Functions whose code runs here are invoked each time: a
+    handler may well succeed the second time.
+    """
+
+    def __init__(self, invoke: InvokeFunction) -> None:
+        self._invoke = invoke
+        self.is_awaited: Callable[[], int] = lambda: 0
+        """Above 0 while somebody waits until jobs rest, and another number each time. Set by whoever runs the jobs."""
+        self._timed_out: set[tuple[int, str, bytes]] = set()
+        """(number of the wait, ARN, digest of the payload) of events that have timed out at URLs; of one wait only."""
+
+    async def invoke(
+        self, function: str | FunctionDescription, payload: bytes, request_id: str, client_context: str | None = None
+    ) -> Invocation:
+        """See `Functions.invoke`."""
+        wait = self.is_awaited()
+        if not wait:
+            return await self._invoke(function, payload, request_id, client_context)
+        if self._timed_out and self._event(wait, function, payload) in self._timed_out:
+            outcome = describe_timeout_before(request_id)
+            return Invocation(outcome.payload, "Unhandled")
+        invocation = await self._invoke(function, payload, request_id, client_context)
+        if invocation.is_unanswered:
+            self._timed_out = {one for one in self._timed_out if one[0] == wait}
+            self._timed_out.add(self._event(wait, function, payload))
+        return invocation
+
+    def _event(self, wait: int, function: str | FunctionDescription, payload: bytes) -> tuple[int, str, bytes]:
+        arn = function if isinstance(function, str) else function.arn
+        return wait, arn, hashlib.blake2b(payload, digest_size=16).digest()
 
 
 class Chains(Protocol):
@@ -54,7 +94,7 @@ class Chains(Protocol):
     def begin_slice(self) -> None:
         """A slice of the job begins."""
 
-    def begin(self, function_arn: str, number: int, last: int) -> None:
+    def begin(self, function_arn: str, number: int, last: int, /) -> None:
         """An event is begun; numbers are given in the order of arrival, and `last` is the last one."""
 
     def check(self) -> None:
@@ -67,7 +107,7 @@ class NoChains:
     def begin_slice(self) -> None:
         """Do nothing."""
 
-    def begin(self, function_arn: str, number: int, last: int) -> None:
+    def begin(self, function_arn: str, number: int, last: int, /) -> None:
         """Do nothing."""
 
     def check(self) -> None:

@@ -7,30 +7,31 @@ cannot be loaded is refused, and nothing changes. The environment that was start
 """
 
 import asyncio
+import base64
+import binascii
 import hashlib
+import hmac
 import logging
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
-from hashrange.functions.code_links import CodeLinks
-from hashrange.functions.declaration import FunctionDeclaration
-from hashrange.functions.declared import DeclaredFunctions
+from hashrange.functions.declaration import DeclaredFunctions, FunctionDeclaration
 from hashrange.functions.description import (
     FunctionDescription,
     new_revision_id,
     state_of_function,
     update_status_of,
 )
-from hashrange.functions.events import EventQueue
+from hashrange.functions.events import EventQueue, JobInvocations
 from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
-from hashrange.functions.job_invocations import JobInvocations
 from hashrange.functions.load_refusals import load_refusal, warn_of_missing_programs
 from hashrange.functions.loaded import HandlerCredentials, LoadedFunction, LoadedFunctions
 from hashrange.functions.names import LATEST, FunctionKey, FunctionReference, parse_arn, read_reference
@@ -43,7 +44,7 @@ from hashrange.functions.refusals import (
 )
 from hashrange.functions.stored import ChangeFunction, StoredFunctions
 from hashrange.functions.variables import variables_of_server
-from hashrange.limits import CODE_STORAGE_BYTES_MAX
+from hashrange.limits import CODE_LINK_SECONDS, CODE_STORAGE_BYTES_MAX
 from hashrange.messages import functions_api as messages
 from hashrange.store.documents import Documents
 
@@ -415,3 +416,53 @@ class Functions:
         await self.events.close()
         await self._loaded.close()
         await self.stored.settle()
+
+
+# --- links to zips --------------------------------------------------------------------------------
+
+
+class LinkedCode(NamedTuple):
+    """What a link leads to: the zip that a function had when the link was made."""
+
+    account: str
+    region: str
+    name: str
+    code_sha256: str
+    expires_at_seconds: float
+    """Wall time."""
+
+    @property
+    def key(self) -> FunctionKey:
+        """Whose zip it is."""
+        return FunctionKey(self.account, self.region, self.name)
+
+
+class CodeLinks:
+    """Makes and reads the last part of the URLs under which GetFunction offers zips, for ten minutes, as the service's
+    presigned URLs do. There is a secret in them: links of another server, or of one before a restart, are not valid.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._secret = secrets.token_bytes(32)
+
+    def make(self, description: FunctionDescription) -> str:
+        """The last part of the URL of a function's zip: letters, digits, `-`, `_` and `=`."""
+        expires_at_seconds = self._clock.wall_time() + CODE_LINK_SECONDS
+        linked = msgspec.json.encode(LinkedCode(*description.key, description.code_sha256, expires_at_seconds))
+        return base64.urlsafe_b64encode(self._sign(linked) + linked).decode()
+
+    def read(self, link: str) -> LinkedCode | None:
+        """What a link leads to; None if it was not made here, or has expired."""
+        try:
+            decoded = base64.urlsafe_b64decode(link)
+        except (binascii.Error, ValueError):
+            return None
+        signature, linked = decoded[:32], decoded[32:]
+        if not hmac.compare_digest(signature, self._sign(linked)):
+            return None
+        found = msgspec.json.decode(linked, type=LinkedCode)
+        return found if self._clock.wall_time() < found.expires_at_seconds else None
+
+    def _sign(self, linked: bytes) -> bytes:
+        return hmac.new(self._secret, linked, hashlib.sha256).digest()

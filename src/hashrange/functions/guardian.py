@@ -15,13 +15,13 @@ import subprocess
 import sys
 
 import hashrange
-from hashrange.functions.leftovers import ENDED
 from hashrange.functions.process_tree import HAS_PROC
+from hashrange.functions.removal import ENDED
 
 _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from hashrange.functions.leftovers import end_leftovers
+from hashrange.functions.removal import end_leftovers
 end_leftovers(*sys.argv[2:])
 """
 _END_SECONDS_MAX = 5.0

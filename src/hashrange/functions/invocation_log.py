@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from hashrange.functions.handler_errors import HandlerError, logged_text, trace_digest
 from hashrange.functions.log_lines import LogLines, OnLine, Room, WaitingLines
-from hashrange.functions.logged_errors import LoggedErrors
 from hashrange.limits import FUNCTION_LOG_BYTES_MAX, FUNCTION_LOG_LINES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -26,14 +25,68 @@ class Report(NamedTuple):
     """Empty, `timeout`, or `error` and the type of the error."""
 
 
+ERRORS_MAX = 16
+"""Errors of one function that are known at the same time. Beyond, all of them are forgotten,
+and told with their traces again."""
+FUNCTIONS_MAX = 1000
+
+
+class LoggedErrors:
+    """The errors of one function that have been logged with their traces since it last succeeded, so that a retry with
+    the same error adds one line. Errors are the same if type and trace are; the line has the message.
+    """
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def note(self, digest: bytes) -> bool:
+        """True if an error with this digest has not been logged yet; it counts as logged from now on."""
+        if digest in self._digests:
+            return False
+        if len(self._digests) >= ERRORS_MAX:
+            self._digests.clear()
+        self._digests.add(digest)
+        return True
+
+    def forget(self) -> None:
+        """The function has succeeded, or its code has changed."""
+        self._digests.clear()
+
+
+class ErrorsOfFunctions:
+    """The logged errors of all functions of a server, also of those whose handlers cannot be loaded."""
+
+    def __init__(self) -> None:
+        self._errors: dict[str, LoggedErrors] = {}
+        """In the order of their first use."""
+
+    def of(self, run_id: str) -> LoggedErrors:
+        """Those of one version of a function, by the id that all of its environments have."""
+        errors = self._errors.get(run_id)
+        if errors is None:
+            if len(self._errors) >= FUNCTIONS_MAX:
+                del self._errors[next(iter(self._errors))]
+            errors = self._errors[run_id] = LoggedErrors()
+        return errors
+
+
+class FunctionLog(NamedTuple):
+    """Where the logs of all invocations of one version of a function go."""
+
+    on_line: OnLine
+    lines: LogLines
+    """The slices that all functions of the server share."""
+    errors: LoggedErrors
+    """The errors that these logs have told since the function last succeeded."""
+
+
 class InvocationLog:
     """The log of one invocation. A started environment writes to the log of the invocation that it was started for."""
 
-    def __init__(self, request_id: str, on_line: OnLine, lines: LogLines, errors: LoggedErrors | None = None) -> None:
-        """`errors`: those that the logs of the function have told since it last succeeded."""
+    def __init__(self, request_id: str, log: FunctionLog) -> None:
         self.request_id = request_id
-        self._errors = errors or LoggedErrors()
-        self._lines, self._waiting = lines, WaitingLines(on_line, request_id)
+        self._lines, self._errors = log.lines, log.errors
+        self._waiting = WaitingLines(log.on_line, request_id)
         self._unfinished = bytearray()
         """The beginning of a line whose end has not come yet."""
         self._kept = Room(0, 0)

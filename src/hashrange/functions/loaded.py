@@ -7,26 +7,25 @@ Those that were used longest ago are retired too if there are too many, or too m
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
-from hashrange.functions.code import CodeUnusable, find_code
-from hashrange.functions.code_folders import CodeFolders
+from hashrange.functions.code import CodeFolders, CodeUnusable, find_code
 from hashrange.functions.connection import Listener
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.log_lines import LogLines
-from hashrange.functions.logged_errors import ErrorsOfFunctions
+from hashrange.functions.invocation_log import ErrorsOfFunctions, FunctionLog
+from hashrange.functions.log_lines import LogLines, log_lines_of, shown
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.functions.remote import RemoteFunction
 from hashrange.functions.runnable import Runnable
-from hashrange.functions.server_log import log_lines_of, shown
 from hashrange.limits import (
     CONCURRENT_EXECUTIONS_MAX,
     ENVIRONMENTS_IDLE_MAX,
@@ -75,12 +74,12 @@ class LoadedFunction:
         """Start an environment; returns the error of the handler's module, or None if it is loaded."""
         if not isinstance(self._runner, EnvironmentPool):
             return None
-        with _Counted(self):
+        with self._counted():
             return await asyncio.ensure_future(self._runner.start_one(request_id))
 
     async def invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         """See `EnvironmentPool.invoke`."""
-        with _Counted(self):
+        with self._counted():
             return await asyncio.ensure_future(self._runner.invoke(payload, request_id, client_context))
 
     async def end(self) -> None:
@@ -96,23 +95,15 @@ class LoadedFunction:
         self._is_hurried = True
         self._rested.set()
 
-    def rest(self) -> None:
-        """An invocation has ended."""
-        self.running -= 1
-        self._rested.set()
-
-
-class _Counted:
-    """A context in which a loaded function counts as running."""
-
-    def __init__(self, loaded: LoadedFunction) -> None:
-        self._loaded = loaded
-
-    def __enter__(self) -> None:
-        self._loaded.running += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._loaded.rest()
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """A context in which the function counts as running."""
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
+            self._rested.set()
 
 
 class LoadedFunctions:
@@ -185,15 +176,8 @@ class LoadedFunctions:
             raise parameter_refusal(str(error)) from error
         except OSError as error:
             raise LambdaError(500, "ServiceException", error.strerror or str(error)) from error
-        pool = EnvironmentPool(
-            runnable,
-            listener,
-            self._clock,
-            log_lines_of(description.name),
-            concurrency_max=CONCURRENT_EXECUTIONS_MAX,
-            log_lines=self._log_lines,
-            errors=self._errors.of(description.run_id),
-        )
+        log = FunctionLog(log_lines_of(description.name), self._log_lines, self._errors.of(description.run_id))
+        pool = EnvironmentPool(runnable, listener, self._clock, log, concurrency_max=CONCURRENT_EXECUTIONS_MAX)
         return LoadedFunction(description, pool, folder)
 
     def _remote_function(self, description: FunctionDescription) -> RemoteFunction:
@@ -291,7 +275,8 @@ class LoadedFunctions:
 
     # --- invocations ----------------------------------------------------------------------------
 
-    def counted(self, key: FunctionKey, reserved_executions: int | None = None) -> "_Invoking":
+    @contextmanager
+    def counted(self, key: FunctionKey, reserved_executions: int | None = None) -> Iterator[None]:
         """A context in which one invocation or start of an environment counts.
 
         Raises ConcurrencyExceeded if as many run as the function has reserved, or as may run altogether.
@@ -300,7 +285,13 @@ class LoadedFunctions:
         is_used_up = reserved_executions is not None and self._running[key] >= reserved_executions
         if self._is_closed or is_full or is_used_up:
             raise ConcurrencyExceeded(CONCURRENCY_EXCEEDED)
-        return _Invoking(self._running, key)
+        self._running[key] += 1
+        try:
+            yield
+        finally:
+            self._running[key] -= 1
+            if not self._running[key]:
+                del self._running[key]
 
     async def current(self, description: FunctionDescription, read_zip: ReadZip) -> LoadedFunction | None:
         """What is loaded of this version, after loading it if nothing is; see `load`.
@@ -355,18 +346,3 @@ class LoadedFunctions:
         if self._guardian is not None:
             await self._guardian.close()
         await self._log_lines.written()
-
-
-class _Invoking:
-    """A context in which one invocation of a function counts."""
-
-    def __init__(self, running: "Counter[FunctionKey]", key: FunctionKey) -> None:
-        self._running, self._key = running, key
-
-    def __enter__(self) -> None:
-        self._running[self._key] += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._running[self._key] -= 1
-        if not self._running[self._key]:
-            del self._running[self._key]

@@ -9,9 +9,7 @@ from hashrange.functions.code import fingerprint
 from hashrange.functions.connection import Listener
 from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.invocation_log import InvocationLog, Report
-from hashrange.functions.log_lines import LogLines, OnLine
-from hashrange.functions.logged_errors import LoggedErrors
+from hashrange.functions.invocation_log import FunctionLog, InvocationLog, Report
 from hashrange.functions.runnable import Runnable
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
@@ -32,19 +30,13 @@ class EnvironmentPool:
         runnable: Runnable,
         listener: Listener,
         clock: Clock,
-        on_line: OnLine,
+        log: FunctionLog,
         *,
         concurrency_max: int,
-        log_lines: LogLines | None = None,
-        errors: LoggedErrors | None = None,
         init_seconds_max: float = INIT_SECONDS_MAX,
     ) -> None:
-        """`listener`: started; it and `log_lines` are shared by all pools; `concurrency_max`: may be 0;
-        `errors`: those that are logged already.
-        """
-        self._runnable, self._listener, self._clock, self._on_line = runnable, listener, clock, on_line
-        self._log_lines = log_lines or LogLines(clock)
-        self._errors = errors or LoggedErrors()
+        """`listener`: started; all pools share it; `concurrency_max`: may be 0."""
+        self._runnable, self._listener, self._clock, self._log = runnable, listener, clock, log
         self.concurrency_max = concurrency_max
         """May be changed at any time; invocations that run go on."""
         self._init_seconds_max = init_seconds_max
@@ -90,7 +82,7 @@ class EnvironmentPool:
         self._running += 1
         try:
             await self._look_for_changes()
-            log = InvocationLog(request_id, self._on_line, self._log_lines, self._errors)
+            log = InvocationLog(request_id, self._log)
             environment = self._make_environment()
             self._busy.add(environment)
             try:
@@ -116,7 +108,7 @@ class EnvironmentPool:
 
     async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         runnable = self._runnable
-        log = InvocationLog(request_id, self._on_line, self._log_lines, self._errors)
+        log = InvocationLog(request_id, self._log)
         environment = self._take_idle()
         is_new = environment is None
         if environment is None:
@@ -131,7 +123,7 @@ class EnvironmentPool:
             duration_ms = (real_seconds() - began_seconds) * 1000
             environment.see_memory()
             if not outcome.error_type:
-                self._errors.forget()
+                self._log.errors.forget()
             self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
         finally:
             self._busy.discard(environment)
@@ -175,7 +167,7 @@ class EnvironmentPool:
             found = await asyncio.to_thread(fingerprint, self._runnable.watched)
             if found != self._fingerprint:
                 if self._fingerprint is not None:
-                    self._errors.forget()
+                    self._log.errors.forget()
                 self._fingerprint = found
                 self.replace(self._runnable)
 

@@ -1,15 +1,20 @@
-"""How is a folder removed in which a function's code has written what it liked? Without recursion, however deep it is.
+"""How is removed what functions leave behind? A folder in which code has written what it liked, without recursion,
+however deep it is; what a killed server leaves, by a process of its own, of which this file is the program.
 
-The standard library's `rmtree` calls itself for each level and keeps a descriptor open for each,
-so that a thousand levels end it.
+The standard library's `rmtree` calls itself for each level and keeps a descriptor open for each, so that a thousand
+levels end it. The process (`guardian.py`) imports nothing but this file and what it needs, so that it is small.
 """
 
 import contextlib
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from itertools import count
+
+from hashrange.functions.marks import Mark
+from hashrange.functions.process_tree import kill_all_marked
 
 
 def remove_tree(folder: str) -> None:
@@ -54,3 +59,19 @@ def _empty(one: str, uppermost: str, paths: Iterator[str]) -> list[str]:
                 os.rename(member.path, path)
                 found.append(path)
     return found
+
+
+# --- what a killed server leaves behind -----------------------------------------------------------
+
+ENDED = b"ended"
+"""What a server writes when it has ended its environments itself."""
+
+
+def end_leftovers(mark: str, folder: str) -> None:
+    """Wait for the end of the server, which has the other end of standard input; if it was killed, do the rest.
+
+    `mark`: what the marks of all environments of the server begin with; `folder`: of unpacked code.
+    """
+    if sys.stdin.buffer.read() != ENDED:
+        kill_all_marked(Mark.of(mark))
+        remove_tree(folder)

@@ -1,14 +1,19 @@
 """Which environment variables does a function's process have?
-The function's own, Lambda's, and a short list of the server's.
+The function's own, Lambda's, and a short list of the server's; those by which it reaches the server depend on the
+server's certificate.
 
 Source: Lambda's developer guide, *Using Lambda environment variables*:
 reserved variables cannot be overridden, others can.
 """
 
+import contextlib
+import ipaddress
 import os
+import ssl
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from hashrange.functions.marks import MARK_NAME
-from hashrange.functions.own_certificate import read_certificate
 from hashrange.functions.runnable import Runnable
 
 PASSED_ON = (
@@ -67,3 +72,66 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
     if runnable.session_token is not None:
         variables["AWS_SESSION_TOKEN"] = runnable.session_token
     return variables
+
+
+# --- the certificate of the server ----------------------------------------------------------------
+
+# Handlers reach a server that has a certificate at a host that the certificate names; one that signs itself must be
+# trusted too. A certificate that somebody else has signed is not made known to handlers, unless the file ends with who
+# signs itself: alone, it would be no reason to trust it, and AWS_CA_BUNDLE would replace all others that an SDK trusts.
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Hosts that lead to a server on this machine, in the order in which they are tried."""
+
+
+class OwnCertificate(NamedTuple):
+    """What handlers must know of the server's certificate."""
+
+    names: tuple[str, ...]
+    """The DNS names and IP addresses that it is for, as they stand in it."""
+    is_own_authority: bool
+    """True if whoever trusts the file trusts the certificate."""
+
+    def endpoint_for(self, endpoint: str) -> str:
+        """The endpoint with a host that the certificate names. If it names neither the endpoint's host nor,
+        as this is on this machine, another name of it, the certificate's first name is taken:
+        clients must reach the server by that.
+        """
+        parts = urlsplit(endpoint)
+        host = parts.hostname or ""
+        others = LOOPBACK if host in LOOPBACK else ()
+        plain = [name for name in self.names if not name.startswith("*")]
+        found = next((one for one in (host, *others) if self.is_for(one)), plain[0] if plain else host)
+        shown = f"[{found}]" if ":" in found else found
+        return f"{parts.scheme}://{shown}:{parts.port}"
+
+    def is_for(self, host: str) -> bool:
+        """True if the certificate names this host; `*` stands for one label."""
+        address, host = _address(host), host.lower()
+        if address is not None:
+            return address in map(_address, self.names)
+        _, _, domain = host.partition(".")
+        return any(name.lower() == host or (domain and name.lower() == f"*.{domain}") for name in self.names)
+
+
+def read_certificate(path: str) -> OwnCertificate | None:
+    """The certificate of a file with which the server listens;
+    None if the file cannot be read any more. Blocks shortly.
+    """
+    try:
+        # SLF001: the library has no other decoder
+        decode: Any = ssl._ssl._test_decode_cert  # type: ignore[attr-defined]  # noqa: SLF001
+        first: dict[str, Any] = decode(path)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(path)
+    except OSError:
+        return None
+    authorities: list[dict[str, Any]] = [first, *context.get_ca_certs()]
+    names = tuple(name for kind, name in first.get("subjectAltName", ()) if kind in {"DNS", "IP Address"})
+    return OwnCertificate(names, any(one["subject"] == one["issuer"] for one in authorities))
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host.strip())
+    return None

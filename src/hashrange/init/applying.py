@@ -5,6 +5,8 @@ A table that exists with the same definition is left as it is, and so is time to
 and replace those with the same keys. The caller lets this work on a copy of its store, so that a fault leaves no trace.
 """
 
+import logging
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,15 +15,10 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
-from hashrange.errors import ApiError, Malformed
-from hashrange.init.differences import differing_members
-from hashrange.init.files import InitError, InitFile, hash_of, read_body, read_lines
+from hashrange.errors import ApiError, Malformed, SerializationException, StorageBusy, ValidationException
+from hashrange.init.files import InitError, InitFile, hash_of, marks_of, read_body, read_lines
 from hashrange.init.items import item_json, scanned_items
-from hashrange.init.marks import marks_of
-from hashrange.init.progress import Progress
 from hashrange.init.requests import InitRequest, UnusableInput, is_batch, requests_in
-from hashrange.init.running import carry_out
-from hashrange.init.table_names import table_of_stem
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables.create_table_checks import check_creation
@@ -29,7 +26,8 @@ from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import Index, Table
+from hashrange.wire.faults import decode_object, find_fault, read_leniently
 from hashrange.written.names import did_you_mean
 
 ITEMS_TOGETHER = 64
@@ -47,6 +45,9 @@ A small compressed file may have millions."""
 
 InGo = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
 """Runs a piece of the work; other work may have its turn before and behind it."""
+
+
+_log = logging.getLogger("hashrange.init")
 
 
 class InitTarget(NamedTuple):
@@ -197,3 +198,152 @@ def _told(error: ApiError) -> str:
     ]  # some messages repeat what a request holds, line breaks too
     ending = "" if not message or message.endswith((".", "!", "?")) else "."
     return f"{error.code}: {message}{ending}" if message else f"{error.code}."
+
+
+# --- tables that exist ----------------------------------------------------------------------------
+
+
+def differing_members(existing: Table, wanted: Table) -> list[str]:
+    """Names of CreateTable's members in which the two tables differ; empty if they are defined alike.
+
+    Not compared: tags, the resource policy and warm throughput, and all that is not defined by a request.
+    """
+    before, after = _defined(existing), _defined(wanted)
+    return [name for name in before if before[name] != after[name]]
+
+
+def _defined(table: Table) -> dict[str, Any]:
+    return {
+        "KeySchema": table.keys,
+        "AttributeDefinitions": table.attribute_types,
+        "BillingMode": table.billing_mode,
+        "ProvisionedThroughput": table.throughput,
+        "OnDemandThroughput": (table.on_demand_max_read_units, table.on_demand_max_write_units),
+        "LocalSecondaryIndexes": _indexes(table, is_global=False),
+        "GlobalSecondaryIndexes": _indexes(table, is_global=True),
+        "StreamSpecification": table.stream_view_type,
+        "SSESpecification": (table.sse_type, table.kms_key_arn),
+        "TableClass": table.table_class,
+        "DeletionProtectionEnabled": table.is_deletion_protected,
+    }
+
+
+def _indexes(table: Table, *, is_global: bool) -> dict[str, Any]:
+    """Name → definition of each local or global index that is not being deleted."""
+    return {
+        index.name: _index_definition(index)
+        for index in table.indexes
+        if index.is_global == is_global and index.state != "DELETING"
+    }
+
+
+def _index_definition(index: Index) -> tuple[Any, ...]:
+    projection = index.projection
+    return (
+        index.keys,
+        projection.kind,
+        frozenset(projection.non_key_names),
+        index.throughput,
+        index.on_demand_max_read_units,
+        index.on_demand_max_write_units,
+    )
+
+
+# --- one request ----------------------------------------------------------------------------------
+
+ATTEMPTS_MAX = 6
+"""How often a write is tried, at most, while the store's engine cannot keep up. Each attempt itself waits some 10 s."""
+
+
+async def carry_out(scope: Scope, operation: Operation[JsonWire], body: bytes) -> None:
+    """Run the operation on a request whose members are the JSON `body`, as on one that came over the API, with the same
+    checks and errors; returns once it has taken place.
+
+    Raises the ApiError that a client would get, and StorageError. A request of BatchWriteItem whose items could not all
+    be written is sent again, as a client would, and so is any that meets a busy store.
+    """
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        try:
+            reply = await _reply_to(scope, operation, body)
+        except StorageBusy:
+            if attempt == ATTEMPTS_MAX:
+                raise
+        else:
+            if not reply.get("UnprocessedItems"):
+                return
+    raise StorageBusy(f"{operation.name} could not write all its items, because the store was busy for too long.")
+
+
+async def _reply_to(scope: Scope, operation: Operation[JsonWire], body: bytes) -> Any:
+    """The reply to a request. Of several faults, the one that the service finds first is raised."""
+    try:
+        request: Any = msgspec.json.decode(body, type=operation.request)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return await _reply_to_lenient(scope, operation, body)
+    try:
+        return await operation.start(scope, request, [])
+    except Malformed:
+        return await _reply_to_lenient(scope, operation, body)
+    except ValidationException:
+        find_fault(operation.request, operation.wire.rules, body)
+        raise
+
+
+async def _reply_to_lenient(scope: Scope, operation: Operation[JsonWire], body: bytes) -> Any:
+    """The reply to a request that the fast decoder does not take, or whose insides are malformed."""
+    request: Any = read_leniently(operation.request, operation.wire.rules, decode_object(body))
+    try:
+        return await operation.start(scope, request, [])
+    except Malformed:
+        raise SerializationException from None
+
+
+# --- names of files -------------------------------------------------------------------------------
+
+_order_number = re.compile(r"[0-9]+[-_.]")
+
+
+def table_of_stem(scope: Scope, stem: str) -> Table | None:
+    """The table `Users` for `Users`, and for `20-Users`, `20_Users` and `20.Users` unless there
+    is a table of that whole name.
+    """
+    number = _order_number.match(stem)
+    for name in (stem, stem[number.end() :] if number else stem):
+        table = scope.tables.get(name)
+        if table is not None:
+            return table.schema
+    return None
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+REPORT_SECONDS = 5.0
+
+
+class Progress:
+    """Reports how many items of the present file have been put: in a line of the log every few seconds, and in none for
+    what takes less.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._monotonic = clock.monotonic
+        self._due_seconds = self._monotonic() + REPORT_SECONDS
+        self._name = ""
+        self._items = 0
+
+    def begin(self, file: InitFile) -> None:
+        """From now on, items of this file are put."""
+        self._name, self._items = file.name, 0
+
+    def put(self, items: int) -> None:
+        """Count items that have been put; report, if the last report was long ago."""
+        self._items += items
+        now_seconds = self._monotonic()
+        if now_seconds >= self._due_seconds:
+            self._due_seconds = now_seconds + REPORT_SECONDS
+            _log.info("%s: %s so far", self._name, counted(self._items, "item"))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun, in the plural if needed: `1 table`, `12,000 items`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Which files does an init folder hold, in which order, and what is in them?
+"""Which files does an init folder hold, in which order, what is in them, and which has a store taken in?
 Lists them by name, and reads bodies, lines and hashes.
 
     DIR/10-tables.json            one request, or a list of requests; or what a scan has printed
@@ -16,11 +16,14 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Literal, NamedTuple
+
+import msgspec
 
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.settings import SettingUnusable
+from hashrange.store.documents import Documents
 from hashrange.terminal import escape_controls
 
 DEFAULT_ACCOUNT, DEFAULT_REGION = "000000000000", "us-east-1"
@@ -200,3 +203,40 @@ def _opened(file: InitFile) -> IO[bytes] | gzip.GzipFile:
 def _unreadable(file: InitFile, error: Exception) -> InitError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
     return InitError(file.path, f"it cannot be read: {reason}.")
+
+
+# --- which files have been applied ----------------------------------------------------------------
+
+# Each file that a store has taken in has a document with the hash of the content that was applied:
+#
+#     init/{name of the file below the folder} → {"sha256": "…"}
+#
+# A store without the document of a file, or with another hash in it, has yet to apply the file.
+
+PREFIX = "init/"
+
+
+class AppliedMark(msgspec.Struct, frozen=True):
+    """The document of one file."""
+
+    sha256: str
+    """Hash of the file's content, in hexadecimal."""
+
+
+async def unapplied_files(files: Sequence[InitFile], documents: Documents) -> list[InitFile]:
+    """The files that are new or have changed since they were applied to this store, in their order.
+    Raises InitError, StorageError.
+
+    Reads every file as a whole.
+    """
+    marks = dict(documents.below(PREFIX))
+    return [file for file in files if marks.get(PREFIX + file.name) != _mark(await hash_of(file))]
+
+
+def marks_of(hashes: Mapping[str, str]) -> dict[str, bytes]:
+    """The documents that say that these files have been applied. `hashes`: name of a file → hash of its content."""
+    return {PREFIX + name: _mark(sha256) for name, sha256 in hashes.items()}
+
+
+def _mark(sha256: str) -> bytes:
+    return msgspec.json.encode(AppliedMark(sha256))

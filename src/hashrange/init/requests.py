@@ -2,7 +2,7 @@
 The forms in which the AWS CLI takes and prints them → operation and body.
 
 - CreateTable, as `aws dynamodb create-table --cli-input-json` takes it
-- what `aws dynamodb describe-table` prints (`created_from.py`)
+- what `aws dynamodb describe-table` prints, without what cannot be asked for
 - UpdateTimeToLive and PutItem, as their `--cli-input-json` take them
 - BatchWriteItem, as `--cli-input-json` or `--request-items` take it
 
@@ -13,12 +13,11 @@ is refused, because a misspelled one would have no effect.
 import contextlib
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from hashrange.aws_services.operation import Operation
-from hashrange.init.created_from import creation_of
 from hashrange.operations.operation import JsonWire
 from hashrange.written.names import did_you_mean
 from hashrange.written.values import place_of_json_fault
@@ -156,3 +155,65 @@ def _has_lines(body: bytes) -> bool:
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return False
     return bool(rest.strip())
+
+
+# --- the request that makes a described table -----------------------------------------------------
+
+COPIED = (
+    "AttributeDefinitions",
+    "TableName",
+    "KeySchema",
+    "OnDemandThroughput",
+    "DeletionProtectionEnabled",
+)
+INDEX_COPIED = ("IndexName", "KeySchema", "Projection", "OnDemandThroughput")
+INDEX_KINDS = ("LocalSecondaryIndexes", "GlobalSecondaryIndexes")
+ON_DEMAND = "PAY_PER_REQUEST"
+
+
+def creation_of(description: bytes) -> bytes:
+    """The body of a CreateTable request, from a JSON object with the members of a TableDescription,
+    which is well-formed JSON.
+
+    Left out are states, times, counts, ARNs, replicas, encryption with keys of the account, and warm throughput.
+    """
+    table: dict[str, Any] = msgspec.json.decode(description)
+    request = _copied(table, COPIED)
+    billing = _member(table, "BillingModeSummary", "BillingMode") or "PROVISIONED"
+    request["BillingMode"] = billing
+    is_on_demand = billing == ON_DEMAND
+    if not is_on_demand:
+        request |= _units(table)
+    for kind in INDEX_KINDS:
+        indexes = table.get(kind)
+        if isinstance(indexes, list) and indexes:
+            has_units = kind == "GlobalSecondaryIndexes" and not is_on_demand
+            request[kind] = [_index(index, has_units=has_units) for index in indexes]
+    stream = table.get("StreamSpecification")
+    if isinstance(stream, dict) and stream.get("StreamEnabled"):
+        request["StreamSpecification"] = stream
+    if table_class := _member(table, "TableClassSummary", "TableClass"):
+        request["TableClass"] = table_class
+    return msgspec.json.encode(request)
+
+
+def _index(index: Any, *, has_units: bool) -> Any:
+    if not isinstance(index, dict):
+        return index  # CreateTable says what is wrong with it
+    return _copied(index, INDEX_COPIED) | (_units(index) if has_units else {})
+
+
+def _units(subject: dict[str, Any]) -> dict[str, Any]:
+    throughput = subject.get("ProvisionedThroughput")
+    if not isinstance(throughput, dict):
+        return {}
+    return {"ProvisionedThroughput": _copied(throughput, ("ReadCapacityUnits", "WriteCapacityUnits"))}
+
+
+def _copied(members: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: members[name] for name in names if members.get(name) is not None}
+
+
+def _member(members: dict[str, Any], outer: str, inner: str) -> Any:
+    found = members.get(outer)
+    return found.get(inner) if isinstance(found, dict) else None

@@ -39,14 +39,14 @@ async def begin_with_folder(
     Raises SettingUnusable, which names the file and the place in it, and StorageError.
     """
     # Imported here: most servers have no init folder, and start time counts.
-    from hashrange.init.files import list_init_files  # noqa: PLC0415
-    from hashrange.init.marks import unapplied_files  # noqa: PLC0415
-    from hashrange.init.progress import counted  # noqa: PLC0415
+    from hashrange.init.files import list_init_files, unapplied_files  # noqa: PLC0415
 
     assert settings.init is not None
     files = await unapplied_files(list_init_files(settings.init), store.documents)
     if not files:
         return
+    from hashrange.init.applying import counted  # noqa: PLC0415 - nothing is applied at most starts
+
     base = await store.checkpoint()
     base.hand_over()
     try:

@@ -18,15 +18,7 @@ class ThroughputSetup:
         self._store = store
         usual = ThroughputTerms(settings.throughput, settings.adaptive_capacity)
         self.now_seconds = clock.monotonic if isinstance(clock, SystemClock) else SmallTimes(clock).now_seconds
-        self.throughputs = TableThroughputs(
-            store.catalog,
-            self.now_seconds,
-            clock.service_time,
-            usual,
-            lambda: store.documents.generation,
-            calls.throttle_events,
-            store.want_partitions,
-        )
+        self.throughputs = TableThroughputs(store, self.now_seconds, clock.service_time, usual, calls.throttle_events)
         self.front = AdmittedStore(store, self.throughputs, self.now_seconds, calls.identity)
 
     def put_in_place(self) -> WholeStore:

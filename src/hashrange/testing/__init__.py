@@ -35,8 +35,7 @@ def __getattr__(name: str) -> Any:
             raise ImportError(told, name=__name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # Imported here: pytest loads this file in every run.
-    from hashrange.testing.needed_library import boto3_needed  # noqa: PLC0415
-    from hashrange.testing.uncollected import uncollected  # noqa: PLC0415
+    from hashrange.testing.loading import boto3_needed, uncollected  # noqa: PLC0415
 
     with boto3_needed(name), uncollected():
         return getattr(import_module(_MODULES[name]), name)

@@ -1,4 +1,5 @@
-"""How do boto3 and botocore reach a database in the same process? A `before-send` handler answers their requests.
+"""How do boto3 and botocore reach a database in the same process, with sessions that are made in milliseconds?
+A `before-send` handler answers their requests.
 
 botocore calls `before-send` handlers after parameter checks, serialization, endpoint and signature, and before it opens
 a connection; its retries and its parsing of replies are unchanged.
@@ -7,12 +8,15 @@ Source: botocore's events, `before-send.SERVICE.OPERATION`.
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
+import botocore.session
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError
 from botocore.handlers import BUILTIN_HANDLERS
+from botocore.loaders import Loader, create_loader
 
 from hashrange.testing.in_process import InProcess
 
@@ -138,3 +142,26 @@ def _plain_headers(headers: Any) -> dict[str, str | bytes]:
         return {name._lower: value for name, value in headers._dict.items()}  # noqa: SLF001 - in 1 µs instead of 7
     except AttributeError:
         return {name.lower(): value for name, value in headers.items()}
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+NO_PROFILE: dict[str, tuple[None, None, None, None]] = {"profile": (None, None, None, None)}
+"""Session variables with which a session looks for no profile: the one that the environment names may not exist."""
+
+
+def new_session(variables: dict[str, tuple[None, None, None, None]] | None = None) -> Any:
+    """A new boto3 session, made in milliseconds: there is one loader of service models for all, because reading the
+    models takes a session of its own 80 ms. `variables`: botocore's session variables to override.
+    """
+    import boto3  # noqa: PLC0415 - an optional dependency, and slow to import
+
+    session = botocore.session.Session(variables)
+    session.register_component("data_loader", _loader_of(session.get_config_variable("data_path")))
+    return boto3.Session(botocore_session=session)
+
+
+@cache
+def _loader_of(data_path: str | None) -> Loader:
+    """The loader of the models in botocore's own folders and `data_path`; it keeps what it has read."""
+    return create_loader(data_path)

@@ -2,6 +2,7 @@
 and content that can be copied, restored or emptied.
 """
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -14,6 +15,7 @@ import msgspec
 
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.jobs.virtual_time import advance
+from hashrange.operations.meter import Meter
 from hashrange.service.initial_content import reset_service
 from hashrange.service.opening import open_fork, open_service
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
@@ -24,9 +26,7 @@ from hashrange.testing.blocks import Held, HeldBlocks
 from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
 from hashrange.testing.inside import Inside, checked_advance
-from hashrange.testing.needed_library import boto3_needed
-from hashrange.testing.uncollected import uncollected
-from hashrange.testing.used_capacity import UsedCapacity
+from hashrange.testing.loading import boto3_needed, uncollected
 
 if TYPE_CHECKING:
     from hashrange.testing.botocore_transport import Transport
@@ -47,6 +47,48 @@ WITHOUT_SECRETS = (
     "Settings({name}=…) has no effect here: a database inside a program lets every access key in, and its port speaks"
     " HTTP. Start `hashrange serve` for a test of keys or certificates."
 )
+
+
+class Units:
+    """Capacity units that were consumed."""
+
+    def __init__(self) -> None:
+        self.read = 0.0
+        self.write = 0.0
+
+    def add(self, units: float, *, is_write: bool) -> None:
+        """Add read or write units."""
+        if is_write:
+            self.write += units
+        else:
+            self.read += units
+
+    def __repr__(self) -> str:
+        return f"Units(read={self.read:g}, write={self.write:g})"
+
+
+class UsedCapacity(Units):
+    """The capacity units of all requests that ended within the block, for assertions:
+    `read`, `write`, and the same by table and index.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: defaultdict[str, Units] = defaultdict(Units)
+        """Name of a table → units of the table and its indexes together."""
+        self.indexes: defaultdict[tuple[str, str], Units] = defaultdict(Units)
+        """Names of a table and its index → units of the index."""
+
+    def count(self, meter: Meter) -> None:
+        """Add what one request has consumed."""
+        for usage in meter:
+            is_write = usage.is_write
+            by_index = [(index.name, units) for index, units in usage.index_units]
+            units = usage.table_units + sum(index_units for _, index_units in by_index)
+            self.add(units, is_write=is_write)
+            self.tables[usage.table.name].add(units, is_write=is_write)
+            for index, index_units in by_index:
+                self.indexes[usage.table.name, index].add(index_units, is_write=is_write)
 
 
 class ServiceTime:
@@ -286,8 +328,11 @@ class Database:
         if self._boto3_session is None:
             with boto3_needed("clients and resources"):
                 # Imported here, because start time counts.
-                from hashrange.testing.boto3_sessions import NO_PROFILE, new_session  # noqa: PLC0415
-                from hashrange.testing.botocore_transport import OWN_SERVICES  # noqa: PLC0415
+                from hashrange.testing.botocore_transport import (  # noqa: PLC0415
+                    NO_PROFILE,
+                    OWN_SERVICES,
+                    new_session,
+                )
 
                 session = new_session(NO_PROFILE)
             self._transport.attach(session, OWN_SERVICES)

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from threading import RLock
 from typing import Any, NamedTuple
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -26,10 +27,10 @@ from botocore.credentials import Credentials
 from botocore.endpoint import Endpoint
 from botocore.exceptions import NoCredentialsError
 
-from hashrange.testing.blocks import Block, OpenBlocks
+from hashrange.testing.blocks import Block, Held, OpenBlocks
 from hashrange.testing.botocore_transport import OWN_SERVICES, SERVICES, Transport, moto_handlers
+from hashrange.testing.database import Database, server
 from hashrange.testing.other_services import Refusing, may_leave
-from hashrange.testing.shared_database import SharedDatabase
 
 MakeRequest = Callable[[Any, Any, dict[str, Any]], Any]
 _Answer = Callable[[AWSPreparedRequest], AWSResponse | None]
@@ -37,6 +38,56 @@ _Answer = Callable[[AWSPreparedRequest], AWSResponse | None]
 MOTO_REGISTRATIONS_MAX = 2
 """Most times that moto registers its handler with a client: with all clients once,
 and again if it is told to patch a client."""
+
+
+class SharedDatabase:
+    """The database of a block and of the blocks within it: one that was given, or one that is begun for the first block
+    and ends with the last of them.
+    """
+
+    def __init__(self, given: Database | None) -> None:
+        self._given = given
+        self._lock = RLock()
+        self._users: set[object] = set()
+        """The blocks that are open."""
+        self._begun: Held[Database] | None = None
+        self._database = given
+
+    def is_usable(self) -> bool:
+        """False if the running code cannot ask the database: it is closed, belongs to another process,
+        or runs this very code.
+        """
+        try:
+            if self._database is not None:
+                self._database.require_open()
+        except RuntimeError:
+            return False
+        return True
+
+    def enter(self, user: object) -> Database:
+        """Note that a block needs the database; returns the database, which is begun unless it was given or is running.
+
+        Raises what the beginning of `server()` raises, and RuntimeError if the given database is closed.
+        """
+        with self._lock:
+            self._users.add(user)
+            if self._given is not None:
+                self._given.require_open()
+            elif self._begun is None:
+                # SLF001: of the same package; a `with` block could not end elsewhere
+                self._begun = server._hold()  # noqa: SLF001
+                self._database = next(self._begun)
+            assert self._database is not None
+            return self._database
+
+    def leave(self, user: object) -> None:
+        """Note that a block has ended, or could not begin; ends the database after the last one unless it was given."""
+        with self._lock:
+            self._users.discard(user)
+            begun = self._begun
+            if not self._users and begun is not None:
+                self._begun = self._database = None
+                begun.close()
 
 
 class BlockAnswers(NamedTuple):

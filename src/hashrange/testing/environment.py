@@ -11,7 +11,7 @@ from typing import Any
 
 import botocore.session
 
-from hashrange.testing.boto3_sessions import new_session
+from hashrange.testing.botocore_transport import new_session
 from hashrange.testing.database import CREDENTIALS
 from hashrange.testing.endpoint_variables import KEY_VARIABLES, PROFILE_VARIABLES
 

@@ -5,12 +5,13 @@ and calls with plain values, without sockets.
 import asyncio
 import contextlib
 import errno
+import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from hashrange.clock import Clock, SystemClock, callers_time
 from hashrange.server.access import Access
@@ -20,10 +21,9 @@ from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.service.taken_apart import take_apart
 from hashrange.settings import Settings
-from hashrange.testing.exchange import Answer, Exchange
 from hashrange.testing.lending_loop import LendingLoop
-from hashrange.testing.own_process import process_id
 from hashrange.wire.http import LAYOUTS_MAX, HeaderLayout, HttpRequest, layout_of
+from hashrange.wire.identifiers import request_id_of
 
 if TYPE_CHECKING:
     from hashrange.server.front import Front
@@ -41,6 +41,52 @@ OWN_THREAD = (
 )
 T = TypeVar("T")
 OpenService = Callable[[], Awaitable[Service]]
+
+
+class Answer(NamedTuple):
+    """The reply to one HTTP request."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Exchange:
+    """One HTTP request without a connection: its reply is kept, and who waits for it is told.
+    Used on one thread at a time.
+    """
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+        self.answer: Answer | ConnectionError | None = None
+        """The reply, or why there is none; None until then."""
+        self.is_answered: Future[None] | None = None
+        """Set, if anybody waits, when there is an answer."""
+
+    def respond(
+        self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
+    ) -> None:
+        """Answer the request."""
+        request = self.request
+        told = content_type or request.header(b"content-type") or b"application/x-amz-json-1.0"
+        headers = {
+            "x-amzn-RequestId": request_id_of(request.number).decode(),
+            "Content-Type": told.decode("latin-1"),
+            "Content-Length": str(len(body)),
+        }
+        for line in extra.decode("latin-1").splitlines():
+            name, _, value = line.partition(": ")
+            headers[name] = value
+        self._end(Answer(status, headers, body))
+
+    def cut(self, share: float) -> None:
+        """Let the reply be lost."""
+        self._end(ConnectionError("The connection was closed before the whole reply had come."))
+
+    def _end(self, answer: Answer | ConnectionError) -> None:
+        self.answer = answer
+        if self.is_answered is not None and not self.is_answered.done():
+            self.is_answered.set_result(None)
 
 
 class InProcess:
@@ -81,7 +127,7 @@ class InProcess:
         self._front: Front | None = None
         self._server: Server | None = None
         self._endpoint: str | None = None
-        self._process_id = process_id()
+        self._process_id = os.getpid()
         self._started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="hashrange", daemon=True)
 
@@ -184,8 +230,12 @@ class InProcess:
 
     @property
     def is_forked(self) -> bool:
-        """True in a process that was forked from the one that runs the database."""
-        return process_id() != self._process_id
+        """True in a process that was forked from the one that runs the database.
+
+        A thread that is not alive shows a fork as well, but a signal handler that raises while `Thread.is_alive` runs
+        makes it return False from then on.
+        """
+        return os.getpid() != self._process_id
 
     @property
     def known_endpoint(self) -> str | None:

@@ -10,10 +10,9 @@ from hashrange.testing import moto_names
 from hashrange.testing.blocks import Held, HeldBlocks
 from hashrange.testing.database import Database, StartingDatabase
 from hashrange.testing.decorated import decorated
-from hashrange.testing.endpoint_patch import BlockAnswers, answered_by, surrounding_answer
+from hashrange.testing.endpoint_patch import BlockAnswers, SharedDatabase, answered_by, surrounding_answer
 from hashrange.testing.environment import configured_clients
 from hashrange.testing.other_services import checked_passthrough
-from hashrange.testing.shared_database import SharedDatabase
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from hashrange.store.interface import Catalog
+from hashrange.store.interface import WholeStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.states import changing_until_seconds, shown_table
 from hashrange.tables.throttling import ThrottleEvents
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, WantPartitions
+from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
 
 ThroughputMode = Literal["unlimited", "enforced"]
 """`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
@@ -57,27 +57,22 @@ class TableThroughputs:
 
     def __init__(
         self,
-        catalog: Catalog,
+        store: WholeStore,
         now: Callable[[], float],
         service_seconds: Callable[[], float],
         usual: ThroughputTerms,
-        read_generation: Callable[[], int],
         throttle_events: ThrottleEvents,
-        want_partitions: WantPartitions,
     ) -> None:
         """`now`: seconds of a clock that passes as service time does; `service_seconds`: of service time.
         `usual`: the terms of tables that have none of their own.
 
-        `read_generation`: returns another number when the content of the store has been replaced;
-        all buckets are full then.
+        All buckets are full when the content of the store has been replaced.
         """
-        self._catalog = catalog
+        self._store = store
         self._now = now
         self._service_seconds = service_seconds
         self._usual = usual
-        self._read_generation = read_generation
         self._throttle_events = throttle_events
-        self._want_partitions = want_partitions
         self._own: dict[tuple[str, str, str], ThroughputTerms] = {}
         """By account, Region and name of the table."""
         self._known: dict[bytes, _Known] = {}
@@ -86,8 +81,8 @@ class TableThroughputs:
         Always the same dict."""
         self._changing: dict[bytes, float] = {}
         """Source id → service time until which its buckets keep to the former description. `by_source` lacks these."""
-        self._generation = read_generation()
-        catalog.on_change(self._forget_found)
+        self._generation = store.documents.generation
+        store.catalog.on_change(self._forget_found)
 
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
         """How the throughput of this table is enforced."""
@@ -137,11 +132,11 @@ class TableThroughputs:
     def _look(self) -> None:
         """Look at all tables of the catalog."""
         now_seconds = self._now()
-        if self._generation != (generation := self._read_generation()):
+        if self._generation != (generation := self._store.documents.generation):
             self._generation, self._known = generation, {}
         self._forget_found()
         known: dict[bytes, _Known] = {}
-        for table in self._catalog.all_tables():
+        for table in self._store.catalog.all_tables():
             if (unchanged := self._unchanged(table)) is not None:
                 known.update(unchanged)
                 continue
@@ -214,7 +209,7 @@ class TableThroughputs:
                     now_seconds,
                     is_write=is_write,
                     throttle_events=self._throttle_events,
-                    want_partitions=self._want_partitions,
+                    want_partitions=self._store.want_partitions,
                     shown=shown,
                 )
                 for is_write in (False, True)

@@ -15,22 +15,22 @@ from typing import Any
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
+from hashrange.functions.names import without_latest
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import triggers as messages
+from hashrange.tables.streams import sequence_seconds, sequence_text
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.batches import Batch
 from hashrange.triggers.consumers import ConsumedShard
-from hashrange.triggers.discards import describe_failure
 from hashrange.triggers.events import encode_event
-from hashrange.triggers.failure_message import FailureMessage
+from hashrange.triggers.failure_message import FailureMessage, ResponseContext
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import new_uuid
 from hashrange.triggers.outcomes import conclude_invocation
 from hashrange.triggers.problem_log import log_discard, log_end, log_refusal
 from hashrange.triggers.retries import put_off
 from hashrange.triggers.roster import Roster
-from hashrange.triggers.throttling import ThrottledLanes
 
 Invoke = Callable[[str, bytes, str], Coroutine[Any, Any, Invocation]]
 """invoke(ARN of a function, payload, request id). Raises ConcurrencyExceeded, LambdaError, StorageError."""
@@ -209,3 +209,88 @@ class Attempts:
         found = self._throttled.take(function_arn)
         if found is not None:
             self._try_early(*found)
+
+
+# --- messages about records that are given up -----------------------------------------------------
+
+_LATEST = "$LATEST"
+_ARN_PARTS = 7
+"""Parts of a function's ARN without a qualifier."""
+
+
+def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_seconds: float) -> FailureMessage:
+    """The message for the destination about a batch that is given up (`batch.discard` says why). `payload`: its event.
+
+    A message that is sent again has the same id and time, which are kept in the batch.
+    """
+    assert batch.discard is not None
+    mapping = shard.consumer.mapping
+    if not batch.message_id:
+        batch.message_id, batch.discarded_seconds = new_uuid(), now_seconds
+    first, last = batch.sequences[0], batch.sequences[-1]
+    return FailureMessage(
+        message_id=batch.message_id,
+        mapping_uuid=mapping.uuid,
+        function_arn=mapping.function_arn,
+        condition=batch.discard,
+        request_id=batch.request_id or batch.message_id,
+        invoke_count=batch.invocations,
+        response=ResponseContext(_version(mapping.function_arn), batch.error) if batch.invocations else None,
+        discarded_seconds=batch.discarded_seconds,
+        stream_arn=mapping.stream_arn,
+        shard_id=shard.shard.shard_id,
+        start_sequence_number=sequence_text(first),
+        end_sequence_number=sequence_text(last),
+        first_arrival_seconds=sequence_seconds(first),
+        last_arrival_seconds=sequence_seconds(last),
+        batch_size=len(batch.sequences),
+        event=payload,
+    )
+
+
+def _version(function_arn: str) -> str:
+    parts = function_arn.split(":")
+    return parts[_ARN_PARTS] if len(parts) > _ARN_PARTS else _LATEST
+
+
+# --- throttled lanes ------------------------------------------------------------------------------
+
+
+class ThrottledLanes:
+    """Lanes whose function could not run their batch, because too many invocations ran.
+
+    When an invocation ends, one of the same function tries again if there is one, otherwise the one that waits longest.
+    After a change of a function's reserved concurrency, all its lanes do.
+    """
+
+    def __init__(self) -> None:
+        self._by_function: dict[str, dict[Lane, ConsumedShard]] = {}
+        """By ARN of the function, without a qualifier."""
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._by_function = {}
+
+    def add(self, shard: ConsumedShard, lane: Lane) -> None:
+        """Add a lane behind all others."""
+        self._by_function.setdefault(without_latest(shard.consumer.mapping.function_arn), {})[lane] = shard
+
+    def remove(self, shard: ConsumedShard, lane: Lane) -> None:
+        """Remove a lane, if it is there, because it is tried again."""
+        function_arn = without_latest(shard.consumer.mapping.function_arn)
+        lanes = self._by_function.get(function_arn)
+        if lanes is not None and lanes.pop(lane, None) is not None and not lanes:
+            del self._by_function[function_arn]
+
+    def take(self, function_arn: str) -> tuple[ConsumedShard, Lane] | None:
+        """The lane to be tried after an invocation of this function; None if none is throttled."""
+        if not self._by_function:
+            return None
+        lanes = self._by_function.get(without_latest(function_arn)) or next(iter(self._by_function.values()))
+        lane, shard = next(iter(lanes.items()))
+        self.remove(shard, lane)
+        return shard, lane
+
+    def take_all(self, function_arn: str) -> list[tuple[ConsumedShard, Lane]]:
+        """All lanes of this function. `function_arn`: without a qualifier."""
+        return [(shard, lane) for lane, shard in self._by_function.pop(function_arn, {}).items()]

@@ -1,81 +1,126 @@
-"""Does a function trigger itself? Then deliveries, or asynchronous invocations, never end, and an advance of service
-time, which waits for their end, would not return.
+"""Does work make more work of its own kind without end? Then deliveries, or asynchronous invocations, never end, and an
+advance of service time, which waits for their end, would not return. So links are counted while somebody waits.
 
 A function that writes to its own table gets what it has written, writes again, and so on; so do functions of two tables
 that write to each other's tables, and functions that invoke themselves or each other asynchronously.
-What is counted is in `chain_links.py`.
+
+Each piece of work has a number, and what is made later has a greater one. A *link* is a piece of work that was made
+after the link before had begun. Work that waits already when the first link begins makes no chain, however much it is.
+
+Others that make work all the while look the same, except that whoever falls behind them makes few links:
+each piece of work is older than the link before. So work also counts as endless some real time after the first piece
+that was made while somebody waited.
+
+A chain may pass through several jobs, each of which rests between two links.
+So it ends only when service time is moved, or when nobody waits, or somebody else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Generic, Literal, TypeVar
 
 from hashrange.clock import Clock
 from hashrange.jobs.job import NeverRests
+from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX, TRIGGER_CHAIN_SECONDS_MAX
 from hashrange.messages import triggers as messages
-from hashrange.store.streams import Streams
-from hashrange.triggers.batches import Batch
-from hashrange.triggers.chain_links import ChainLinks
-from hashrange.triggers.consumers import Consumer
+
+Reason = Literal["links", "time"]
+Doer = TypeVar("Doer", bound=Hashable)
+DeliveringMapping = tuple[str, str, str]
+"""UUID of a mapping, ARN of its function, and name of its table."""
+IsAwaited = Callable[[], int]
+"""Above 0 while somebody waits for the end of the work, and another number each time."""
 
 
-class DeliveryChains:
+class ChainLinks(Generic[Doer]):
+    """The chains of one kind of work, by who does it."""
+
+    def __init__(self, clock: Clock, is_awaited: IsAwaited, describe: Callable[[Reason, Doer], str]) -> None:
+        """`describe` words why work counts as endless, and who does it."""
+        self._monotonic = clock.monotonic
+        self._is_awaited = is_awaited
+        self._describe = describe
+        self._awaited: int | None = None
+        """Number of the last piece of work that was made before somebody waited;
+        None until one begins for somebody who waits."""
+        self._later_since_seconds: float | None = None
+        """Since when work begins that was made later than `_awaited`."""
+        self._links: dict[Doer, tuple[int, int]] = {}
+        """By doer: the last number when the last link began, and the number of links before."""
+        self._endless: tuple[Reason, Doer] | None = None
+        self._wait = 0
+        """What `is_awaited` returned when the last slice began."""
+        self._has_time_moved = False
+        clock.on_advance(self._note_advance)
+
+    def _note_advance(self) -> None:
+        self._has_time_moved = True
+
+    def _clear(self) -> None:
+        """Forget all chains."""
+        self._links = {}
+        self._awaited = self._later_since_seconds = self._endless = None
+
+    def begin_slice(self) -> None:
+        """A slice of the job begins: forget all chains unless the same one waits as before,
+        and service time has not been moved.
+        """
+        wait = self._is_awaited()
+        if self._has_time_moved or wait != self._wait or not wait:
+            self._has_time_moved, self._wait = False, wait
+            self._clear()
+
+    def begin(self, doer: Doer, number: int, last: int, /) -> None:
+        """Note that a piece of work begins, if somebody waits.
+        `last`: number of the last piece of work that has been made.
+        """
+        if not self._is_awaited():
+            return
+        if self._awaited is None:
+            self._awaited = last
+        if number > self._awaited:
+            now_seconds = self._monotonic()
+            if self._later_since_seconds is None:
+                self._later_since_seconds = now_seconds
+            elif now_seconds - self._later_since_seconds >= TRIGGER_CHAIN_SECONDS_MAX:
+                self._endless = self._endless or ("time", doer)
+        last_of_link, links = self._links.get(doer, (-1, -1))
+        if number > last_of_link:
+            self._links[doer] = (last, links + 1)
+            if links + 1 >= TRIGGER_CHAIN_LINKS_MAX:
+                self._endless = ("links", doer)
+
+    def check(self) -> None:
+        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or work has gone on
+        for TRIGGER_CHAIN_SECONDS_MAX. All chains begin anew then.
+        """
+        endless = self._endless
+        if endless is not None:
+            self._clear()
+            raise NeverRests(self._describe(*endless))
+
+
+def delivery_chains(clock: Clock, is_awaited: IsAwaited) -> ChainLinks[DeliveringMapping]:
     """The chains of all mappings. A link is an invocation with records that were written after
     the link before had begun.
     """
-
-    def __init__(self, streams: Streams, clock: Clock, is_awaited: Callable[[], int]) -> None:
-        self._last = streams.last
-        self._links: ChainLinks[tuple[str, str, str]] = ChainLinks(clock, is_awaited)
-        """By UUID of the mapping, ARN of the function and name of the table."""
-
-    def begin_slice(self) -> None:
-        """See `ChainLinks.begin_slice`."""
-        self._links.begin_slice()
-
-    def begin(self, consumer: Consumer, batch: Batch) -> None:
-        """Note that a batch is brought to its function."""
-        if batch.sequences:
-            mapping = consumer.mapping
-            worker = (mapping.uuid, mapping.function_arn, consumer.stream.table_name)
-            self._links.begin(worker, batch.sequences[0], self._last())
-
-    def check(self) -> None:
-        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or batches have gone on
-        for TRIGGER_CHAIN_SECONDS_MAX.
-        """
-        endless = self._links.take_endless()
-        if endless is None:
-            return
-        reason, (_, function_arn, table_name) = endless
-        if reason == "links":
-            raise NeverRests(messages.chain_without_end(function_arn, table_name))
-        raise NeverRests(messages.deliveries_without_end(table_name))
+    return ChainLinks(clock, is_awaited, _endless_deliveries)
 
 
-class EventChains:
-    """The chains of asynchronous invocations.
+def event_chains(clock: Clock, is_awaited: IsAwaited) -> ChainLinks[str]:
+    """The chains of asynchronous invocations, by ARN of the function.
     A link is an invocation that was queued after the link before had begun.
     """
+    return ChainLinks(clock, is_awaited, _endless_events)
 
-    def __init__(self, clock: Clock, is_awaited: Callable[[], int]) -> None:
-        self._links: ChainLinks[str] = ChainLinks(clock, is_awaited)
-        """By ARN of the function."""
 
-    def begin_slice(self) -> None:
-        """See `ChainLinks.begin_slice`."""
-        self._links.begin_slice()
+def _endless_deliveries(reason: Reason, mapping: DeliveringMapping) -> str:
+    _, function_arn, table_name = mapping
+    if reason == "links":
+        return messages.chain_without_end(function_arn, table_name)
+    return messages.deliveries_without_end(table_name)
 
-    def begin(self, function_arn: str, number: int, last: int) -> None:
-        """Note that the invocation of this number begins; `last`: number of the one that was queued last."""
-        self._links.begin(function_arn, number, last)
 
-    def check(self) -> None:
-        """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or invocations have gone on
-        for TRIGGER_CHAIN_SECONDS_MAX.
-        """
-        endless = self._links.take_endless()
-        if endless is None:
-            return
-        reason, arn = endless
-        if reason == "links":
-            raise NeverRests(messages.events_chain_without_end(arn))
-        raise NeverRests(messages.events_without_end(arn))
+def _endless_events(reason: Reason, function_arn: str) -> str:
+    if reason == "links":
+        return messages.events_chain_without_end(function_arn)
+    return messages.events_without_end(function_arn)

@@ -32,10 +32,9 @@ from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.attempts import Attempts, Deliver, Invoke
 from hashrange.triggers.batches import Disturb
-from hashrange.triggers.chains import DeliveryChains
+from hashrange.triggers.chains import delivery_chains
 from hashrange.triggers.consumers import ConsumedShard, Consumer, News
-from hashrange.triggers.durable_records import DurableRecords
-from hashrange.triggers.filling import fill_batch
+from hashrange.triggers.filling import DurableRecords, fill_batch
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import Mappings
 from hashrange.triggers.retries import batches_of_age
@@ -69,7 +68,7 @@ class Delivery:
         """Above 0 if somebody waits for the end of the slice, which then must not last forever;
         see `Runner.is_in_order`."""
         # PLW0108: it is set later
-        self._chains = DeliveryChains(store.streams, clock, lambda: self.is_awaited())  # noqa: PLW0108
+        self._chains = delivery_chains(clock, lambda: self.is_awaited())  # noqa: PLW0108
         self._wake: Callable[[], None] = lambda: None
         self._generation = -1
         """Generation of the documents that the memory is about."""
@@ -321,7 +320,9 @@ class Delivery:
             self._agenda.set_time(shard, lane, batch.due_seconds)
         else:
             self._agenda.set_time(shard, lane, None)
-            self._chains.begin(consumer, batch)
+            if batch.sequences:
+                doer = (consumer.mapping.uuid, consumer.mapping.function_arn, consumer.stream.table_name)
+                self._chains.begin(doer, batch.sequences[0], self._store.streams.last())
             self._attempts.begin(shard, lane)
 
     def _rest(self, shard: ConsumedShard, lane: Lane) -> None:

@@ -3,6 +3,7 @@ once that it reports failed records, and once that records are discarded.
 
 Each is logged when it begins, and again only after a success of the same mapping, so that no log grows with retries.
 A changed mapping begins anew. Throttled functions and pending ones are not logged: that passes by itself.
+A mapping is named by its function and its table, as users name it, and not by ARN and UUID.
 """
 
 import logging
@@ -10,11 +11,11 @@ import logging
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.handler_errors import described, logged_text, read_handler_error
 from hashrange.functions.invocation import Invocation
+from hashrange.functions.names import parse_arn
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.messages import triggers as messages
 from hashrange.triggers.batches import Batch
 from hashrange.triggers.consumers import Consumer
-from hashrange.triggers.names import name_function, name_table
 from hashrange.triggers.outcomes import Conclusion, Unhandled
 
 _CONFLICT_STATUS = 409
@@ -80,3 +81,24 @@ def _warn_once(consumer: Consumer, problem: str, message: str) -> None:
     if problem not in consumer.logged:
         consumer.logged.add(problem)
         _log.warning("%s", message)
+
+
+# --- names in the log -----------------------------------------------------------------------------
+
+_SHARED_ACCOUNT = "000000000000"
+"""The account of clients whose access key is no account; it is not named."""
+
+
+def name_function(function_arn: str) -> str:
+    """The name of a function."""
+    reference = parse_arn(function_arn)
+    return function_arn if reference is None else reference.key.name
+
+
+def name_table(stream_arn: str) -> str:
+    """The name of a stream's table, with its Region, such as `orders (eu-west-1)`,
+    and its account if it is not the usual one.
+    """
+    region, account, resource = stream_arn.split(":", 5)[3:]
+    where = region if account == _SHARED_ACCOUNT else f"{region}, account {account}"
+    return f"{resource.split('/')[1]} ({where})"

@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from hashrange.clock import Clock
 from hashrange.functions.functions import Functions
 from hashrange.functions.handler_errors import logged_text
-from hashrange.functions.invocation import Invocation
 from hashrange.limits import DESTINATION_SECONDS_MAX
 from hashrange.messages.triggers import NOT_IN_TIME, STILL_SILENT, destination_unknown, message_refused
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.batches import Disturb
-from hashrange.triggers.chains import EventChains
+from hashrange.triggers.chains import event_chains
 from hashrange.triggers.delivery import Delivery
 from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mappings import Mappings
-from hashrange.triggers.names import name_function, name_table
+from hashrange.triggers.problem_log import name_function, name_table
 from hashrange.triggers.unanswered import Unanswered
 
 _log = logging.getLogger("hashrange.triggers")
@@ -50,16 +49,13 @@ class Triggers:
         self._generation = store.documents.generation
         """Generation of the documents that `_unanswered` is about."""
         self.mappings = Mappings(store.documents, store.streams, clock, state_delay_seconds)
-        self.job = Delivery(self.mappings, store, clock, self._invoke, self._deliver, disturb)
-        functions.events.chains = EventChains(clock, self._is_awaited)
+        self.job = Delivery(self.mappings, store, clock, functions.for_jobs.invoke, self._deliver, disturb)
+        functions.events.chains = event_chains(clock, self._is_awaited)
         functions.for_jobs.is_awaited = self._is_awaited
         functions.on_concurrency_change = lambda key: self.job.concurrency_changed(key.arn)
 
     def _is_awaited(self) -> int:
         return self.job.is_awaited()
-
-    async def _invoke(self, arn: str, payload: bytes, request_id: str) -> Invocation:
-        return await self.functions.for_jobs.invoke(arn, payload, request_id)
 
     async def _deliver(self, arn: str, message: FailureMessage) -> bool:
         """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time. Also

@@ -49,6 +49,11 @@ class Server:
         return {"Records": records} | ({} if None in answer else {"NextShardIterator": members["ShardIterator"]})
 
 
+def begun(server: Any, *, is_from_start: bool) -> Following:
+    """The following of a stub's stream."""
+    return Following(server, "arn", is_from_start=is_from_start)
+
+
 def shard(shard_id: str, parent: str | None = None, *, is_open: bool = True) -> dict[str, Any]:
     """A shard in the form of DescribeStream's reply."""
     described: dict[str, Any] = {"ShardId": shard_id, "SequenceNumberRange": {"StartingSequenceNumber": "1"}}
@@ -71,7 +76,7 @@ def numbers(following: Following) -> list[int]:
 def test_an_expired_iterator_goes_on_behind_the_last_record() -> None:
     server = Server(shard(PARENT))
     server.pages[PARENT] = [[record(5)], "ExpiredIteratorException", [record(6)]]
-    following = Following(server, "arn", is_from_start=True)
+    following = begun(server, is_from_start=True)
     assert (numbers(following), numbers(following)) == ([5], [6])
     assert server.places == [
         (PARENT, {"ShardIteratorType": "TRIM_HORIZON"}),
@@ -81,7 +86,7 @@ def test_an_expired_iterator_goes_on_behind_the_last_record() -> None:
 
 def test_an_iterator_that_expires_unused_goes_on_from_when_it_was_given_out() -> None:
     server = Server(shard(PARENT))
-    following = Following(server, "arn", is_from_start=False)
+    following = begun(server, is_from_start=False)
     server.replied_at_seconds = 2000.0
     server.pages[PARENT] = ["ExpiredIteratorException", [record(6)]]
     assert numbers(following) == [6]
@@ -94,14 +99,14 @@ def test_an_iterator_that_expires_unused_goes_on_from_when_it_was_given_out() ->
 def test_children_wait_for_their_parents() -> None:
     server = Server(shard(PARENT, is_open=False), shard(CHILD, PARENT))
     server.pages = {PARENT: [[record(1)], [record(2), None]], CHILD: [[record(3)]]}
-    following = Following(server, "arn", is_from_start=True)
+    following = begun(server, is_from_start=True)
     assert [numbers(following) for _ in range(3)] == [[1], [2], [3]]
 
 
 def test_a_shard_that_ends_while_shards_are_listed_is_followed_by_its_whole_child() -> None:
     server = Server(shard(PARENT), shard(CHILD, PARENT))
     server.pages = {PARENT: [[record(1), None]], CHILD: [[record(2)]]}
-    following = Following(server, "arn", is_from_start=False)
+    following = begun(server, is_from_start=False)
     assert [numbers(following) for _ in range(2)] == [[1], [2]]
     assert server.places[-1] == (CHILD, {"ShardIteratorType": "TRIM_HORIZON"})
 
@@ -109,14 +114,14 @@ def test_a_shard_that_ends_while_shards_are_listed_is_followed_by_its_whole_chil
 def test_shards_that_had_ended_are_passed_over_unless_asked_for() -> None:
     server = Server(shard(PARENT, is_open=False), shard(CHILD, PARENT))
     server.pages = {CHILD: [[record(3)]]}
-    assert numbers(Following(server, "arn", is_from_start=False)) == [3]
+    assert numbers(begun(server, is_from_start=False)) == [3]
     assert server.places == [(CHILD, {"ShardIteratorType": "LATEST"})]
 
 
 def test_a_child_that_is_listed_late_is_found() -> None:
     server = Server(shard(PARENT))
     server.pages = {PARENT: [[record(1), None]], CHILD: [[record(2)]]}
-    following = Following(server, "arn", is_from_start=True)
+    following = begun(server, is_from_start=True)
     assert numbers(following) == [1]
     assert not following.is_at_end
     assert numbers(following) == []
@@ -127,13 +132,13 @@ def test_a_child_that_is_listed_late_is_found() -> None:
 def test_records_of_several_shards_are_in_the_order_of_their_numbers() -> None:
     server = Server(shard("a"), shard("b"))
     server.pages = {"a": [[record(9), record(100)]], "b": [[record(10)]]}
-    assert numbers(Following(server, "arn", is_from_start=True)) == [9, 10, 100]
+    assert numbers(begun(server, is_from_start=True)) == [9, 10, 100]
 
 
 def test_the_end_of_what_there_is() -> None:
     server = Server(shard(PARENT))
     server.pages[PARENT] = [[record(1, 99)], [record(2, 101)], [], [record(number, 101) for number in range(3, 1003)]]
-    following = Following(server, "arn", is_from_start=True)
+    following = begun(server, is_from_start=True)
     ends = [(numbers(following), following.is_at_end)[1] for _ in range(4)]
     assert ends == [False, True, True, False]
 
@@ -141,7 +146,7 @@ def test_the_end_of_what_there_is() -> None:
 def test_the_end_of_the_stream() -> None:
     server = Server(shard(PARENT))
     server.pages[PARENT] = [[record(1), None]]
-    following = Following(server, "arn", is_from_start=True)
+    following = begun(server, is_from_start=True)
     assert numbers(following) == [1]
     assert not following.has_ended
     server.listed, server.status = [shard(PARENT, is_open=False)], "DISABLED"
@@ -153,7 +158,7 @@ def test_the_end_of_the_stream() -> None:
 def test_what_is_gone_is_told() -> None:
     server = Server(shard(PARENT))
     server.pages[PARENT] = ["ResourceNotFoundException", "TrimmedDataAccessException"]
-    following = Following(server, "arn", is_from_start=True)
+    following = begun(server, is_from_start=True)
     with pytest.raises(StreamGone):
         numbers(following)
     with pytest.raises(RefusedRequest, match="TrimmedDataAccessException"):
@@ -163,7 +168,7 @@ def test_what_is_gone_is_told() -> None:
 def test_a_shard_that_was_deleted_unread_is_no_end_of_the_stream() -> None:
     server = Server(shard(PARENT))
     server.pages[PARENT] = [[record(1)], "ExpiredIteratorException"]
-    following = Following(server, "arn", is_from_start=True)
+    following = begun(server, is_from_start=True)
     assert numbers(following) == [1]
     server.listed = [shard(CHILD, PARENT)]
     with pytest.raises(ShardTrimmed):

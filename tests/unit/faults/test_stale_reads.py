@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.faults import stale_rows
+from hashrange.faults import remembered
 from hashrange.faults.fault import Fault
 from hashrange.testing.database import Database
 from tests.unit.faults.kit import CHAT, impatient, message, met, put_songs, song
@@ -328,9 +328,9 @@ def test_global_indexes_are_not_stale(changed: Database) -> None:
 # --- what is kept ---------------------------------------------------------------------------------
 
 
-def kept(database: Database) -> stale_rows.StaleRows:
+def kept(database: Database) -> remembered.StaleRows:
     store: Any = database._process.service.scope("000000000000", "us-east-1").store
-    found: stale_rows.StaleRows = store._stale
+    found: remembered.StaleRows = store._stale
     return found
 
 
@@ -347,13 +347,13 @@ def test_the_number_and_the_bytes_of_changes_are_bounded(database: Database, mon
     database.clock.freeze()
     database.faults.use(Fault("stale-read", seconds=60))
     database.clock.advance(100)
-    monkeypatch.setattr(stale_rows, "CHANGES_MAX", 5)
+    monkeypatch.setattr(remembered, "CHANGES_MAX", 5)
     for number in range(20):
         client.put_item(TableName="music", Item=song("hot", n={"N": str(number)}))
     assert len(kept(database)._order) == 5
     assert client.get_item(TableName="music", Key=song("hot"))["Item"]["n"] == {"N": "14"}
-    monkeypatch.setattr(stale_rows, "CHANGES_MAX", 1000)
-    monkeypatch.setattr(stale_rows, "CHANGES_BYTES_MAX", 100_000)
+    monkeypatch.setattr(remembered, "CHANGES_MAX", 1000)
+    monkeypatch.setattr(remembered, "CHANGES_BYTES_MAX", 100_000)
     for number in range(20):
         client.put_item(TableName="music", Item=song("large", text={"S": str(number % 10) * 30_000}))
     rows = kept(database)

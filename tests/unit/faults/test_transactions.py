@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.faults import recent_requests
+from hashrange.faults import remembered
 from hashrange.faults.fault import Fault
 from hashrange.testing.database import Database
 from tests.unit.faults.kit import code_of, impatient, message, met, outcome, put_songs, refusal, song, songs
@@ -289,7 +289,7 @@ def test_a_refused_reading_transaction_is_in_nobodys_way(database: Database) -> 
 
 
 def test_the_items_named_last_are_remembered(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_requests, "RECENT_MAX", 10)
+    monkeypatch.setattr(remembered, "RECENT_MAX", 10)
     client = impatient(database)
     database.faults.use(Fault("conflict", seconds=3600))
     write_all(client, "first")

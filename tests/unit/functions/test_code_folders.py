@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.functions import code_folders, load_refusals
-from hashrange.functions.code import unpack_code
-from hashrange.functions.code_folders import CodeFolders
+from hashrange.functions import code, load_refusals
+from hashrange.functions.code import CodeFolders, unpack_code
 from hashrange.functions.invocation import InvocationOutcome
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -28,21 +27,27 @@ def zipped(count: int) -> bytes:
 
 
 class Overlaps:
-    """Notes on which threads work is done, and how much at the same time."""
+    """Notes on which threads work is done, and how much at the same time. Work within work is part of it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._working: set[int] = set()
+        """Threads that do noted work."""
         self.threads: Counter[str] = Counter()
         self.running: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
         for owner, name in (
-            (code_folders, "unpack_code"),
-            (code_folders, "remove_tree"),
+            (code, "unpack_code"),
+            (code, "remove_tree"),
             (load_refusals, "names_in_zip"),
         ):
             monkeypatch.setattr(owner, name, self._noting(getattr(owner, name)))
 
     def _noting(self, work: Any) -> Any:
         def note(*arguments: Any) -> Any:
+            number = threading.get_ident()
+            if number in self._working:
+                return work(*arguments)
+            self._working.add(number)
             thread = threading.current_thread().name.rpartition("_")[0]
             self.threads[thread] += 1
             self.running[thread] += 1
@@ -51,13 +56,14 @@ class Overlaps:
                 return work(*arguments)
             finally:
                 self.running[thread] -= 1
+                self._working.discard(number)
 
         return note
 
 
 @pytest.mark.parametrize(("bytes_max", "thread"), [(1 << 16, "hashrange-short-zips"), (0, "hashrange-long-zips")])
 def test_one_zip_at_a_time_is_unpacked(monkeypatch: pytest.MonkeyPatch, bytes_max: int, thread: str) -> None:
-    monkeypatch.setattr(code_folders, "_SHORT_ZIP_BYTES_MAX", bytes_max)
+    monkeypatch.setattr(code, "_SHORT_ZIP_BYTES_MAX", bytes_max)
     overlaps = Overlaps(monkeypatch)
     description: Any = SimpleNamespace(handler="a.b", runtime="python3.11")
 
@@ -80,7 +86,7 @@ def test_one_zip_at_a_time_is_unpacked(monkeypatch: pytest.MonkeyPatch, bytes_ma
 
 def test_a_short_zip_does_not_wait_for_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
     short, long = zipped(1), zipped(50)
-    monkeypatch.setattr(code_folders, "_SHORT_ZIP_BYTES_MAX", len(short))
+    monkeypatch.setattr(code, "_SHORT_ZIP_BYTES_MAX", len(short))
     may_go_on = threading.Event()
     unpack = unpack_code
 
@@ -88,7 +94,7 @@ def test_a_short_zip_does_not_wait_for_a_long_one(monkeypatch: pytest.MonkeyPatc
         assert content is short or may_go_on.wait(PATIENCE_SECONDS)
         unpack(content, folder)
 
-    monkeypatch.setattr(code_folders, "unpack_code", unpack_long_ones_later)
+    monkeypatch.setattr(code, "unpack_code", unpack_long_ones_later)
 
     async def scenario() -> None:
         folders = CodeFolders()

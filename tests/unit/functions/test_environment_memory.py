@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.functions import memory_watch
-from hashrange.functions.memory_watch import MemoryWatch
+from hashrange.functions import environment
+from hashrange.functions.environment import MemoryWatch
 
 MB = 1024 * 1024
 
@@ -32,9 +32,9 @@ class Looks:
         self.exited: asyncio.Future[None] = process.exited
         self.watch.process = process
         self._look: Callable[[], None] = self.watch._look
-        monkeypatch.setattr(memory_watch, "memory_used_at_once", self._at_once)
-        monkeypatch.setattr(memory_watch, "memory_used_bytes", self._at_length)
-        monkeypatch.setattr(memory_watch, "real_seconds", lambda: self.now_seconds)
+        monkeypatch.setattr(environment, "memory_used_at_once", self._at_once)
+        monkeypatch.setattr(environment, "memory_used_bytes", self._at_length)
+        monkeypatch.setattr(environment, "real_seconds", lambda: self.now_seconds)
         monkeypatch.setattr(self.watch, "_look_after", self._note_timer)
 
     def _at_once(self, _pid: int, _most_bytes: int) -> tuple[int, bool]:
@@ -74,11 +74,11 @@ def test_quick_invocations_share_a_look(monkeypatch: pytest.MonkeyPatch) -> None
         for _ in range(10):
             watch.see()
         assert looks.count == 1
-        looks.now_seconds += memory_watch._LOOK_SECONDS
+        looks.now_seconds += environment._LOOK_SECONDS
         watch.see()
         assert (looks.count, watch.used_bytes) == (2, 9)
         looks.exited.set_result(None)
-        looks.now_seconds += memory_watch._LOOK_SECONDS
+        looks.now_seconds += environment._LOOK_SECONDS
         watch.see()
         assert looks.count == 2
 
@@ -94,7 +94,7 @@ def test_a_few_processes_are_looked_at_on_the_loop(monkeypatch: pytest.MonkeyPat
             looks.used_bytes = 128 * MB + 1
             await looks.pass_timer()
             assert looks.watch.over.done()
-        assert looks.pauses_seconds == 2 * [memory_watch._LOOK_SECONDS]
+        assert looks.pauses_seconds == 2 * [environment._LOOK_SECONDS]
         assert not looks.threads
 
     run(scenario)
@@ -113,7 +113,7 @@ def test_many_processes_are_looked_at_on_a_thread(monkeypatch: pytest.MonkeyPatc
             looks.used_bytes = 128 * MB + 1
             await looks.pass_timer()
             assert looks.watch.over.done()
-        assert looks.pauses_seconds == [memory_watch._LOOK_SECONDS, pytest.approx(0.4), memory_watch._LOOK_SECONDS]
+        assert looks.pauses_seconds == [environment._LOOK_SECONDS, pytest.approx(0.4), environment._LOOK_SECONDS]
         assert len(looks.threads) == 3
         assert all(name.startswith("hashrange-memory") for name in looks.threads)
 

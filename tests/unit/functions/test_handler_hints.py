@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.functions.handler_hints import hint_on_handler, names_in_zip
+from hashrange.functions.load_refusals import hint_on_handler, names_in_zip
 from tests.unit.functions.functions_world import ECHO, ROLE, FunctionsWorld, run_functions
 from tests.unit.functions.world import NODE, PYTHON
 

@@ -7,10 +7,16 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.functions.handler_errors import HandlerError, trace_digest
-from hashrange.functions.invocation_log import InvocationLog, Report
-from hashrange.functions.log_lines import SLICE_SECONDS, LogLines
-from hashrange.functions.logged_errors import ERRORS_MAX, FUNCTIONS_MAX, ErrorsOfFunctions, LoggedErrors
-from hashrange.functions.server_log import shown, without_stamp
+from hashrange.functions.invocation_log import (
+    ERRORS_MAX,
+    FUNCTIONS_MAX,
+    ErrorsOfFunctions,
+    FunctionLog,
+    InvocationLog,
+    LoggedErrors,
+    Report,
+)
+from hashrange.functions.log_lines import SLICE_SECONDS, LogLines, shown, without_stamp
 from hashrange.limits import (
     FUNCTION_LOG_BYTES_MAX,
     FUNCTION_LOG_LINES_MAX,
@@ -40,9 +46,10 @@ class Logged:
         self.lines = LogLines(clock, shown)
         self.written: list[str] = []
 
-    def log(self, request_id: str = "1") -> InvocationLog:
+    def log(self, request_id: str = "1", errors: LoggedErrors | None = None) -> InvocationLog:
         """The log of one invocation."""
-        return InvocationLog(request_id, lambda _, line: self.written.append(line), self.lines)
+        log = FunctionLog(lambda _, line: self.written.append(line), self.lines, errors or LoggedErrors())
+        return InvocationLog(request_id, log)
 
     @property
     def output(self) -> list[str]:
@@ -234,7 +241,7 @@ def test_the_trace_of_an_error_is_logged_once_until_a_success() -> None:
             if error is None:
                 errors.forget()
                 continue
-            log = InvocationLog(f"{number}", lambda _, line: logged.written.append(line), logged.lines, errors)
+            log = logged.log(f"{number}", errors)
             log.feed(b"begins")
             log.feed_error(event, error)
             log.end(REPORT, None)
@@ -251,9 +258,7 @@ def test_an_error_that_comes_again_is_one_short_harmless_line() -> None:
     errors.note(trace_digest(error))
 
     def test(logged: Logged) -> None:
-        InvocationLog("1", lambda _, line: logged.written.append(line), logged.lines, errors).feed_error(
-            b"event\n", error
-        )
+        logged.log("1", errors).feed_error(b"event\n", error)
 
     (line,) = run(test).output
     assert line.startswith(r"[ERROR] E\n: a\rb\x1b[0mxxx")

@@ -2,8 +2,8 @@
 
 import asyncio
 
+from hashrange.functions.events import JobInvocations
 from hashrange.functions.invocation import Invocation
-from hashrange.functions.job_invocations import JobInvocations
 
 ARN, OTHER = "arn:aws:lambda:eu-west-1:000000000000:function:a", "arn:aws:lambda:eu-west-1:000000000000:function:b"
 

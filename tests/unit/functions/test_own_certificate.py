@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.functions.own_certificate import OwnCertificate, read_certificate
+from hashrange.functions.variables import OwnCertificate, read_certificate
 from tests.unit.functions.answering import TLS
 
 SIGNED = """

@@ -13,6 +13,8 @@ SERVER = f"""
 import asyncio, sys
 from hashrange.clock import SystemClock
 from hashrange.functions.connection import Listener
+from hashrange.functions.invocation_log import FunctionLog, LoggedErrors
+from hashrange.functions.log_lines import LogLines
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.runnable import Runnable
 
@@ -21,7 +23,9 @@ async def main():
     await listener.start()
     runnable = Runnable(name="f", arn="a", runtime="{PYTHON}", handler="app.handler", folder=sys.argv[1], region="r",
                         timeout_seconds=900.0, access_key_id="a", secret_access_key="b")
-    await EnvironmentPool(runnable, listener, SystemClock(), lambda *_: None, concurrency_max=1).invoke(b"1", "request")
+    clock = SystemClock()
+    log = FunctionLog(lambda *_: None, LogLines(clock), LoggedErrors())
+    await EnvironmentPool(runnable, listener, clock, log, concurrency_max=1).invoke(b"1", "request")
 
 asyncio.run(main())
 """

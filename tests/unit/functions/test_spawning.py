@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.functions import spawning
+from hashrange.functions import process
 from hashrange.functions.marks import Mark
 from hashrange.functions.process import Process
 from tests.support.waiting import until
@@ -100,7 +100,7 @@ def test_a_start_that_is_cancelled_leaves_nothing(in_each_loop: Callable[[Corout
 def test_where_processes_have_no_descriptors(
     in_each_loop: Callable[[Coroutine[Any, Any, None]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spawning, "_has_process_descriptors", lambda: False)
+    monkeypatch.setattr(process, "_has_process_descriptors", lambda: False)
 
     async def test() -> None:
         output = bytearray()

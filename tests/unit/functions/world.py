@@ -12,6 +12,8 @@ from typing import Any
 from hashrange.clock import Clock, SystemClock
 from hashrange.functions.connection import Listener
 from hashrange.functions.invocation import Invocation
+from hashrange.functions.invocation_log import FunctionLog, LoggedErrors
+from hashrange.functions.log_lines import LogLines
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.runnable import Runnable
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -79,10 +81,9 @@ class World:
 
     def pool(self, clock: Clock | None = None, concurrency_max: int = 10, **members: Any) -> EnvironmentPool:
         """A pool for this code."""
-        pool = EnvironmentPool(
-            self.runnable(**members), self.listener, clock or SystemClock(),
-            lambda request_id, line: self.lines.append((request_id, line)), concurrency_max=concurrency_max,
-        )  # fmt: skip
+        read = clock or SystemClock()
+        log = FunctionLog(lambda *line: self.lines.append(line), LogLines(read), LoggedErrors())
+        pool = EnvironmentPool(self.runnable(**members), self.listener, read, log, concurrency_max=concurrency_max)
         self.pools.append(pool)
         return pool
 

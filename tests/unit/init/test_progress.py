@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
+from hashrange.init.applying import REPORT_SECONDS, Progress
 from hashrange.init.files import InitFile
-from hashrange.init.progress import REPORT_SECONDS, Progress
 from tests.support.clocks import SetClock
 
 FILE = InitFile("/init/20-Users.jsonl", "20-Users.jsonl", "000000000000", "us-east-1", "lines")

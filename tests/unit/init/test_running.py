@@ -14,8 +14,7 @@ import pytest
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, StorageBusy
-from hashrange.init.applying import LINES_TOGETHER, TOGETHER_BYTES
-from hashrange.init.running import ATTEMPTS_MAX, carry_out
+from hashrange.init.applying import ATTEMPTS_MAX, LINES_TOGETHER, TOGETHER_BYTES, carry_out
 from hashrange.operations.items.put_item import OPERATION
 from hashrange.operations.operation import JsonWire
 from hashrange.service import initial_content

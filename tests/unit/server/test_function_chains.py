@@ -15,7 +15,7 @@ import pytest
 from hashrange.jobs.job import NeverRests
 from hashrange.settings import Settings
 from hashrange.testing.database import Database, server
-from hashrange.triggers import chain_links
+from hashrange.triggers import chains
 
 WRITING = """
 import boto3
@@ -35,7 +35,7 @@ def handle(event, context):
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
     """A server whose time stands still, in which few links make a chain."""
-    monkeypatch.setattr(chain_links, "TRIGGER_CHAIN_LINKS_MAX", 5)
+    monkeypatch.setattr(chains, "TRIGGER_CHAIN_LINKS_MAX", 5)
     with server(Settings(data_dir=None, port=0, functions=True, admin=True)) as served:
         served.clock.freeze()
         yield served

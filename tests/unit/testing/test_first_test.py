@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hashrange.testing.uncollected import uncollected
+from hashrange.testing.loading import uncollected
 
 NOT_NEEDED = (
     "hashrange.autoscaling",

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from hashrange.triggers.kinesis.checkpoints import PREFIX
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
+from hashrange.triggers.kinesis.feed_delivery import PREFIX
 from tests.support.fake_kinesis import FakeKinesis, fake_kinesis
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.unit.jobs.world import World

@@ -13,7 +13,7 @@ from hashrange.jobs.job import NeverRests
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import TRIGGER_CHAIN_SECONDS_MAX
-from hashrange.triggers import chain_links
+from hashrange.triggers import chains
 from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.triggers.deliveries import FUNCTION, Deliveries
 
@@ -22,7 +22,7 @@ LINKS = 20
 
 @pytest.fixture(autouse=True)
 def few_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_links, "TRIGGER_CHAIN_LINKS_MAX", LINKS)
+    monkeypatch.setattr(chains, "TRIGGER_CHAIN_LINKS_MAX", LINKS)
 
 
 class Writing(Deliveries):

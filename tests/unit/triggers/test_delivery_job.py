@@ -18,7 +18,7 @@ from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import retries
-from hashrange.triggers.durable_records import DurableRecords
+from hashrange.triggers.filling import DurableRecords
 from tests.support.waiting import until
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
 from tests.unit.triggers.deliveries import ACCOUNT, REGION, Deliveries, fail

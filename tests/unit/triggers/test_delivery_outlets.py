@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from hashrange.clock import VirtualClock
+from hashrange.functions.events import JobInvocations
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import Invocation
-from hashrange.functions.job_invocations import JobInvocations
 from hashrange.triggers import triggers as module
 from hashrange.triggers.destinations.destination import DeliveryFailed
 from hashrange.triggers.failure_message import FailureMessage

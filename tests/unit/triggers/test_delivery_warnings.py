@@ -10,8 +10,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, conflict_refusal
 from hashrange.messages.functions_api import SWITCHED_OFF
-from hashrange.triggers.names import name_function, name_table
-from hashrange.triggers.problem_log import read_error
+from hashrange.triggers.problem_log import name_function, name_table, read_error
 from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Event, Failing, fail, fail_from, fail_with, sequence_of
 from tests.unit.triggers.test_delivery_failures import QUEUE, until_rest
 

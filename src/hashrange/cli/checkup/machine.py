@@ -1,19 +1,25 @@
-"""Can a server start here? Looks at Python, the engine, the settings and the data folder. Changes nothing on disk."""
+"""Can a server start here? Looks at Python, the engine, the settings, the files that these name and their modes,
+the data folder and the port. Changes nothing on disk.
+"""
 
 import errno
 import os
 import platform
+import shlex
 import shutil
 import socket
+import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from hashrange import __version__
 from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
+from hashrange.cli.checkup.sdk_settings import without_user
 from hashrange.cli.parsing import UsageError
-from hashrange.cli.settings_sources import load_settings
-from hashrange.errors import StorageError, StorageLocked
+from hashrange.cli.settings_sources import in_given_names, load_settings
+from hashrange.errors import HashrangeError, StorageError, StorageLocked
 from hashrange.settings import Settings
 
 FREE_BYTES_MIN = 1_000_000_000
@@ -43,6 +49,65 @@ def look_at_settings(environment: Mapping[str, str]) -> tuple[Settings, Mapping[
         given_names,
         findings or [fine("settings", "All variables HASHRANGE_… are known, and have usable values.")],
     )
+
+
+def look_at_named_files(settings: Settings, given_names: Mapping[str, str]) -> Iterator[Finding]:
+    """What a server with these settings would say of each file, folder and URL that they name, and refuse to start;
+    nothing if they name none. Asks the readers of the server itself.
+
+    Of an init folder only the names are looked at, and a snapshot is not read: both may be long.
+    """
+    is_asked, is_sound = False, True
+    for look in _looks(settings):
+        is_asked = True
+        try:
+            look()
+        except HashrangeError as error:
+            is_sound = False
+            sentence = in_given_names(str(error), given_names)
+            yield failing("files", f"`hashrange serve` would refuse to start: {sentence}")
+    if is_asked and is_sound:
+        yield fine("files", "The files, folders and URLs that the settings name can be used.")
+
+
+def _looks(settings: Settings) -> Iterator[Callable[[], object]]:
+    # Imported here: the readers load much, and most settings name nothing.
+    if settings.credentials is not None or settings.tls_cert is not None:
+        from hashrange.server.listener import read_secrets
+
+        yield partial(read_secrets, settings)
+    if settings.init is not None:
+        from hashrange.init.files import list_init_files
+
+        yield partial(list_init_files, settings.init)
+    if settings.faults is not None:
+        from hashrange.faults.fault import read_faults
+
+        yield partial(read_faults, settings.faults)
+    if settings.triggers is not None:
+        from hashrange.triggers.configuration import read_configuration
+
+        yield partial(read_configuration, settings.triggers)
+    yield from _looks_at_urls(settings)
+
+
+def _looks_at_urls(settings: Settings) -> Iterator[Callable[[], object]]:
+    from hashrange.functions.http_client import UrlUnusable, read_target
+
+    def look(flag: str, url: str) -> None:
+        try:
+            read_target(url)
+        except UrlUnusable as error:
+            raise HashrangeError(f"{flag}: {str(error).replace(url, without_user(url))}") from None
+
+    urls = {
+        "--others": settings.others,
+        "--sns-endpoint": settings.sns_endpoint,
+        "--kinesis-endpoint": settings.kinesis_endpoint,
+    }
+    for flag, url in urls.items():
+        if url is not None:
+            yield partial(look, flag, url)
 
 
 def look_at_data_folder(settings: Settings) -> Iterator[Finding]:
@@ -127,3 +192,35 @@ def _unbound(settings: Settings, error: OSError, is_called_by_clients: bool) -> 
         f"A program listens at {place}, so `hashrange serve` does not start there; clients call elsewhere."
         " End it, or name another --port.",
     )
+
+
+# --- rights of other users ------------------------------------------------------------------------
+
+OTHERS = 0o077
+"""The rights of all users but the owner, in the mode of a file."""
+
+
+def look_at_modes(settings: Settings) -> Iterator[Finding]:
+    """A hint, with the command that mends it, for each folder or file that others have rights to; none on Windows."""
+    if os.name == "nt":
+        return
+    named = {
+        "data folder": settings.data_dir,
+        "snapshot": settings.snapshot,
+        "credentials file": settings.credentials,
+        "TLS key": settings.tls_key,
+    }
+    for what, path in named.items():
+        if path is None:
+            continue
+        try:
+            mode = os.stat(path).st_mode
+        except (OSError, ValueError):
+            continue  # what is missing or unusable is reported elsewhere
+        if mode & OTHERS:
+            whole = "-R " if stat.S_ISDIR(mode) else ""
+            yield surprising(
+                "modes",
+                f"Other users of this machine have rights to the {what} {path} (mode {stat.S_IMODE(mode):04o})."
+                f" Take them away: chmod {whole}go= {shlex.quote(path)}",
+            )

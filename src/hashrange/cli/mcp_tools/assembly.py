@@ -3,7 +3,7 @@ and errors in the words of the database.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -13,11 +13,12 @@ from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
 from hashrange import __version__
-from hashrange.cli.mcp_tools.argument_faults import argument_fault
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.read_tools import ReadTools
 from hashrange.cli.mcp_tools.write_tools import WriteTools
 from hashrange.errors import HashrangeError
+from hashrange.written.names import did_you_mean
+from hashrange.written.value_faults import SHOWN_CHARACTERS_MAX, show_value
 
 INSTRUCTIONS = """Tables and items of a DynamoDB-compatible server. Values are plain JSON; \
 what JSON lacks is an object with one key: {"$set": [1, 2]},
@@ -87,3 +88,47 @@ def _told(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
             raise ToolError(str(error)) from error
 
     return run
+
+
+# --- faults of arguments --------------------------------------------------------------------------
+
+_KINDS = {
+    "string": "text",
+    "dict": "an object",
+    "list": "a list",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+}
+"""How pydantic's names of faults begin → what the argument must be."""
+_BOUNDS = {
+    "greater_than_equal": ("of at least", "ge"),
+    "greater_than": ("above", "gt"),
+    "less_than_equal": ("of at most", "le"),
+    "less_than": ("below", "lt"),
+}
+"""pydantic's name of a fault → words, and the name of the bound."""
+
+
+def argument_fault(tool: str, known: Sequence[str], error: ValidationError) -> str:
+    """The sentence for the first fault that the protocol's library has found in the arguments of a tool, not in the
+    library's words. Names and values are cut where they are long. `known`: names of the tool's arguments.
+    """
+    fault: Mapping[str, Any] = error.errors(include_url=False)[0]
+    kind, place = fault["type"], [str(part)[:SHOWN_CHARACTERS_MAX] for part in fault["loc"]]
+    name = place[0] if place else ""
+    if kind == "extra_forbidden":
+        return f"{tool} has no argument {name}.{did_you_mean(name, known) or ' It has ' + ', '.join(known) + '.'}"
+    if kind == "missing":
+        return f"{tool} needs the argument {name}."
+    return (
+        f"{tool}: {' of '.join(reversed(place))} is {show_value(fault['input'], 'object')};"
+        f" it must be {_expected(kind, fault.get('ctx', {}))}."
+    )
+
+
+def _expected(kind: str, context: Mapping[str, Any]) -> str:
+    if kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        return f"a number {words} {context[bound]}"
+    return _KINDS.get(kind.partition("_")[0], "as the tool describes it")

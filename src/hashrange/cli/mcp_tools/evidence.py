@@ -1,5 +1,5 @@
-"""What does a server know of a table that advice can rest on?
-Its description, its metrics of at most two weeks, and a sample of its items.
+"""What does a server know of a table that advice can rest on? Its description, its metrics of at most two weeks,
+a sample of its items, and what Contributor Insights has counted in the last day, if it is on.
 
 The sample is one page of Scan: at most SAMPLE_ITEMS items and 1 MB, which consumes at most 128 read units.
 """
@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.cli.mcp_tools.asking import AskedServer
-from hashrange.cli.mcp_tools.hot_keys import HotKey, hottest_keys
 from hashrange.cli.remote import RemoteError
 
 READ_UNITS, WRITE_UNITS, INDEX = "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits", "GlobalSecondaryIndexName"
@@ -54,6 +53,18 @@ class IndexUse(NamedTuple):
     read_units: float | None
     days: int
     """Days, of the last DAYS_MAX, that have metrics of the index."""
+
+
+class HotKey(NamedTuple):
+    """The greatest contributor of a rule: the partition key that uses, or is refused, most of a table's units."""
+
+    key: str
+    """The partition key, as the report words it."""
+    counted: float
+    of_all: float
+    """What all keys have."""
+    what: str
+    """What is counted."""
 
 
 class Evidence(NamedTuple):
@@ -164,3 +175,41 @@ def _times(items: Sequence[Mapping[str, Any]], now_seconds: float) -> list[str]:
         return text.isdigit() and abs(int(text[:12]) - now_seconds) < 10 * 365 * DAY_SECONDS
 
     return sorted(name for name in names if all(is_time(item[name]) for item in items if name in item))
+
+
+# --- hot keys -------------------------------------------------------------------------------------
+
+RULE_PREFIX = "DynamoDBContributorInsights-"
+KINDS = {"PKC": "units", "PKT": "throttled parts of requests"}
+
+
+def hottest_keys(asking: AskedServer, table: str, now_seconds: float) -> list[HotKey]:
+    """The greatest contributor of each rule on partition keys;
+    none where Contributor Insights or CloudWatch do not answer.
+    """
+    try:
+        rules = asking.ask("DescribeContributorInsights", TableName=table).get("ContributorInsightsRuleList", ())
+        found = [(_kind(rule), rule) for rule in rules]
+        return [hot for kind, rule in found if kind in KINDS for hot in _top(asking, rule, KINDS[kind], now_seconds)]
+    except RemoteError:
+        return []
+
+
+def _kind(rule: str) -> str:
+    return rule.removeprefix(RULE_PREFIX).partition("-")[0]
+
+
+def _top(asking: AskedServer, rule: str, what: str, now_seconds: float) -> list[HotKey]:
+    report: dict[str, Any] = asking.ask(
+        "GetInsightRuleReport",
+        "cloudwatch",
+        RuleName=rule,
+        StartTime=now_seconds - DAY_SECONDS,
+        EndTime=now_seconds + HOUR_SECONDS,
+        Period=HOUR_SECONDS,
+        MaxContributorCount=1,
+    )
+    return [
+        HotKey(", ".join(map(str, one["Keys"])), one["ApproximateAggregateValue"], report["AggregateValue"], what)
+        for one in report["Contributors"]
+    ]

@@ -1,5 +1,6 @@
 """Which tools read? Tables, items, queries, scans and PartiQL. Each is a method whose docstring models read."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -8,7 +9,6 @@ from pydantic import Field
 from hashrange.cli.mcp_tools.advice import advise, looked_back
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.evidence import gather_evidence
-from hashrange.cli.mcp_tools.pages import count_shown, shown_items
 from hashrange.cli.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.expressions.partiql.parser import read_statement
@@ -158,3 +158,47 @@ def _require_select(statement: str, parameters: Sequence[Mapping[str, Any]]) -> 
         raise PlainValueWrong(f"the statement cannot be read: {error}") from None
     if not isinstance(tree, SelectStatement):
         raise PlainValueWrong(READ_ONLY)
+
+
+# --- pages of items -------------------------------------------------------------------------------
+
+ITEMS_BYTES_MAX = 100_000
+"""Length of the items that one reply shows, as JSON; at least one item is shown."""
+
+
+def shown_items(asking: AskedServer, table: str, index: str | None, reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a tool's reply for a page of Query or Scan. Raises RemoteError."""
+    items: list[Mapping[str, Any]] = reply["Items"]
+    shown = count_shown(items)
+    after = reply.get("LastEvaluatedKey")
+    if shown < len(items):
+        after = _key_of(asking, table, index, items[shown - 1])
+    page: dict[str, Any] = {
+        "items": [plain_item(item) for item in items[:shown]],
+        "items_read": reply["ScannedCount"],
+        "consumed_read_units": reply.get("ConsumedCapacity", {}).get("CapacityUnits"),
+        "there_may_be_more": after is not None,
+    }
+    if after is not None:
+        page["start_after"] = plain_item(after)
+    return page
+
+
+def count_shown(items: Sequence[Mapping[str, Any]]) -> int:
+    """How many of these items, from the first on, one reply shows, so that a model can read them."""
+    shown, size_bytes = 0, 0
+    for item in items:
+        size_bytes += len(json.dumps(item))
+        if shown and size_bytes > ITEMS_BYTES_MAX:
+            break
+        shown += 1
+    return shown
+
+
+def _key_of(asking: AskedServer, table: str, index: str | None, item: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page that ends with this item gives as its last key."""
+    described = asking.ask("DescribeTable", TableName=table)["Table"]
+    indexes = [*described.get("GlobalSecondaryIndexes", ()), *described.get("LocalSecondaryIndexes", ())]
+    schemas = [described["KeySchema"], *(one["KeySchema"] for one in indexes if one["IndexName"] == index)]
+    names = {element["AttributeName"] for schema in schemas for element in schema}
+    return {name: value for name, value in item.items() if name in names}

@@ -12,6 +12,8 @@ Why: docs/adr/0042-kinesis-destinations.md.
 """
 
 import asyncio
+import logging
+import math
 from collections.abc import Callable, Coroutine
 from functools import partial
 from operator import itemgetter
@@ -19,17 +21,24 @@ from typing import Any
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
+from hashrange.functions.handler_errors import logged_text
 from hashrange.items.steps import walk
 from hashrange.limits import KINESIS_PUTS_AT_ONCE
+from hashrange.messages import kinesis as messages
 from hashrange.store.interface import WholeStore
 from hashrange.tables.streams import Sequence, horizon
-from hashrange.triggers.kinesis.checkpoints import ShardKey, encode_position, position_name, read_positions
 from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer, PutResult
-from hashrange.triggers.kinesis.enabling import Enabling
-from hashrange.triggers.kinesis.endpoint_pause import EndpointPause
-from hashrange.triggers.kinesis.feed_delivery import FeedDelivery
+from hashrange.triggers.kinesis.feed_delivery import (
+    Enabling,
+    FeedDelivery,
+    ShardKey,
+    encode_position,
+    position_name,
+    read_positions,
+)
 from hashrange.triggers.kinesis.observation import DeliveryObservation, ObserveDelivery
 from hashrange.triggers.kinesis.shard_delivery import OutgoingPut, ShardDelivery
+from hashrange.triggers.retries import pause_seconds
 
 Conclude = Callable[[], Coroutine[Any, Any, None]]
 """Notes the outcome of a request that has ended."""
@@ -336,3 +345,43 @@ def _conclude_sync(synced: "asyncio.Future[None]", error: StorageError | None) -
         synced.set_result(None)
     else:
         synced.set_exception(error)
+
+
+# --- whether the endpoint answers -----------------------------------------------------------------
+
+_log = logging.getLogger("hashrange.kinesis")
+
+
+class EndpointPause:
+    """Whether the endpoint answers. While it does not, one request after a pause finds out, and all others wait.
+    Times are service time.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+        self.failures = 0
+        """Requests in a row that were not answered."""
+        self.due_seconds = -math.inf
+        """Service time before which nothing is sent."""
+        self.reason = ""
+        """Why the last of them was not answered."""
+
+    @property
+    def is_down(self) -> bool:
+        """True if the last request was not answered."""
+        return self.failures > 0
+
+    def answered(self) -> None:
+        """Note that a request was answered, whatever the answer was."""
+        if self.is_down:
+            _log.warning(messages.LOG_RESUMED, self._endpoint)
+        self.failures, self.due_seconds = 0, -math.inf
+
+    def unanswered(self, reason: str, now_seconds: float) -> None:
+        """Note that a request was not answered, and let the next pause begin, in which nothing is sent."""
+        if not self.is_down:
+            _log.warning(messages.LOG_PAUSED, self._endpoint, logged_text(reason))
+        self.reason = reason
+        if now_seconds >= self.due_seconds:  # of requests that were under way together, one counts
+            self.failures += 1
+            self.due_seconds = now_seconds + pause_seconds(self.failures)

@@ -1,23 +1,137 @@
-"""Which shards of a feed are delivered now? Those whose parents have been delivered,
-once the Kinesis data stream has been found.
+"""Which shards of a feed are delivered now, and from where on? Those whose parents have been delivered,
+once the Kinesis data stream has been found; from their checkpoints on.
 """
 
 import logging
 from collections.abc import Mapping
+from typing import Literal
 
+import msgspec
+
+from hashrange.errors import StorageCorruption
 from hashrange.items.steps import walk
+from hashrange.limits import KINESIS_ENABLING_SECONDS_MAX
 from hashrange.messages import kinesis as messages
+from hashrange.store.documents import Documents
+from hashrange.store.interface import Catalog
 from hashrange.store.streams import Streams
-from hashrange.tables.kinesis_destinations import FeedTarget, read_arn
-from hashrange.tables.streams import Sequence, Stream
+from hashrange.tables.kinesis_destinations import FeedTarget, destination_on, read_arn
+from hashrange.tables.streams import Sequence, Stream, parse_sequence, sequence_text
 from hashrange.triggers.kinesis.change_records import change_template
-from hashrange.triggers.kinesis.checkpoints import ShardKey
 from hashrange.triggers.kinesis.client import DataStream
-from hashrange.triggers.kinesis.enabling import Enabling
 from hashrange.triggers.kinesis.shard_delivery import FeedTerms, ShardDelivery
 from hashrange.triggers.lineage import shards_to_read
+from hashrange.triggers.retries import pause_seconds
 
 _log = logging.getLogger("hashrange.kinesis")
+
+# --- how far the delivery has come ----------------------------------------------------------------
+
+# One document for each shard, `kinesis/{stream id of the feed}/{shard number}`, has the text of a sequence number:
+# Kinesis has accepted all changes of the shard before it.
+
+PREFIX = "kinesis/"
+
+ShardKey = tuple[int, int]
+"""Stream id of a feed, and number of a shard."""
+
+
+def position_name(key: ShardKey) -> str:
+    """Name of the checkpoint of a shard."""
+    return f"{PREFIX}{key[0]}/{key[1]}"
+
+
+def encode_position(position: Sequence) -> bytes:
+    """The document for a position: the first sequence number that has not been accepted."""
+    return sequence_text(position).encode()
+
+
+def read_positions(documents: Documents) -> dict[ShardKey, Sequence]:
+    """The positions of all shards that have a checkpoint. Raises StorageCorruption and other StorageErrors."""
+    found: dict[ShardKey, Sequence] = {}
+    for name, value in documents.below(PREFIX):
+        try:
+            _, stream_id, shard = name.split("/")
+            found[int(stream_id), int(shard)] = parse_sequence(value.decode())
+        except ValueError as error:
+            raise StorageCorruption(
+                f"the document {name} is no checkpoint of a delivery to Kinesis: {error}"
+            ) from error
+    return found
+
+
+# --- destinations that are new --------------------------------------------------------------------
+
+READY_STATUSES = ("ACTIVE", "UPDATING")
+"""Statuses of data streams that take records."""
+
+
+class Enabling:
+    """A destination whose data stream has not been found yet. If it exists, the destination becomes ACTIVE, otherwise
+    ENABLE_FAILED.
+
+    A data stream that is still being created counts as missing, as for the service. While Kinesis does not answer, the
+    destination stays ENABLING and Kinesis is asked again, for at most five minutes: until then, it cannot be disabled.
+    """
+
+    def __init__(self, feed: Stream) -> None:
+        self.feed = feed
+        self.failures = 0
+        self.due_seconds = 0.0
+        """Service time before which Kinesis is not asked."""
+        self.is_busy = False
+        """True while Kinesis is being asked."""
+        self.begun = 0
+        """Number of the pass in which Kinesis was last asked."""
+        self.has_waited = False
+        """True once Kinesis has not answered a request for this data stream."""
+
+    async def answered(self, catalog: Catalog, status: str | None, now_seconds: float) -> None:
+        """Conclude with the status of the data stream; None: there is none."""
+        if status in READY_STATUSES:
+            await self._conclude(catalog, "ACTIVE", None, now_seconds)
+        else:
+            await self._conclude(catalog, "ENABLE_FAILED", messages.NO_PERMISSION, now_seconds)
+
+    def unanswered(self) -> None:
+        """Note that Kinesis has not answered."""
+        self.has_waited = True
+
+    def refused(self, now_seconds: float) -> None:
+        """Note that Kinesis has refused to answer, and ask again after a pause."""
+        self.has_waited = True
+        self.failures += 1
+        self.due_seconds = now_seconds + pause_seconds(self.failures)
+
+    async def give_up_late(self, catalog: Catalog, reason: str, now_seconds: float) -> None:
+        """Conclude that the destination has failed, if Kinesis has not answered for long."""
+        if self.has_waited and now_seconds >= self.feed.created_at_seconds + KINESIS_ENABLING_SECONDS_MAX:
+            description = messages.NO_ANSWER.format(reason=reason)
+            await self._conclude(catalog, "ENABLE_FAILED", description, now_seconds)
+
+    async def _conclude(
+        self, catalog: Catalog, state: Literal["ACTIVE", "ENABLE_FAILED"], description: str | None, now_seconds: float
+    ) -> None:
+        """Store the destination's new state, unless the destination is gone."""
+        feed = self.feed
+        while True:
+            opened = catalog.find(feed.account, feed.region, feed.table_name)
+            destination = None if opened is None else destination_on(opened.schema)
+            if opened is None or destination is None or destination.feed_label != feed.label:
+                return
+            table = opened.schema
+            new = msgspec.structs.replace(
+                destination, state=state, description=description, changed_at_seconds=now_seconds
+            )
+            others = table.kinesis_destinations[:-1]
+            if await catalog.replace(table, msgspec.structs.replace(table, kinesis_destinations=(*others, new))):
+                return
+
+    def rest(self) -> None:
+        """Keep nothing for the next request: there is nothing to keep."""
+
+
+# --- the feed -------------------------------------------------------------------------------------
 
 
 class FeedDelivery:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hashrange.cli.checkup.modes import look_at_modes
+from hashrange.cli.checkup.machine import look_at_modes
 from hashrange.settings import Settings
 from tests.unit.cli.doctor_visits import Doctor
 

@@ -6,8 +6,7 @@ import pytest
 
 from hashrange.cli.mcp_tools.advice import advise, looked_back, time_in_words
 from hashrange.cli.mcp_tools.asking import AskedServer
-from hashrange.cli.mcp_tools.evidence import DAY_SECONDS, Evidence, IndexUse, ItemSample, Use, gather_evidence
-from hashrange.cli.mcp_tools.hot_keys import HotKey
+from hashrange.cli.mcp_tools.evidence import DAY_SECONDS, Evidence, HotKey, IndexUse, ItemSample, Use, gather_evidence
 from hashrange.cli.remote import Remote
 from hashrange.settings import Settings
 from hashrange.testing import server
