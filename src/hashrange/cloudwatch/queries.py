@@ -14,10 +14,10 @@ import msgspec
 from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, check_one_of, dimensions_of
 from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX, METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
-from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
 from hashrange.cloudwatch.math.kinds import MathKind, math_kind_of
 from hashrange.cloudwatch.math.program import ids_in, read_expression
+from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics, ReadInsightRule

@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.limits import METRIC_MATH_POINTS_MAX, METRIC_RESULTS_MAX, METRIC_SEARCH_SERIES_MAX
-from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.evaluation import Evaluation, MathBudget, points_in
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS, finite
 from hashrange.cloudwatch.math.program import MathProgram
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
-from hashrange.cloudwatch.math.values import MathValue, SeriesOrigin, TimeSeries, as_array
+from hashrange.cloudwatch.math.values import MathError, MathValue, SeriesOrigin, TimeSeries, as_array
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_labels import shown_label

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_EXPRESSION_LENGTH_MAX, METRIC_MATH_LEVELS_MAX
-from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import ARGUMENT_COUNTS, REFUSED_FUNCTIONS, check_count
+from hashrange.cloudwatch.math.values import MathError
 from hashrange.items.steps import spend
 from hashrange.messages import metric_queries as sentences
 
