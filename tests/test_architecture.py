@@ -55,7 +55,7 @@ FILE_MODULES = (
     "triggers/configuration.py",
     "triggers/destinations/files.py",
     "server/credentials.py",
-    "server/process.py",
+    "server/app.py",
     "testing/environment.py",
     "testing/own_process.py",
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread

@@ -5,7 +5,7 @@ One pass over the sockets reads up to 256 KB of each readable one: 300 clients t
 80 ms, mostly to allocate memory. So this file remembers connections that have ever sent a long read (at least
 `incoming.PIECE_BYTES`). Once one pass has read 2 MB from them, all of them are held: the server stops reading from
 them, and in each later turn releases eight, in the order of their last long reads.
-Other connections are read meanwhile. The first read of a new connection takes at most 8 KB (`first_read.py`).
+Other connections are read meanwhile. The first read of a new connection takes at most 8 KB (`connection.FirstRead`).
 This file must not know sockets or requests.
 """
 

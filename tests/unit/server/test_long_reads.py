@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.server.connection import Connection
+from hashrange.server.connection import Connection, FirstRead
 from hashrange.server.connections import Connections
-from hashrange.server.first_read import FirstRead
 from hashrange.server.incoming import GROUP_MAX, PIECE_BYTES
 from hashrange.server.listener import Server
 from hashrange.server.long_reads import RELEASED_TOGETHER, TURN_BYTES, LongReads
