@@ -86,8 +86,14 @@ class Connections:
     """All open connections, what they share, and the sweep that ends slow ones."""
 
     def __init__(
-        self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None
+        self,
+        handle: Handle,
+        clock: Clock,
+        connections_max: int = 65_536,
+        access_log: AccessLog | None = None,
+        refuse_body: RefuseBody = refuse_plainly,
     ) -> None:
+        """`refuse_body`: how bodies are refused that are too long."""
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
@@ -97,8 +103,7 @@ class Connections:
         self.long_reads = LongReads()
         self.body_limit: BodyLimit = usual_body_limit
         """How long bodies may be; may be replaced before the first connection is made."""
-        self.refuse_body: RefuseBody = refuse_plainly
-        """How longer bodies are refused; may be replaced before the first connection is made."""
+        self.refuse_body = refuse_body
         self.piece = memoryview(bytearray(PIECE_BYTES))
         """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()

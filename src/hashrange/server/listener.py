@@ -181,7 +181,7 @@ class Server:
         self.access = Access(service, secrets.credentials)
         clients = Clients(lambda: len(self.connections.open), host_of_connection)
         self.snapshots = KeptSnapshots()
-        self.forks = Forks(service, self, partial(Server, secrets=secrets))
+        self.forks = Forks(service, lambda: self.connections, partial(Server, secrets=secrets))
         self.front = http_front(
             service,
             self.access,
@@ -191,12 +191,13 @@ class Server:
             lambda: [] if self.dax is None else self.dax.describe(),
         )
         self.connections = Connections(
-            self.front.handle, service.clock, settings.max_connections, log_access if settings.access_log else None
+            self.front.handle,
+            service.clock,
+            settings.max_connections,
+            log_access if settings.access_log else None,
+            LongBodyRefusals(has_admin=settings.admin, has_functions=service.background.triggers is not None),
         )
         self.front.set_crowd_counter(self.connections.incoming.count_behind)
-        self.connections.refuse_body = LongBodyRefusals(
-            has_admin=settings.admin, has_functions=service.background.triggers is not None
-        )
         self._secrets = secrets
         self.dax: DaxNodes | None = None
         """The nodes of DAX clusters; None: there are none."""
@@ -209,15 +210,6 @@ class Server:
         self._end_counting: Callable[[], None] = lambda: None
         """Ends that the collector counts this server's clients."""
         self._otlp = None if settings.otlp_endpoint is None else _otlp_export(service, settings.otlp_endpoint, clients)
-
-    @property
-    def connections_max(self) -> int:
-        """Number of connections that may be open at a time."""
-        return self.connections.connections_max
-
-    @connections_max.setter
-    def connections_max(self, connections_max: int) -> None:
-        self.connections.connections_max = connections_max
 
     async def start(self) -> str:
         """Listen, start sweep and jobs, and return the endpoint's URL. Raises ListenError if it cannot listen."""
