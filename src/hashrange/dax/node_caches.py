@@ -41,7 +41,9 @@ class Cached(NamedTuple, Generic[CachedContent]):
 
 
 class LruCache(Generic[CachedContent]):
-    """Contents by key."""
+    """Contents by key: the last used ones, as far as they fit its memory. docs/adr/0066-the-cache-of-dax-nodes.md
+    compares it with a library's.
+    """
 
     def __init__(self, memory_bytes: int, now: Callable[[], float]) -> None:
         """`now`: seconds of service time."""
