@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from hashrange.dax.hot_keys import ItemKey
 from hashrange.dax.node_caches import (
     ENTRY_BYTES,
     REPLICATED_SHARE_MAX,
     REPLICATION_SECONDS,
+    ItemKey,
     LruCache,
     NodeCaches,
     PassingContent,
