@@ -23,8 +23,6 @@ LATENCIES_MAX = 2_048
 """Latencies that are kept before they are counted."""
 REPLY_KEY_BYTES = 150
 """Memory of the key of a reply beside its bytes: it names all that was asked."""
-
-
 CachedContent = TypeVar("CachedContent")
 
 ENTRY_BYTES = 500

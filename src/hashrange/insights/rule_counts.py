@@ -38,8 +38,6 @@ Minutes = list[tuple[int, Summary]]
 """Minute since 1970 → summary; of an hour whose minutes are not kept, its first minute → summary of the hour."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Minutes).decode
-
-
 COUNTED_KEYS = 256
 """Keys whose counts survive when there are twice as many."""
 

@@ -35,8 +35,6 @@ RECORD_TYPES = frozenset((20, 21, 22, 23))
 RECORD_HEAD_BYTES = 5
 
 _log = logging.getLogger("hashrange.server")
-
-
 NEVER_BYTES = 1 << 30
 """Write-buffer limit that the TLS transport never reaches: otherwise the Connection would get each pause twice."""
 

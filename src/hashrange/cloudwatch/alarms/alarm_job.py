@@ -31,8 +31,6 @@ COMPOSITE_LEVELS_MAX = 10
 """How often composite alarms are evaluated in a minute, so that those that look at others see their new states."""
 ALARMS_TOGETHER = 20
 """Alarms that one slice evaluates."""
-
-
 _Question = tuple[MetricId, str, int, str | None]
 """Metric, statistic, period in seconds, and unit."""
 

@@ -21,8 +21,6 @@ ACCOUNT = ":aws.AccountId"
 Places = AbstractSet[int]
 """Places of metrics in their sequence."""
 NOWHERE: Places = frozenset()
-
-
 INDEXED_CHARACTERS_MAX = 1_000_000
 """Characters of the texts whose tokens are kept: 50 of each of 20,000 metrics. Their tokens take up to 65 MB."""
 CHARACTERS_PER_STEP = 4

@@ -27,8 +27,6 @@ WriteItem = Callable[[int, Mapping[str, Any]], bytes]
 MALFORMED = "The request is malformed: {fault}."
 TOO_MANY_LISTS = "Too many different sets of attribute names have been used."
 UNAUTHORIZED = "Missing Authentication Token"
-
-
 _SERVICE = (4, 37, 38, 39)
 """An error of DynamoDB, passed on."""
 CODES: dict[str, Sequence[int]] = {
