@@ -28,6 +28,7 @@ from pathlib import Path
 from benchmarks.tables import number, table
 from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.percentiles import distribution_of
 from hashrange.cloudwatch.statistics import Distribution, StatisticSet
@@ -141,6 +142,7 @@ class Filling:
 
     def __init__(self, metrics: Metrics, clock: VirtualClock, tables: int, latencies: Sequence[str]) -> None:
         self._metrics = metrics
+        self._saving = MetricSaving(metrics, clock)
         self._clock = clock
         self.tables = range(tables)
         self._latencies = latencies
@@ -161,7 +163,7 @@ class Filling:
             self._clock.advance(apart_seconds)
             self._record(begin_seconds, apart_seconds)
             if self._clock.service_time() % save_seconds < apart_seconds:
-                while (await self._metrics.job.run_slice()) == 0:
+                while (await self._saving.run_slice()) == 0:
                     pass
         await self._metrics.save()
 

@@ -54,7 +54,7 @@ FILE_MODULES = (
     "triggers/configuration.py",
     "triggers/destinations/files.py",
     "server/credentials.py",
-    "server/process.py",
+    "server/app.py",
     "testing/environment.py",
     "testing/in_process.py",
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread

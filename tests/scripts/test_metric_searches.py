@@ -1,8 +1,8 @@
 """Search expressions of metric math by cases: metrics and expressions → the metrics that are found."""
 
-from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
+from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.metric_id import MetricId
 from tests.scripts.cases import case_test
 

@@ -2,9 +2,8 @@
 and less often while time is moved.
 """
 
-from typing import Protocol
-
 from hashrange.clock import Clock
+from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.tiers import DAY_SECONDS
 from hashrange.jobs.job import AT_ONCE
 
@@ -21,36 +20,6 @@ MOVED_MONOTONIC_SECONDS = 60.0
 """If less real time than this has passed since the last save, service time has been moved."""
 
 
-class Saved(Protocol):
-    """What `MetricSaving` saves: `metrics.Metrics`."""
-
-    has_new_cells: bool
-    """True if something but runs of the same observation has been recorded since this was set to False."""
-    has_much_to_save: bool
-    """True if observations take so much memory that they are to be saved soon."""
-
-    @property
-    def is_in_use(self) -> bool:
-        """False if there are no sources, and nothing to save."""
-        ...
-
-    def read_sources(self) -> None:
-        """Let all sources record what they have counted."""
-        ...
-
-    def load_some(self) -> bool:
-        """Load some series; returns True if there are more. Raises StorageError."""
-        ...
-
-    def begin_roll_ups(self) -> None:
-        """Let the next calls of `save_some` look for old blocks in all series."""
-        ...
-
-    async def save_some(self) -> bool:
-        """Save and roll up some series; returns True if there are more. Raises StorageError."""
-        ...
-
-
 class MetricSaving:
     """The job that saves metrics and rolls them up.
 
@@ -61,7 +30,7 @@ class MetricSaving:
     name = "metric-saving"
     waits_for_service_time = True
 
-    def __init__(self, metrics: Saved, clock: Clock) -> None:
+    def __init__(self, metrics: Metrics, clock: Clock) -> None:
         self._metrics = metrics
         self._clock = clock
         self._saved_seconds = float("-inf")

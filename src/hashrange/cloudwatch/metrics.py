@@ -10,29 +10,25 @@ import asyncio
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.cloudwatch.blocks import Cell
-from hashrange.cloudwatch.known_series import KnownSeries
 from hashrange.cloudwatch.limits import METRIC_FOUND_SECONDS, METRIC_UNSAVED_BYTES, METRIC_UNSAVED_BYTES_MAX
 from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import has_these_dimensions
-from hashrange.cloudwatch.metric_saving import MetricSaving
-from hashrange.cloudwatch.metric_sources import MetricSources, RecordCounts
 from hashrange.cloudwatch.runs import run_of
 from hashrange.cloudwatch.series import BlockName, Series
-from hashrange.cloudwatch.series_loading import load_series
 from hashrange.cloudwatch.series_order import SeriesPlace
-from hashrange.cloudwatch.series_table import SeriesTable
+from hashrange.cloudwatch.series_table import KnownSeries, SeriesTable, load_series
 from hashrange.cloudwatch.statistic import Statistic
 from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
 from hashrange.cloudwatch.tiers import first_shown
 from hashrange.cloudwatch.totals import MetricTotals
 from hashrange.items.shared_work import SharedWork
 from hashrange.items.steps import look, sort, walk
-from hashrange.jobs.job import Job
 from hashrange.store.documents import Documents
 
 SLICE_BLOCKS = 4
@@ -47,6 +43,58 @@ FORGOTTEN_TOGETHER = 20
 """Series of an account that one piece forgets."""
 WAITING_TOGETHER = 20
 """Observations that were recorded while the series were loaded, of which one piece takes in so many."""
+
+
+T = TypeVar("T")
+RecordCounts = Callable[[float], Iterator[None] | None]
+"""Called with the service time: records what has been counted since the last call, in the pieces of an iterator,
+or at once if it returns None."""
+
+
+class MetricSources:
+    """The sources of one store's metrics. All calls come from one thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._sources: list[RecordCounts] = []
+        self._reading = SharedWork()
+        self._readings = 0
+        """How many readings have been begun."""
+        self._is_in_source = False
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def add(self, source: RecordCounts) -> None:
+        """Ask this source from now on."""
+        self._sources.append(source)
+
+    def read(self) -> None:
+        """Let all sources record what they have counted until now; may give way.
+        A source that asks for metrics reads no sources.
+        """
+        if self._is_in_source:
+            return
+        before = self._readings
+        self._reading.finish()  # one that others have begun, and that may not see what has been counted since
+        if self._readings == before:
+            self._readings += 1
+            self._reading.begin(self._pieces)
+        self._reading.finish()
+
+    def _pieces(self) -> Iterator[None]:
+        now_seconds = self._clock.service_time()
+        for source in self._sources:
+            pieces = self._within(partial(source, now_seconds))
+            while pieces is not None and self._within(partial(next, pieces, self)) is not self:
+                yield
+
+    def _within(self, work: Callable[[], T]) -> T:
+        self._is_in_source = True
+        try:
+            return work()
+        finally:
+            self._is_in_source = False
 
 
 class Metrics:
@@ -88,8 +136,6 @@ class Metrics:
         """A lock that is held during a save, so that the documents are written in the order of the changes."""
         self._generation: int | None = None
         """That of the content whose series are in the table, or being loaded; None: none has been looked at."""
-        self.job: Job = MetricSaving(self, clock)
-        """Saves and rolls up, by service time."""
 
     def now_seconds(self) -> float:
         """Service time."""

@@ -13,17 +13,21 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, check_one_of, dimensions_of
-from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX, METRIC_MATH_AT_ONCE_MAX, METRIC_QUERIES_MAX
-from hashrange.cloudwatch.math.errors import MathError
+from hashrange.cloudwatch.limits import (
+    METRIC_LABEL_LENGTH_MAX,
+    METRIC_MATH_AT_ONCE_MAX,
+    METRIC_MATH_POINTS_MAX,
+    METRIC_QUERIES_MAX,
+)
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
-from hashrange.cloudwatch.math.kinds import MathKind, math_kind_of
-from hashrange.cloudwatch.math.program import ids_in, read_expression
+from hashrange.cloudwatch.math.program import MathKind, ids_in, math_kind_of, read_expression
+from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.metrics import Metrics, ReadInsightRule
-from hashrange.cloudwatch.periods import is_period
+from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.query_evaluation import CheckedQuery, MetricQuery, QueryEvaluation, QueryResult
 from hashrange.cloudwatch.statistic import statistic_of
+from hashrange.cloudwatch.tiers import is_period
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.items.steps import spend
 from hashrange.messages import metric_queries as sentences
@@ -112,37 +116,22 @@ class Queries:
         caller: Caller,
         begin_seconds: float,
         end_seconds: float,
-        read_insight_rule: ReadInsightRule | None = None,
         zone: timezone = UTC,
+        points_max: int = METRIC_MATH_POINTS_MAX,
     ) -> QueryEvaluation:
         """An evaluation for [begin, end), which computes what it is asked for. `zone`: of times in labels."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
         return QueryEvaluation(
-            self._queries, self._order, metrics, caller, window, read_insight_rule, zone, returned=self.returned
+            self._queries, self._order, metrics, caller, window, zone, points_max, returned=self.returned
         )
 
     def evaluate(
-        self,
-        metrics: Metrics,
-        caller: Caller,
-        begin_seconds: float,
-        end_seconds: float,
-        read_insight_rule: ReadInsightRule | None = None,
+        self, metrics: Metrics, caller: Caller, begin_seconds: float, end_seconds: float
     ) -> Sequence[QueryResult]:
         """The series of all queries whose data is returned, in their order; may give way.
         Raises ServiceError and StorageError.
         """
-        window = Window(begin_seconds, end_seconds, metrics.now_seconds())
-        evaluation = QueryEvaluation(
-            self._queries,
-            self._order,
-            metrics,
-            caller,
-            window,
-            read_insight_rule,
-            points_max=METRIC_MATH_AT_ONCE_MAX,
-            returned=self.returned,
-        )
+        evaluation = self.evaluation(metrics, caller, begin_seconds, end_seconds, points_max=METRIC_MATH_AT_ONCE_MAX)
         return [result for query_id in self.returned for result in results_of(evaluation, query_id)]
 
 

@@ -5,24 +5,23 @@ Source: operations.md 7; API reference, *MetricDataQuery*.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, timezone
+from datetime import timezone
 from typing import NamedTuple
 
 from hashrange.aws_services.operation import Caller
-from hashrange.cloudwatch.limits import METRIC_MATH_POINTS_MAX, METRIC_RESULTS_MAX, METRIC_SEARCH_SERIES_MAX
-from hashrange.cloudwatch.math.errors import MathError
+from hashrange.cloudwatch.limits import METRIC_RESULTS_MAX, METRIC_SEARCH_SERIES_MAX
 from hashrange.cloudwatch.math.evaluation import Evaluation, MathBudget, points_in
 from hashrange.cloudwatch.math.functions import MINUTE_SECONDS, finite
 from hashrange.cloudwatch.math.program import MathProgram
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
-from hashrange.cloudwatch.math.values import MathValue, SeriesOrigin, TimeSeries, as_array
+from hashrange.cloudwatch.math.values import MathError, MathValue, SeriesOrigin, TimeSeries, as_array
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_labels import shown_label
-from hashrange.cloudwatch.metrics import Metrics, ReadInsightRule
-from hashrange.cloudwatch.periods import is_period
+from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import statistic_of
+from hashrange.cloudwatch.tiers import is_period
 from hashrange.items.steps import spend, walk
 from hashrange.messages import metric_queries as sentences
 
@@ -85,9 +84,8 @@ class QueryEvaluation:
         metrics: Metrics,
         caller: Caller,
         window: Window,
-        read_insight_rule: ReadInsightRule | None = None,
-        zone: timezone = UTC,
-        points_max: int = METRIC_MATH_POINTS_MAX,
+        zone: timezone,
+        points_max: int,
         *,
         returned: Sequence[str],
     ) -> None:
@@ -103,7 +101,6 @@ class QueryEvaluation:
         self._order = order
         self._metrics = metrics
         self._caller = caller
-        self._read_insight_rule = read_insight_rule
         self._zone = zone
         self._budget = MathBudget(points_max)
         self._keeps_values = any(query.program for query in queries.values())
@@ -246,10 +243,10 @@ class QueryEvaluation:
 
     def insight_rule(self, rule: str, metric: str, period_seconds: int) -> TimeSeries:
         """One metric of an insight rule."""
-        if self._read_insight_rule is None:
+        if self._metrics.read_insight_rule is None:
             raise MathError(sentences.NO_INSIGHT_RULE.format(name=rule[:100]))
         window = self.window
-        values = self._read_insight_rule(
+        values = self._metrics.read_insight_rule(
             self._caller, rule, metric, window.first_seconds(period_seconds), window.end_seconds, period_seconds
         )
         self._budget.spend(len(values))

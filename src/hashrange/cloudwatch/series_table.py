@@ -1,20 +1,51 @@
 """Which series are there, and in which order are they forgotten?
 All of one store in memory, by metric, unit and number.
+
+They are read from the store in pieces of a millisecond, so that a start, a fork or a restore with very many metrics
+holds up nobody.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from heapq import merge
+from itertools import accumulate, islice
 from math import inf
+from operator import attrgetter
 
-from hashrange.cloudwatch.known_series import KnownSeries
+from hashrange.cloudwatch.columns import differences
 from hashrange.cloudwatch.limits import METRIC_CUSTOM_NAMES_BYTES_MAX, METRIC_SERIES_CUSTOM_MAX, METRIC_SERIES_MAX
+from hashrange.cloudwatch.metric_documents import MetricDocuments, StoredSeries
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import DROPPED_TOGETHER, MetricNames
+from hashrange.cloudwatch.runs import read_runs
 from hashrange.cloudwatch.series import Series
 from hashrange.cloudwatch.series_order import SeriesOrder, SeriesPlace
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
 
 _log = logging.getLogger("hashrange.cloudwatch")
+
+
+class KnownSeries:
+    """One metric in one unit."""
+
+    __slots__ = ("metric", "number", "series", "unit")
+
+    def __init__(self, number: int, metric: MetricId, unit: str, series: Series) -> None:
+        self.number, self.metric = number, metric
+        self.unit, self.series = unit, series
+
+    def stored(self) -> StoredSeries:
+        """All of the series but its blocks, as it is kept."""
+        metric, series = self.metric, self.series
+        return StoredSeries(
+            self.number,
+            (metric.account, metric.region, metric.namespace, metric.name, metric.dimensions),
+            self.unit,
+            series.last_seconds,
+            [differences(numbers) for numbers in series.kept],
+            series.runs.stored(),
+        )
 
 
 class SeriesTable:
@@ -117,3 +148,48 @@ class SeriesTable:
 
     def _order_of(self, metric: MetricId) -> SeriesOrder:
         return self._custom if metric.is_custom else self._others
+
+
+# --- reading what the store has -------------------------------------------------------------------
+
+
+TAKEN_TOGETHER = 40
+"""Series that one piece takes in."""
+_last_seconds = attrgetter("last_seconds")
+
+
+def load_series(
+    documents: MetricDocuments, table: SeriesTable, forget: Callable[[KnownSeries], None]
+) -> Iterator[None]:
+    """Read all series into an empty table, in the order of their last observations;
+    each step is a piece. Raises StorageError.
+
+    `forget` is called with those for which there is no room, as after an earlier version that kept more.
+    """
+    parts: list[list[StoredSeries]] = []
+    for part in documents.load():
+        part.sort(key=_last_seconds)
+        part.reverse()
+        parts.append(part)
+        yield
+    ordered = merge(*map(_taken, parts), key=_last_seconds)
+    while some := list(islice(ordered, TAKEN_TOGETHER)):
+        for stored in some:
+            series = Series(
+                partial(documents.read_cells, stored.number),
+                [list(accumulate(steps)) for steps in stored.kept],
+                read_runs(stored.runs),
+                stored.last_seconds,
+            )
+            _, removed = table.add(stored.number, MetricId(*stored.metric), stored.unit, series)
+            for oldest in removed:
+                forget(oldest)
+        yield
+
+
+def _taken(part: list[StoredSeries]) -> Iterator[StoredSeries]:
+    """Each series, beginning with the last; what has been taken in is freed with its piece,
+    not with all others at the end.
+    """
+    while part:
+        yield part.pop()

@@ -1,6 +1,7 @@
-"""For how long does a metric keep which resolution? Minutes for 15 days, five minutes for 63 days, hours for 455 days.
+"""For how long does a metric keep which resolution, and which periods may a query ask for? Minutes are kept for 15
+days, five minutes for 63 days, hours for 455 days.
 
-Source of the times: operations.md 7, *Retention*.
+Source of the times: operations.md 7, *Retention* and *Period*.
 """
 
 import math
@@ -78,3 +79,24 @@ def _shown_seconds(period_seconds: int) -> int:
     """
     kept = [tier.kept_seconds for tier in TIERS if period_seconds % tier.period_seconds == 0]
     return max(kept, default=SHORT_PERIODS_KEPT_SECONDS)
+
+
+# --- periods of queries ---------------------------------------------------------------------------
+
+
+SHORT_PERIODS_SECONDS = (1, 5, 10, 20, 30)
+"""Periods below a minute, which exist for metrics of high resolution."""
+
+
+def is_period(period_seconds: int) -> bool:
+    """True if a query may ask for periods of this length."""
+    return period_seconds in SHORT_PERIODS_SECONDS or (period_seconds > 0 and period_seconds % 60 == 0)
+
+
+def has_points(begin_seconds: float, period_seconds: int, now_seconds: float) -> bool:
+    """False if a query begins so long ago that periods of this length are not kept of that time:
+    then it has no datapoints at all.
+    """
+    if period_seconds in SHORT_PERIODS_SECONDS:
+        return begin_seconds >= now_seconds - SHORT_PERIODS_KEPT_SECONDS
+    return period_seconds % resolution_at(begin_seconds, now_seconds) == 0

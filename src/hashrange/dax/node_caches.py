@@ -1,17 +1,16 @@
 """What does one DAX node keep? Items by key, and replies to queries and scans by their parameters,
-in one memory; and it counts how it is used.
+in one memory, the last used ones, each for a while; and it counts how it is used, and which items are asked for most.
 
 The rules are the service's (dax.md 3): writes that pass through the node replace its items, and those of the cluster's
 other nodes a moment later; nothing but time removes a query's reply.
 """
 
 from array import array
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from random import Random
+from typing import Generic, NamedTuple, TypeVar
 
-from hashrange.dax.hot_keys import HotKeys, ItemKey
-from hashrange.dax.lru import ENTRY_BYTES, LruCache
 from hashrange.dax.node_host import NodeTerms
 
 REPLICATION_SECONDS = 0.1
@@ -24,6 +23,119 @@ LATENCIES_MAX = 2_048
 """Latencies that are kept before they are counted."""
 REPLY_KEY_BYTES = 150
 """Memory of the key of a reply beside its bytes: it names all that was asked."""
+CachedContent = TypeVar("CachedContent")
+
+ENTRY_BYTES = 500
+"""Memory of an entry beside the bytes of its key and content: objects, and places in tables."""
+
+
+class Cached(NamedTuple, Generic[CachedContent]):
+    """What a cache knows of a key."""
+
+    content: CachedContent
+    size_bytes: int
+    until_seconds: float
+    """Service time until which it may be used."""
+
+
+class LruCache(Generic[CachedContent]):
+    """Contents by key: the last used ones, as far as they fit its memory. docs/adr/0066-the-cache-of-dax-nodes.md
+    compares it with a library's.
+    """
+
+    def __init__(self, memory_bytes: int, now: Callable[[], float]) -> None:
+        """`now`: seconds of service time."""
+        self._entries: OrderedDict[Hashable, Cached[CachedContent]] = OrderedDict()
+        self._memory_bytes = memory_bytes
+        self._now = now
+        self.size_bytes = 0
+        self.evicted_bytes = 0
+        """Of all entries that gave way to others."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def knows(self, key: Hashable) -> bool:
+        """True if there is an entry, even one whose time is over. It is not used by that."""
+        return key in self._entries
+
+    def get(self, key: Hashable) -> Cached[CachedContent] | None:
+        """The entry of this key, which is the last used one then; None if there is none, or its time is over."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        if entry.until_seconds <= self._now():
+            self.drop(key)
+            return None
+        self._entries.move_to_end(key)
+        return entry
+
+    def put(self, key: Hashable, content: CachedContent, size_bytes: int, life_seconds: float) -> None:
+        """Keep a content for so long; for 0 s: until there is no room. `size_bytes`: of key and content;
+        what does not fit the whole cache is not kept.
+        """
+        self.drop(key)
+        size_bytes += ENTRY_BYTES
+        if size_bytes > self._memory_bytes:
+            return
+        until_seconds = self._now() + life_seconds if life_seconds else float("inf")
+        self._entries[key] = Cached(content, size_bytes, until_seconds)
+        self.size_bytes += size_bytes
+        while self.size_bytes > self._memory_bytes:
+            _, entry = self._entries.popitem(last=False)
+            self.size_bytes -= entry.size_bytes
+            self.evicted_bytes += entry.size_bytes
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a key, if it is known."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self.size_bytes -= entry.size_bytes
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()
+        self.size_bytes = 0
+
+
+ItemKey = tuple[str, str, str, bytes]
+"""Account, Region, name of the table, and key in canonical form."""
+SAMPLE = 8
+KEYS_MAX = 1_000
+KEY_BYTES_MAX = 4_096
+"""Length of a table's name and a key together; a key has up to 2,048 and 1,024 bytes, and some that say so."""
+
+
+class HotKeys:
+    """The keys of one node that are read most. A sample is counted, so that others pay nothing: on the average one
+    request of SAMPLE, at distances drawn at random.
+
+    When there are too many keys, all counts are halved, and those of keys that were seen once are dropped: what has
+    been hot lately is known.
+    """
+
+    __slots__ = ("_counts", "_draw", "_left")
+
+    def __init__(self) -> None:
+        self._counts: Counter[ItemKey] = Counter()
+        self._draw = Random(0).randrange  # noqa: S311 - no secret
+        self._left = 1
+
+    def see(self, key: ItemKey) -> None:
+        """Note that an item is asked for. 0.05 µs."""
+        self._left -= 1
+        if self._left:
+            return
+        self._left = self._draw(1, 2 * SAMPLE)  # a fixed distance would miss keys that come in turns
+        if len(key[2]) + len(key[3]) > KEY_BYTES_MAX:
+            return  # no item has such a key
+        self._counts[key] += 1
+        if len(self._counts) > KEYS_MAX:
+            self._counts = Counter({one: count // 2 for one, count in self._counts.items() if count > 1})
+
+    def most(self, count: int) -> list[tuple[ItemKey, int]]:
+        """The keys that were asked for most, and about how often, the hottest first."""
+        return [(key, seen * SAMPLE) for key, seen in self._counts.most_common(count)]
 
 
 class CachedItem(NamedTuple):

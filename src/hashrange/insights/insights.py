@@ -1,14 +1,14 @@
 """Which sources are watched, and what has been counted of each? `Insights` follows the documents of watches,
-and has the counts of every rule.
+and has the counts of every rule. The job `InsightSaving` keeps them every quarter of an hour of service time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from hashrange.aws_services.operation import Caller
-from hashrange.insights.keys_to_pay import KeysToPay
 from hashrange.insights.rule_counts import COUNTS_PREFIX, RuleCounts
-from hashrange.insights.watched_keys import WatchedKeys
+from hashrange.insights.watched_keys import KeysToPay, WatchedKeys
+from hashrange.jobs.job import AT_ONCE
 from hashrange.operations.insights.rule_names import RULE_KINDS, InsightRuleKind, rule_kinds, rule_name
 from hashrange.operations.insights.watching import Watch, all_watches, watch_document
 from hashrange.store.interface import WholeStore
@@ -39,10 +39,12 @@ class InsightRule(NamedTuple):
 class Insights:
     """Contributor Insights of one store. All calls come from one thread, that of the event loop."""
 
-    def __init__(self, store: WholeStore, now_seconds: Callable[[], float]) -> None:
+    def __init__(self, store: WholeStore, now_seconds: Callable[[], float], wake: Callable[[], None]) -> None:
+        """`wake` is called when there is something to save or to remove."""
         self._documents = store.documents
         self._catalog = store.catalog
         self.now_seconds = now_seconds
+        self._wake = wake
         self.keys_to_pay = KeysToPay(now_seconds)
         self._generation = -1
         self._watched: dict[SourceId, WatchedKeys] = {}
@@ -54,8 +56,6 @@ class Insights:
         """`find(source_id)`: the table or index whose units are counted; None if they are not."""
         self.written_tables: set[int] = set()
         """Ids of tables that are found in this way, or one of whose indexes is."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when there is something to save or to remove."""
         self._gone: set[str] = set()
         """How the names of documents begin that belong to rules that are no more."""
         self.has_leftovers = False
@@ -84,9 +84,7 @@ class Insights:
             for kind in RULE_KINDS:
                 name = _counts_name(watch, kind)
                 if kind in kinds:
-                    rules[kind] = self._counts[name] = before.get(name) or RuleCounts(
-                        self._documents, name, self._wake_job
-                    )
+                    rules[kind] = self._counts[name] = before.get(name) or RuleCounts(self._documents, name, self._wake)
                 else:
                     self._gone.add(name)
             if found is not None and rules:
@@ -96,10 +94,7 @@ class Insights:
         self.written_tables = {one.table.table_id for one in self._with_units.values()}
         self._gone = (self._gone | before.keys()) - self._counts.keys()
         self.has_leftovers = True
-        self.wake()
-
-    def _wake_job(self) -> None:
-        self.wake()
+        self._wake()
 
     def _source_of(self, watch: Watch) -> tuple[OpenTable, ReadSource] | None:
         """The table and the source of a watch; None if there is none any more."""
@@ -175,3 +170,44 @@ class Insights:
 def _counts_name(watch: Watch, kind: InsightRuleKind) -> str:
     """How the names of the documents of a rule's counts begin."""
     return f"{COUNTS_PREFIX}{make_source_id(watch.table_id, watch.index_id).hex()}/{watch.since_ms}/{kind}/"
+
+
+# --- when all is saved ----------------------------------------------------------------------------
+
+
+SAVE_SECONDS = 900.0
+"""Service time from one save to the next."""
+
+
+class InsightSaving:
+    """Saves counts, and removes those of what is not watched any more.
+    Rests while nothing is counted; `Insights` has it woken.
+    """
+
+    name = "insight-saving"
+    waits_for_service_time = True
+
+    def __init__(self, insights: Insights) -> None:
+        self._insights = insights
+        self._due_seconds: float | None = None
+        """Service time of the next save; None if nothing is to be saved."""
+
+    async def run_slice(self) -> float | None:
+        """Save one rule if it is time to; returns the seconds of service time until then,
+        None if nothing is counted. Raises StorageError.
+        """
+        insights = self._insights
+        now_seconds = insights.now_seconds()
+        if insights.has_leftovers:
+            await insights.remove_leftovers()
+        if not insights.is_changed:
+            self._due_seconds = None
+            return None
+        if self._due_seconds is None or self._due_seconds > now_seconds + SAVE_SECONDS:
+            self._due_seconds = now_seconds + SAVE_SECONDS
+        if now_seconds < self._due_seconds:
+            return self._due_seconds - now_seconds
+        if await insights.save_some():
+            return AT_ONCE
+        self._due_seconds = None
+        return None

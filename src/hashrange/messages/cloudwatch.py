@@ -56,3 +56,8 @@ NOT_AN_ARN = "The value {arn} for parameter ResourceARN is invalid."
 NO_SUCH_RESOURCE = "Unknown resource {arn}."
 TAG_RESERVED = "The parameter {path} must not begin with aws:."
 TOO_MANY_TAGS = "A resource can have at most {most} tags."
+
+# --- insight rules ---
+NO_SUCH_RULE = "There is no insight rule {name}."
+TOO_MANY_CONTRIBUTORS = "The parameter MaxContributorCount must be from 1 to {most}."
+REPORT_PERIOD = "The parameter Period must be a multiple of 60."

@@ -8,6 +8,7 @@ steps 9 to 11). The Region is that of the credential scope.
 """
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from hashrange.aws_services.operation import Signer
 from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
@@ -21,6 +22,10 @@ from hashrange.wire.canonical_request import check_chunks, check_signature, sign
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
 from hashrange.wire.sigv4 import Claim, read_claim, seconds_of
+
+if TYPE_CHECKING:
+    from hashrange.sts.sessions import Sessions
+from hashrange.clock import Clock
 
 SIGNERS_MAX = 1024
 SIGNING_KEYS_MAX = 1024
@@ -158,3 +163,18 @@ class Access:
         token = credential.session_token.encode() if credential.session_token is not None else None
         temporary = known if known.is_temporary else None
         self._signers[prefix] = (KnownSigner(claim, credential.secret_key), claim.service, scope, token, temporary)
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+def sessions_for(access: Access, clock: Clock) -> "Sessions":
+    """STS's sessions of those whom `access` lets in: of the access keys of the credentials file or,
+    without one, of every access key.
+    """
+    # Imported here: most servers are never asked for sessions, and start time counts.
+    from hashrange.sts.sessions import IssuingKey, Sessions  # noqa: PLC0415
+
+    keys = access.credentials
+    issuing = None if keys is None else {name: IssuingKey(one.secret_key, one.account) for name, one in keys.items()}
+    return Sessions(issuing, account_of_key, clock.service_time, access.wall_time)

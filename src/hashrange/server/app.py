@@ -1,11 +1,16 @@
 """How are store, service and server put together? The composition root:
 it opens them from settings, runs and closes them.
 
-Only this file connects a service with a server. It prints nothing: it passes the endpoint's URL to `on_ready`.
+Only this file connects a service with a server, chooses the event loop, the signals that stop a server, and who may
+read its files. It prints nothing: it passes the endpoint's URL to `on_ready`.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -15,7 +20,6 @@ from hashrange.operations.operation import JsonWire
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.process import handled_signals, private_files, run_on_best_loop
 from hashrange.service import collector
 from hashrange.service.late_code import load_on_threads
 from hashrange.service.opening import open_service
@@ -103,3 +107,46 @@ def run(settings: Settings, on_ready: OnReady) -> None:
     finally:
         load_on_threads(is_ours=False)
         collector.release()
+
+
+# --- the process ----------------------------------------------------------------------------------
+
+
+def run_on_best_loop(main: Coroutine[Any, Any, None]) -> None:
+    """Run `main` on uvloop if it is installed (it does not exist on Windows), else on asyncio's own loop."""
+    try:
+        import uvloop  # noqa: PLC0415 - absent on Windows
+    except ImportError:
+        asyncio.run(main)
+    else:
+        uvloop.run(main)
+
+
+@contextlib.contextmanager
+def private_files() -> Iterator[None]:
+    """Inside this `with` block the process, on all its threads, makes files and folders that only
+    its user may read or enter.
+    """
+    former = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(former)
+
+
+@contextlib.contextmanager
+def handled_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> Iterator[None]:
+    """Inside this `with` block SIGTERM and SIGINT call `stop`, on Windows also after it."""
+    names = (signal.SIGTERM, signal.SIGINT)
+    try:
+        for name in names:
+            loop.add_signal_handler(name, stop)
+    except NotImplementedError:
+        for name in names:
+            signal.signal(name, lambda *_: loop.call_soon_threadsafe(stop))
+    try:
+        yield
+    finally:
+        for name in names:
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(name)

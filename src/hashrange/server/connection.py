@@ -1,20 +1,32 @@
 """How does a connection handle its client? Bytes in, requests to the front one at a time, replies out in order.
 
 One `Connection` per socket, without a task; `incoming.py` calls it. `connection_states.py` decides what is done next,
-this file does it. `reading.py` parses requests, `deadlines.py` ends slow connections. While complete requests,
+this file does it. `reading.py` parses requests, `connections.py` ends slow connections. While complete requests,
 or part of a long read (at least `PIECE_BYTES`), wait behind the request being answered, the client is not read.
 This file must not know what a request means. Source of limits: operations.md 1.1.
 """
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import cast
 
 from hashrange.errors import Abandoned
 from hashrange.items.steps import look
 from hashrange.server import connection_states as states
 from hashrange.server.access_log import Peer
-from hashrange.server.connection_states import ANSWER, BETWEEN, FLOWING, IDLE, INSIDE, LISTENING, PAUSED, TAKE, WAITING
+from hashrange.server.connection_states import (
+    ANSWER,
+    BETWEEN,
+    FLOWING,
+    IDLE,
+    INSIDE,
+    LISTENING,
+    PAUSED,
+    TAKE,
+    WAITING,
+    Receiving,
+)
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.incoming import LARGE, NONE, PIECE_BYTES, SMALL
@@ -35,7 +47,6 @@ class Connection(asyncio.Protocol):
         "answering",
         "connections",
         "input",
-        "is_held",
         "last_reply",
         "reading",
         "ready",
@@ -48,7 +59,6 @@ class Connection(asyncio.Protocol):
         "since_seconds",
         "socket_transport",
         "transport",
-        "unparsed_bytes",
     )
 
     def __init__(self, connections: Connections) -> None:
@@ -60,10 +70,6 @@ class Connection(asyncio.Protocol):
         self.answering = IDLE
         self.sending = FLOWING
         self.input = LISTENING
-        self.unparsed_bytes = 0
-        """Bytes of long reads (at least `PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
-        self.is_held = False
-        """True while `long_reads.py` postpones reading from the client to a later turn."""
         self.reading = Reading(connections.body_limit, connections.refuse_body)
         self.ready = self.reading.ready
         self.request: HttpRequest | None = None
@@ -92,13 +98,12 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is lost: release its memory, and mark the request being answered as abandoned."""
-        self.receiving = states.LOSE[self.receiving]
         connections = self.connections
         connections.open.discard(self)
         connections.turned_away.discard(self)
         connections.unread.remove(self)
         connections.long_reads.forget(self)
-        self.share.leave()
+        self.change(states.LOSE)
         self.reading.close()
         if self.answering is IDLE:
             self.share.answer()
@@ -113,11 +118,10 @@ class Connection(asyncio.Protocol):
 
     def expect_long(self, size_bytes: int) -> bool:
         """Count a long read; pause reading until it is parsed. Without free memory, refuse the client, return False."""
-        if not self.connections.receive_budget.begin(size_bytes):
+        if not self.share.queue(size_bytes):
             if self.receiving not in states.NOT_PARSING:
                 self.refuse(TOO_MUCH_UNFINISHED)
             return False
-        self.unparsed_bytes += size_bytes
         self.connections.long_reads.note(self, size_bytes)
         self.listen()
         return True
@@ -156,15 +160,14 @@ class Connection(asyncio.Protocol):
     def receive(self, data: bytes) -> None:
         """Parse bytes from the client; `incoming.py` then calls `take` for a request."""
         if is_long := len(data) >= PIECE_BYTES:
-            self.unparsed_bytes -= len(data)
-            self.connections.receive_budget.end(len(data))
+            self.share.unqueue(len(data))
         receiving = self.receiving
         if receiving is not BETWEEN and receiving in states.NOT_PARSING:
             return
         self.active_at_seconds = self.connections.tick_seconds
         reading = self.reading
         if is_long or reading.rest or receiving is WAITING:
-            reading.rest = memoryview(b"".join((reading.rest, data)) if reading.rest else data)
+            reading.keep(data)
             self.read_on()
             return
         outcome = reading.feed(data)
@@ -197,15 +200,14 @@ class Connection(asyncio.Protocol):
             return
         self.reading.message_bytes = 0
         if self.receiving is INSIDE:
-            self.receiving = states.COMPLETE[self.receiving]
+            self.change(states.COMPLETE)
             self.share.complete()
 
     def look_inside(self) -> None:
         """Received bytes end inside a request: start the request's deadline, and limit its size and memory."""
         reading, share = self.reading, self.share
         if self.receiving is BETWEEN:
-            self.receiving = states.BEGIN[self.receiving]
-            self.since_seconds = self.connections.tick_seconds
+            self.change(states.BEGIN)
         if reading.is_too_large():
             self.refuse(MALFORMED)
             return
@@ -215,15 +217,15 @@ class Connection(asyncio.Protocol):
                 return
             size_bytes = reading.large_body_bytes() if self.receiving is INSIDE else 0
             if size_bytes and not share.reserve(size_bytes, self.let_in):
-                self.receiving = states.WAIT[self.receiving]
+                self.change(states.WAIT)
                 self.listen()
         if reading.wants_continue and not reading.rest:
             self.go_on()
 
     def let_in(self) -> None:
         """Memory for the waiting body has been reserved: restart the deadline of its request, and read on."""
-        self.receiving = states.LET_IN[self.receiving]
-        self.since_seconds = self.active_at_seconds = self.connections.tick_seconds
+        self.change(states.LET_IN)
+        self.active_at_seconds = self.connections.tick_seconds
         self.go_on()
 
     # --- requests and replies -------------------------------------------------------------------
@@ -294,7 +296,22 @@ class Connection(asyncio.Protocol):
         elif self.input is not LISTENING or self.receiving is not BETWEEN or self.reading.url:
             self.go_on()
 
-    # --- the next step --------------------------------------------------------------------------
+    # --- states and the next step ---------------------------------------------------------------
+
+    def change(self, event: Mapping[Receiving, Receiving]) -> None:
+        """Change `receiving` by one of the events of `connection_states.py`; nothing else changes it.
+
+        The time of the change is that of the last sweep. In a state that parses nothing more, the unfinished request is
+        dropped and its memory released; once all is over, so are requests that wait. The release may let other
+        connections in.
+        """
+        self.receiving = event[self.receiving]
+        self.since_seconds = self.connections.tick_seconds
+        if self.receiving in states.NOT_PARSING:
+            self.reading.drop()
+            self.share.leave()
+            if self.receiving in states.OVER:
+                self.ready.clear()
 
     @property
     def peer(self) -> Peer:
@@ -309,7 +326,12 @@ class Connection(asyncio.Protocol):
     @property
     def has_more(self) -> bool:
         """True if complete requests wait to be answered, or bytes of long reads to be parsed."""
-        return bool(self.ready or self.reading.rest or self.unparsed_bytes)
+        return bool(self.ready) or self.has_unparsed
+
+    @property
+    def has_unparsed(self) -> bool:
+        """True if a long read (at least `PIECE_BYTES`), or part of one, waits to be parsed."""
+        return bool(self.reading.rest) or self.share.queued_bytes > 0
 
     def go_on(self) -> None:
         """Do what `next_step` chooses; except for ASK_FOR_TURN, call `listen` too. Called if the choice may change."""
@@ -341,8 +363,8 @@ class Connection(asyncio.Protocol):
         """Pause or resume reading from the client as `is_listened_to` says, unless input or connection has ended."""
         if self.receiving in states.OVER or self.transport.is_closing():
             return
-        has_long_read = self.unparsed_bytes > 0 or bool(self.reading.rest)
-        is_wanted = states.is_listened_to(self.receiving, self.sending, bool(self.ready), has_long_read, self.is_held)
+        is_held = self.connections.long_reads.holds(self)
+        is_wanted = states.is_listened_to(self.receiving, self.sending, bool(self.ready), self.has_unparsed, is_held)
         if is_wanted and self.input is PAUSED:
             self.input = states.RESUME[self.input]
             self.transport.resume_reading()
@@ -359,9 +381,8 @@ class Connection(asyncio.Protocol):
 
     def refuse(self, refusal: Refusal) -> None:
         """Send `refusal` after all due replies, then close; nothing more is parsed."""
-        self.receiving = states.REFUSE[self.receiving]
         self.refusal = refusal
-        self.drop()
+        self.change(states.REFUSE)
         if refusal is SPEAKS_TLS:
             self.connections.hint_https()
         self.go_on()
@@ -371,8 +392,8 @@ class Connection(asyncio.Protocol):
         assert self.refusal is not None
         status, body, header_lines = self.refusal
         connections = self.connections
-        self.receiving = states.REFUSAL_SENT[self.receiving]
-        self.since_seconds = connections.monotonic()
+        self.change(states.REFUSAL_SENT)
+        self.since_seconds = connections.monotonic()  # exact: a client may linger for two seconds only
         if self.transport.is_closing():
             return
         self.write_now(connections.writer.refusal(status, body, connections.wall_time(), header_lines))
@@ -402,22 +423,66 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Close after sending what is written; unanswered requests are dropped."""
-        self.receiving = states.CLOSE[self.receiving]
-        self.since_seconds = self.connections.tick_seconds
-        self.drop()
-        self.ready.clear()
+        self.change(states.CLOSE)
         self.connections.outgoing.flush()
         self.transport.close()
 
     def cut_off(self) -> None:
         """Close at once: unsent replies and unanswered requests are lost."""
-        self.receiving = states.CUT_OFF[self.receiving]
-        self.since_seconds = self.connections.tick_seconds
-        self.drop()
-        self.ready.clear()
+        self.change(states.CUT_OFF)
         self.transport.abort()
 
-    def drop(self) -> None:
-        """Drop the unfinished request and release its memory; nothing more is parsed."""
-        self.reading.drop()
-        self.share.leave()
+
+# --- new connections ------------------------------------------------------------------------------
+
+
+class FirstRead(asyncio.BufferedProtocol):
+    """asyncio protocol of a new connection until its client has sent bytes: the first read takes at most a piece,
+    8 KB; later reads go directly to the `Connection`.
+
+    The event loop's library reads up to 256 KB of each readable connection in one pass: 300 new clients that send
+    400 KB each would hold the loop for 80 ms. Reading a piece of each takes 1 ms, and shows which clients send long
+    requests (`LongReads`). With TLS, `handshakes.py` receives the first data, and this class is not used.
+    """
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connections: Connections) -> None:
+        self._connection = Connection(connections)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Pass the new connection's transport to its Connection."""
+        self._connection.connection_made(transport)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return the buffer of one piece that all first reads share, whatever `sizehint` is."""
+        return self._connection.connections.piece
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Pass the first `nbytes` bytes to the Connection, which replaces this object as the transport's protocol."""
+        connection = self._connection
+        transport = connection.transport
+        data = bytes(connection.connections.piece[:nbytes])
+        transport.pause_reading()  # while reading, another kind of protocol cannot replace a buffered one
+        transport.set_protocol(connection)
+        transport.resume_reading()
+        connection.data_received(data)
+
+    def eof_received(self) -> bool:
+        """Report to the Connection that the client has ended its input, having sent no bytes.
+
+        Returns what `Connection.eof_received` returns.
+        """
+        return self._connection.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Report to the Connection that it is lost before its client has sent any bytes."""
+        self._connection.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Report to the Connection that the client does not read: only a refusal can have been sent to the client."""
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Report to the Connection that the client, which can have been sent only a refusal, reads on."""
+        self._connection.resume_writing()

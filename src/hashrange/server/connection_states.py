@@ -20,7 +20,9 @@ The four state machines are independent; the functions at the end of this file c
 taken from the queue of `incoming.py`, behind all earlier input. ENDED is final.
 
 An event is a dict from each state in which it can occur to the next state: `state = EVENT[state]`. Any other state
-raises KeyError: a bug of the server, which costs one connection.
+raises KeyError: a bug of the server, which costs one connection. Events of `Receiving` go through one function,
+`Connection.change`, which also does what every such change brings with it; each other event occurs in one place, but
+for ANSWER, which also ends a request that is dropped.
 This file must not know sockets, requests or time.
 """
 
@@ -131,7 +133,7 @@ def is_listened_to(
 
     `has_requests`: complete requests wait, besides one being answered. `has_long_read`: a long read (at least
     `incoming.PIECE_BYTES`), or part of one, waits to be parsed. `is_held`: the client is not read before a later turn,
-    because the long reads of all connections have reached their limit (`long_reads.py`).
+    because the long reads of all connections have reached their limit (`connections.LongReads`).
     """
     return sending is FLOWING and receiving is not WAITING and not has_requests and not has_long_read and not is_held
 

@@ -1,5 +1,5 @@
-"""What do all connections share, and how are slow ones ended?
-The set of open connections, their shared objects, the sweep.
+"""What do all connections share, and what is limited over all of them? The set of open connections, their shared
+objects, the sweep that ends slow ones, the long reads of one turn, and the memory of unread replies.
 
 This file must not know how a connection handles its client (`connection.py`).
 """
@@ -9,36 +9,91 @@ from collections.abc import Callable
 from typing import Protocol
 
 from hashrange.clock import Clock
+from hashrange.server import slow_clients
 from hashrange.server.access_log import AccessLog
-from hashrange.server.deadlines import Timed, end_if_late
+from hashrange.server.connection_states import (
+    BETWEEN,
+    BLOCKED,
+    BUSY,
+    CLOSING,
+    HAS_ENDED,
+    INSIDE,
+    LINGERING,
+    WAITING,
+    Answering,
+    Input,
+    Receiving,
+    Sending,
+)
 from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming
-from hashrange.server.long_reads import LongReads
 from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.outgoing import Outgoing
-from hashrange.server.reading import BodyLimit, RefuseBody, refuse_plainly, usual_body_limit
-from hashrange.server.receive_budget import ReceiveBudget
-from hashrange.server.unread_replies import Unread
+from hashrange.server.reading import BodyLimit, Reading, RefuseBody, refuse_plainly, usual_body_limit
+from hashrange.server.receive_budget import ReceiveBudget, Share
+from hashrange.server.refusals import TOO_MUCH_UNFINISHED, TOO_SLOW, Refusal
 from hashrange.wire.http import ReplyWriter
 
 VISIT_SECONDS_MAX = 0.002
 """Longest time for one call of `sweep` or `stop`: to check 65,536 connections takes 17 ms, to close them 140 ms."""
+TURN_BYTES = 2 * 1024 * 1024
+"""Bytes of long reads in one turn, read in some 2 ms, after which all connections that ever sent long reads are held
+(not read)."""
+RELEASED_TOGETHER = 8
+"""Number of held connections that are read again in each later turn; they bring at most 2 MB."""
+UNREAD_BYTES_MAX = 256 * 1024 * 1024
+"""Limit for the unread replies of all connections: enough for 200 clients that leave a Scan's full page unread."""
 
 
-class OpenConnection(Timed, Protocol):
-    """The members of a connection that `Connections` needs for the sweep and for stopping."""
+class OpenConnection(Protocol):
+    """The members of a connection (`connection.Connection`) that this file needs. Times are monotonic seconds."""
 
     transport: asyncio.Transport
+    receiving: Receiving
+    answering: Answering
+    sending: Sending
+    input: Input
+    reading: Reading
+    share: Share
+    active_at_seconds: float
+    """Time of connecting, of the client's last bytes, or of reserving memory for a waiting body: the latest."""
+    since_seconds: float
+    """Time at which `receiving` last changed."""
+
+    @property
+    def has_more(self) -> bool:
+        """True if received data waits to be parsed or answered."""
+
+    def listen(self) -> None:
+        """Pause or resume reading from the client: `LongReads.holds` has changed."""
+
+    def count_unsent_bytes(self) -> int:
+        """Return the bytes of memory that written replies take because the client has not read them; 0 for none."""
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Send `refusal` after all due replies, then close."""
 
     def stop(self) -> None:
         """Close the connection; if requests or long reads wait, after the next reply."""
+
+    def close(self) -> None:
+        """Close after sending what is written."""
+
+    def cut_off(self) -> None:
+        """Close at once; unsent replies and unanswered requests are lost."""
 
 
 class Connections:
     """All open connections, what they share, and the sweep that ends slow ones."""
 
     def __init__(
-        self, handle: Handle, clock: Clock, connections_max: int = 65_536, access_log: AccessLog | None = None
+        self,
+        handle: Handle,
+        clock: Clock,
+        connections_max: int = 65_536,
+        access_log: AccessLog | None = None,
+        refuse_body: RefuseBody = refuse_plainly,
     ) -> None:
+        """`refuse_body`: how bodies are refused that are too long."""
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
@@ -48,8 +103,7 @@ class Connections:
         self.long_reads = LongReads()
         self.body_limit: BodyLimit = usual_body_limit
         """How long bodies may be; may be replaced before the first connection is made."""
-        self.refuse_body: RefuseBody = refuse_plainly
-        """How longer bodies are refused; may be replaced before the first connection is made."""
+        self.refuse_body = refuse_body
         self.piece = memoryview(bytearray(PIECE_BYTES))
         """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()
@@ -106,3 +160,169 @@ class Connections:
             if self.monotonic() >= ends_seconds:
                 break
         return bool(left)
+
+
+# --- deadlines ------------------------------------------------------------------------------------
+
+
+def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveBudget) -> None:
+    """End `connection` if it has missed the deadline of its states. `budget`: the memory budget of all connections.
+
+    Most states have a limit, a constant of `slow_clients.py`.
+    The first row that fits the connection's states applies. The time of the last received bytes is `active_at_seconds`.
+
+    | state | counted from | at most | then |
+    |---|---|---|---|
+    | BLOCKED | the last received bytes | `WRITE_SECONDS_MAX` | cut off |
+    | BUSY, not BLOCKED, input ENDING or ENDED | the last received bytes | `LEFT_SECONDS_MAX` | cut off |
+    | BUSY, not BLOCKED, otherwise | | no limit: the server is working | |
+    | BETWEEN, nothing waits to be parsed or answered | the last received bytes | `IDLE_SECONDS_MAX` | closed |
+    | INSIDE | the state's beginning | as `is_request_too_slow` decides | refused |
+    | WAITING | the last received bytes | `MEMORY_WAIT_SECONDS_MAX` | refused |
+    | REFUSED | | none: replies are due, so the connection is BUSY, BLOCKED or queued in `incoming.py` | |
+    | LINGERING | the state's beginning: the refusal was sent | `LINGER_SECONDS` | cut off |
+    | CLOSING | the state's beginning | `WRITE_SECONDS_MAX` | cut off |
+    """
+    receiving = connection.receiving
+    silent_seconds = now_seconds - connection.active_at_seconds
+    if connection.sending is BLOCKED:
+        if silent_seconds > slow_clients.WRITE_SECONDS_MAX:
+            connection.cut_off()
+    elif connection.answering is BUSY:
+        if connection.input in HAS_ENDED and silent_seconds > slow_clients.LEFT_SECONDS_MAX:
+            connection.cut_off()
+    elif receiving is BETWEEN:
+        if silent_seconds > slow_clients.IDLE_SECONDS_MAX and not connection.has_more:
+            connection.close()
+    elif receiving is INSIDE:
+        if is_request_too_slow(connection, now_seconds, budget):
+            connection.refuse(TOO_SLOW)
+    elif receiving is WAITING:
+        if silent_seconds > slow_clients.MEMORY_WAIT_SECONDS_MAX:
+            connection.refuse(TOO_MUCH_UNFINISHED)
+    elif receiving is LINGERING:
+        if now_seconds - connection.since_seconds > slow_clients.LINGER_SECONDS:
+            connection.cut_off()
+    elif receiving is CLOSING and now_seconds - connection.since_seconds > slow_clients.WRITE_SECONDS_MAX:
+        connection.cut_off()
+
+
+def is_request_too_slow(connection: OpenConnection, now_seconds: float, budget: ReceiveBudget) -> bool:
+    """True if the request being received takes too long; sooner if other bodies wait for the memory it reserved."""
+    reading = connection.reading
+    is_in_the_way = connection.share.reserved_bytes > 0 and budget.is_wanted
+    if is_in_the_way and now_seconds - connection.active_at_seconds > slow_clients.STALL_SECONDS_MAX:
+        return True
+    return slow_clients.is_too_slow(
+        now_seconds - connection.since_seconds,
+        reading.message_bytes,
+        has_head=reading.layout is not None,
+        is_in_the_way=is_in_the_way,
+    )
+
+
+# --- long reads -----------------------------------------------------------------------------------
+
+
+class LongReads:
+    """How much of long requests is read in one turn? About 2 MB over all connections; the rest stays in the sockets.
+
+    One pass over the sockets reads up to 256 KB of each readable one: 300 clients that send 400 KB each hold the loop
+    80 ms, mostly to allocate memory. So this object remembers connections that have ever sent a long read (at least
+    `incoming.PIECE_BYTES`). Once one pass has read 2 MB from them, all of them are held: the server stops reading from
+    them, and in each later turn releases eight, in the order of their last long reads.
+    Other connections are read meanwhile. The first read of a new connection takes at most 8 KB
+    (`connection.FirstRead`).
+    """
+
+    __slots__ = ("_call_soon", "_held", "_is_turn_due", "_listened", "_turn_bytes", "_turn_bytes_max")
+
+    def __init__(self, turn_bytes: int = TURN_BYTES) -> None:
+        """`turn_bytes`: the limit for one turn. No connection is held before `take_turns` is called."""
+        self._turn_bytes_max = turn_bytes
+        self._call_soon: Callable[[Callable[[], None]], object] | None = None
+        self._listened: dict[OpenConnection, None] = {}
+        """Connections that have sent long reads and are not held, in order of the last long read or release."""
+        self._held: dict[OpenConnection, None] = {}
+        self._turn_bytes = 0
+        self._is_turn_due = False
+
+    def take_turns(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
+        """From now on, limit the bytes of long reads in each turn of the event loop; `call_soon` is the loop's."""
+        self._call_soon = call_soon
+
+    def note(self, sender: OpenConnection, size_bytes: int) -> None:
+        """Count a long read of `sender`. If this turn's long reads reach the limit, read nothing more from all
+        connections that have sent a long read, until `_turn` releases them.
+        """
+        if self._call_soon is None:
+            return
+        self._turn_bytes += size_bytes
+        if sender not in self._held:
+            self._listened.pop(sender, None)
+            self._listened[sender] = None
+        self._call_turn()
+        if self._turn_bytes >= self._turn_bytes_max:
+            held, self._listened = self._listened, {}
+            self._held.update(held)
+            for each in held:
+                each.listen()
+
+    def holds(self, sender: OpenConnection) -> bool:
+        """True while nothing is read from this sender, whatever its states."""
+        return sender in self._held
+
+    def forget(self, sender: OpenConnection) -> None:
+        """Remove a sender whose connection is lost."""
+        self._listened.pop(sender, None)
+        self._held.pop(sender, None)
+
+    def _call_turn(self) -> None:
+        if not self._is_turn_due:
+            self._is_turn_due = True
+            assert self._call_soon is not None
+            self._call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """A new turn has begun: count from 0, and read from `RELEASED_TOGETHER` of the held connections again."""
+        self._is_turn_due = False
+        self._turn_bytes = 0
+        for _ in range(min(RELEASED_TOGETHER, len(self._held))):
+            sender = next(iter(self._held))
+            del self._held[sender]
+            self._listened[sender] = None
+            sender.listen()
+        if self._held:
+            self._call_turn()
+
+
+# --- unread replies -------------------------------------------------------------------------------
+
+
+class Unread:
+    """Connections whose clients have stopped reading, the earliest first, and the unread bytes of each.
+
+    Above a limit over all connections, those blocked for longest are aborted. One connection holds at most one large
+    reply and some small ones, because no request is answered while its client does not read. But there may be thousands
+    of connections, and a reply may have 16 MB.
+    """
+
+    __slots__ = ("_bytes", "_sizes")
+
+    def __init__(self) -> None:
+        self._sizes: dict[OpenConnection, int] = {}
+        self._bytes = 0
+
+    def add(self, reader: OpenConnection) -> None:
+        """Add a connection whose client has stopped reading. Above the limit, abort the connections added earliest."""
+        self.remove(reader)
+        size_bytes = self._sizes[reader] = reader.count_unsent_bytes()
+        self._bytes += size_bytes
+        while self._bytes > UNREAD_BYTES_MAX:
+            longest = next(iter(self._sizes))
+            self.remove(longest)
+            longest.transport.abort()
+
+    def remove(self, reader: OpenConnection) -> None:
+        """Remove a connection whose client reads again or is gone."""
+        self._bytes -= self._sizes.pop(reader, 0)

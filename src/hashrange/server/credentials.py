@@ -14,15 +14,20 @@ In JSON: `{"credential": [{"access_key": …}, …]}`. Only this module opens th
 
 import re
 import tomllib
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.settings import SettingUnusable
 from hashrange.sts.session import account_of_session_key
 from hashrange.written.values import ACCOUNT_IN_WORDS, fault_in, place_of_json_fault
+
+if TYPE_CHECKING:
+    from hashrange.functions.loaded import HandlerCredentials
 
 ACCOUNT = "000000000000"
 """The account of a credential that names none and, without a credentials file, of access keys that name none."""
@@ -123,3 +128,37 @@ def _check_use(path: str, credential: Credential) -> None:
                 f'the credentials file {path} lets {credential.access_key} into "{region}", which can be no Region.'
                 " Write it as eu-west-1."
             )
+
+
+# --- keys of handlers -----------------------------------------------------------------------------
+
+
+def handler_credentials(
+    credentials: Mapping[str, Credential] | None,
+) -> "Callable[[Caller], HandlerCredentials] | None":
+    """Account and Region → what the handlers of functions sign with there; None without a credentials file.
+
+    Of several keys, it is the first that never expires, or else the one that expires last.
+    The handlers of an account without a key for their Region get one that is not let in.
+    """
+    if credentials is None:
+        return None
+    # Imported here: most servers have no functions, and start time counts.
+    from hashrange.functions.loaded import HandlerCredentials  # noqa: PLC0415
+
+    def of_caller(caller: Caller) -> HandlerCredentials:
+        keys = [
+            one
+            for one in credentials.values()
+            if one.account == caller.account and (one.regions is None or caller.region in one.regions)
+        ]
+        if not keys:
+            return HandlerCredentials(caller.account, "none")
+        one = max(keys, key=_expires_seconds)
+        return HandlerCredentials(one.access_key, one.secret_key, one.session_token)
+
+    return of_caller
+
+
+def _expires_seconds(one: Credential) -> float:
+    return float("inf") if one.expires_seconds is None else one.expires_seconds

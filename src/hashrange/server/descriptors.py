@@ -17,7 +17,7 @@ listeners, lock, logs); merges of data files open some more."""
 TURNED_AWAY_MAX = 32
 """Connections above the limit whose clients get time to read the refusal; others are closed once it is written."""
 ACCEPTED_MAX = 32
-"""Descriptors for connections that are accepted but not counted yet; `acceptor.py` accepts 16 at once per socket."""
+"""Descriptors for connections that are accepted but not counted yet; `listener.py` accepts 16 at once per socket."""
 DESCRIPTORS_MIN = 256
 """Fewest descriptors with which the server starts; with fewer, too few would be left for connections."""
 FEW_CONNECTIONS = 1024

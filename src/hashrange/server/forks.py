@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from hashrange.server.connections import Connections
 from hashrange.service.opening import open_fork
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, take_snapshot
@@ -46,18 +47,18 @@ class _Fork(NamedTuple):
     connections: int
 
 
-class Lender(Protocol):
-    """A server that lends connections to its forks: `connections_max` is how many it may have open itself."""
-
-    connections_max: int
-
-
 class Forks:
     """The forks of one server. Each runs on the server's event loop until it is ended, or the server stops."""
 
-    def __init__(self, service: Service, lender: Lender, make_server: Callable[[Service], ForkServer]) -> None:
+    def __init__(
+        self,
+        service: Service,
+        connections: Callable[[], Connections],
+        make_server: Callable[[Service], ForkServer],
+    ) -> None:
+        """`connections` returns the server's connections: it lends each fork some of those that it may have open."""
         self._service = service
-        self._lender = lender
+        self._connections = connections
         self._make_server = make_server
         self._open: dict[int, _Fork] = {}
         self._starting = 0
@@ -75,7 +76,7 @@ class Forks:
 
     @property
     def _lendable(self) -> int:
-        return min(LENT_CONNECTIONS_MAX, self._lender.connections_max // LENT_SHARE)
+        return min(LENT_CONNECTIONS_MAX, self._connections().connections_max // LENT_SHARE)
 
     async def start(self, snapshot: ServiceSnapshot | None) -> int:
         """Start a fork with the content of `snapshot`, or the present one; returns its port. `may_start` must be True.
@@ -83,7 +84,8 @@ class Forks:
         Raises StorageError, and ListenError if it cannot listen.
         """
         connections = self._lendable
-        self._lender.connections_max -= connections  # before anything gives way, so that no two forks get the same ones
+        # Before anything gives way, so that no two forks get the same ones.
+        self._connections().connections_max -= connections
         self._starting += 1
         try:
             # In a task of its own: a service must not be set up within a worker of another one (`Workers.take_turns`).
@@ -109,7 +111,7 @@ class Forks:
                 await service.store.close()
                 raise
         except BaseException:
-            self._lender.connections_max += connections
+            self._connections().connections_max += connections
             raise
         port = int(endpoint.rpartition(":")[2])
         self._open[port] = _Fork(endpoint, service, server, connections)
@@ -132,7 +134,7 @@ class Forks:
         try:
             await fork.server.stop()
         finally:
-            self._lender.connections_max += fork.connections
+            self._connections().connections_max += fork.connections
             try:
                 await fork.service.store.close()
             finally:

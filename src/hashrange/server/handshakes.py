@@ -4,8 +4,12 @@ passed on a few at a time.
 The signature of a handshake takes 1 to 6 ms of CPU, cannot be interrupted, and costs a client nothing. So until its
 handshake is done, a connection's input is kept here, and passed to TLS one record at a time, for a limited time in each
 turn of the loop. A connection's next record follows a turn later, so that no record behind the handshake's last one
-reaches TLS before the Connection has its transport. After the handshake, TLS reads from the socket directly. This file
-must not know HTTP.
+reaches TLS before the Connection has its transport. After the handshake, TLS reads from the socket directly.
+
+TLS encrypts written bytes at once and passes them to the socket's transport. The TLS transport reports a pause only
+when a second reply is written, and leaves the first out of its buffer's size. So `TlsProtocol` then stands between the
+socket's transport and TLS, and reports to the Connection that a client does not read replies. This file must not know
+HTTP.
 """
 
 import asyncio
@@ -19,7 +23,6 @@ from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.receive_budget import Share
 from hashrange.server.slow_clients import HEAD_SECONDS_MAX
-from hashrange.server.tls_sending import TlsProtocol
 
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
 """Longest time from the connection's beginning to the start of TLS, and again from there to the handshake's end."""
@@ -32,6 +35,54 @@ RECORD_TYPES = frozenset((20, 21, 22, 23))
 RECORD_HEAD_BYTES = 5
 
 _log = logging.getLogger("hashrange.server")
+NEVER_BYTES = 1 << 30
+"""Write-buffer limit that the TLS transport never reaches: otherwise the Connection would get each pause twice."""
+
+
+class TlsProtocol(asyncio.BufferedProtocol):
+    """Protocol of the socket's transport after the handshake. For speed, its methods for input are TLS's own."""
+
+    def __init__(
+        self,
+        tls: asyncio.BufferedProtocol,
+        connection: Connection,
+        transports: tuple[asyncio.Transport, asyncio.Transport],
+    ) -> None:
+        """`transports`: the TLS transport, then the socket's transport."""
+        transport, socket_transport = transports
+        transport.set_write_buffer_limits(high=NEVER_BYTES)
+        connection.socket_transport = socket_transport
+        self._tls = tls
+        self._connection = connection
+        self._is_paused = False
+        self._is_told = False
+        self.get_buffer = tls.get_buffer  # type: ignore[method-assign]
+        self.buffer_updated = tls.buffer_updated  # type: ignore[method-assign]
+        self.eof_received = tls.eof_received  # type: ignore[method-assign]
+        self.connection_lost = tls.connection_lost  # type: ignore[method-assign]
+
+    def pause_writing(self) -> None:
+        """The client reads too slowly: report that to TLS and the Connection."""
+        self._is_paused = True
+        self._tls.pause_writing()
+        self._tell()
+
+    def resume_writing(self) -> None:
+        """The client reads again: report that to TLS, and to the Connection unless TLS's pending output makes the
+        transport pause again at once.
+        """
+        self._is_paused = False
+        self._tls.resume_writing()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._is_paused is self._is_told:
+            return
+        self._is_told = self._is_paused
+        if self._is_paused:
+            self._connection.pause_writing()
+        else:
+            self._connection.resume_writing()
 
 
 class Handshake(asyncio.Protocol):

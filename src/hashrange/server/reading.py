@@ -102,6 +102,10 @@ class Reading:
         """Refusal that `feed` returns if the parser raises an error, except for a TLS handshake."""
         self.wants_continue = False
 
+    def keep(self, data: bytes) -> None:
+        """Put bytes behind those that are not parsed yet."""
+        self.rest = memoryview(b"".join((self.rest, data)) if self.rest else data)
+
     def drop(self) -> None:
         """Drop the bytes not parsed yet and the unfinished body; complete requests stay."""
         self.rest = self.body = b""

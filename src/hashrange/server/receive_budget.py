@@ -83,15 +83,29 @@ class ReceiveBudget:
 
 
 class Share:
-    """Memory that one connection has reserved: for the body being read, and for bodies being answered."""
+    """Memory of one connection: reserved for the body being read and for bodies being answered, and other input."""
 
-    __slots__ = ("_budget", "_counted_bytes", "answering_bytes", "reserved_bytes")
+    __slots__ = ("_budget", "_counted_bytes", "answering_bytes", "queued_bytes", "reserved_bytes")
 
     def __init__(self, budget: ReceiveBudget) -> None:
         self._budget = budget
         self._counted_bytes = 0
         self.reserved_bytes = 0
         self.answering_bytes = 0
+        self.queued_bytes = 0
+        """Bytes of long reads (at least `incoming.PIECE_BYTES`) that wait in `incoming.py`, still unparsed."""
+
+    def queue(self, size_bytes: int) -> bool:
+        """Count a long read that is to be parsed later. False: no memory left."""
+        if not self._budget.begin(size_bytes):
+            return False
+        self.queued_bytes += size_bytes
+        return True
+
+    def unqueue(self, size_bytes: int) -> None:
+        """Stop counting a long read: it is parsed now, or dropped."""
+        self.queued_bytes -= size_bytes
+        self._budget.end(size_bytes)
 
     def count(self, come_bytes: int) -> bool:
         """Count `come_bytes`, received so far of a request or handshake without reservation. False: no memory left."""

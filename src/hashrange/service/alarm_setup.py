@@ -13,8 +13,7 @@ from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.clock import Clock
-from hashrange.cloudwatch.alarms.action_job import AlarmDeliveries
-from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
+from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries, AlarmEvaluation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.cloudwatch.metrics import Metrics

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.clock import Clock
+from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.jobs.job import Job
 from hashrange.operations.operation import Scope
@@ -43,6 +44,7 @@ class CloudWatchSetup:
     ) -> None:
         """Raises SettingUnusable."""
         self.metrics = Metrics(store.documents, clock)
+        self._metric_saving = MetricSaving(self.metrics, clock)
         self._insights = insights
         self._documents = store.documents
         self._wake_job: Callable[[Job], None] = lambda _: None
@@ -83,11 +85,11 @@ class CloudWatchSetup:
     @property
     def jobs(self) -> list[Job]:
         """The jobs, in the order in which those that are due at the same moment run."""
-        return [self.metrics.job, *self._late_jobs, self._insights]
+        return [self._metric_saving, *self._late_jobs, self._insights]
 
     def wake_by(self, wake_job: Callable[[Job], None]) -> None:
         """Let the jobs be woken when they have work."""
-        self.metrics.wake = partial(wake_job, self.metrics.job)
+        self.metrics.wake = partial(wake_job, self._metric_saving)
         self._insights.wake_by(partial(wake_job, self._insights))
         self._wake_job = wake_job
 

@@ -15,9 +15,8 @@ from hashrange.store.interface import WholeStore
 from hashrange.tables.throttling import ThrottleEvent
 
 if TYPE_CHECKING:
-    from hashrange.insights.insight_saving import InsightSaving
     from hashrange.insights.insight_store import InsightStore
-    from hashrange.insights.insights import Insights
+    from hashrange.insights.insights import Insights, InsightSaving
 
 CountMeters = Callable[[Callable[[Meter], None]], None]
 """Calls the given function with each request's meter, or ends that."""
@@ -55,15 +54,14 @@ class InsightSetup:
         # Imported here: most servers watch no table, and start time counts.
         from hashrange.insights.insights import Insights  # noqa: PLC0415
 
-        insights = Insights(self._store, self._clock.service_time)
-        insights.wake = self._wake_job
+        insights = Insights(self._store, self._clock.service_time, self._wake_job)
         self._calls.throttle_events.follow(self._throttled)
         self._is_loaded = True
         return insights
 
     @cached_property
     def _saving(self) -> "InsightSaving":
-        from hashrange.insights.insight_saving import InsightSaving  # noqa: PLC0415 - as above
+        from hashrange.insights.insights import InsightSaving  # noqa: PLC0415 - as above
 
         return InsightSaving(self.insights)
 

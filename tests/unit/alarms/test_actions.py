@@ -7,8 +7,8 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import alarms as alarms_module
-from hashrange.cloudwatch.alarms.action_job import AlarmDeliveries
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold
+from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_TOGETHER_MAX
 from tests.unit.functions.functions_world import MemoryDocuments

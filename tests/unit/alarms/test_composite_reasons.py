@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmActions, AlarmDefinition
-from hashrange.cloudwatch.alarms.composite_reason import composite_reason
+from hashrange.cloudwatch.alarms.composite_rules import composite_reason
 from hashrange.testing.database import Database
 from tests.unit.alarms.test_alarms import ALARM, state
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import VirtualClock
+from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import WholeStore
@@ -25,7 +26,11 @@ class World:
         self.loop = loop
         self.clock = VirtualClock(START_SECONDS)
         self.store = self._open()
+        self._look_at_store()
+
+    def _look_at_store(self) -> None:
         self.metrics = Metrics(self.store.documents, self.clock)
+        self.job = MetricSaving(self.metrics, self.clock)
 
     def _open(self) -> WholeStore:
         if self.kind == "suspending":
@@ -41,7 +46,7 @@ class World:
         if self.folder is not None:
             self.run(self.store.close())
             self.store = self._open()
-        self.metrics = Metrics(self.store.documents, self.clock)
+        self._look_at_store()
 
     def save(self) -> None:
         """Save the metrics."""
@@ -51,7 +56,7 @@ class World:
         """Run slices until the job rests; returns what the last one has."""
         pause_seconds: float | None = 0.0
         while pause_seconds == 0:
-            pause_seconds = self.run(self.metrics.job.run_slice())
+            pause_seconds = self.run(self.job.run_slice())
         return pause_seconds
 
     def documents(self) -> dict[str, bytes]:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 from greenlet import getcurrent
 
+from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistics import of_value
+from hashrange.server.connections import Connections
 from hashrange.server.forks import Forks
 from hashrange.service import snapshots
 from hashrange.settings import Settings
@@ -40,7 +42,8 @@ def test_a_fork_saves_metrics_in_turns(database: Database, monkeypatch: pytest.M
         return await save_some(metrics)
 
     monkeypatch.setattr(Metrics, "save_some", seen)
-    forks = Forks(database._process.service, Lender(), lambda _: pytest.fail("no server is made"))
+    lender = Connections(lambda _: None, VirtualClock(), connections_max=64)
+    forks = Forks(database._process.service, lambda: lender, lambda _: pytest.fail("no server is made"))
 
     async def fork() -> None:
         with pytest.raises(pytest.fail.Exception):
@@ -49,10 +52,6 @@ def test_a_fork_saves_metrics_in_turns(database: Database, monkeypatch: pytest.M
     database._process.run(fork)
     assert in_workers
     assert all(in_workers)
-
-
-class Lender:
-    connections_max = 64
 
 
 def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(

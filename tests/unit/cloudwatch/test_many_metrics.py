@@ -304,7 +304,7 @@ def test_a_loading_that_fails_begins_again(open_world: Callable[[str], World], m
 def test_the_job_loads_what_nobody_asks_for(open_world: Callable[[str], World]) -> None:
     world = loaded_world(open_world, 1_000)
     slices = 0
-    while world.run(world.metrics.job.run_slice()) == 0:
+    while world.run(world.job.run_slice()) == 0:
         slices += 1
     assert slices > 20
     assert not world.metrics.load_some()

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import pytest
 
 from hashrange.cloudwatch.limits import METRIC_DIMENSION_VALUE_LENGTH_MAX, METRIC_DIMENSIONS_MAX, METRIC_MATH_POINTS_MAX
-from hashrange.cloudwatch.math import searched_texts
-from hashrange.cloudwatch.math.errors import MathError
+from hashrange.cloudwatch.math import searched_metrics
 from hashrange.cloudwatch.math.evaluation import MathBudget
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
 from hashrange.cloudwatch.math.text_tokens import fits, may_fit, tokens_of
+from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.items.steps import LOOK_STEPS
 from tests.support.working import give_way_always
@@ -56,7 +56,7 @@ def test_a_search_in_long_texts_counts_its_steps(
     """A search over 400 such metrics held everybody up for 0.16 s, one over 2,500 for 6 s:
     a text of 500 tokens counted two steps.
     """
-    monkeypatch.setattr(searched_texts, "INDEXED_CHARACTERS_MAX", indexed_characters)
+    monkeypatch.setattr(searched_metrics, "INDEXED_CHARACTERS_MAX", indexed_characters)
     metrics = long_metrics(20)
 
     async def take_in() -> SearchedMetrics:
@@ -72,14 +72,14 @@ def test_a_search_in_long_texts_counts_its_steps(
     if indexed_characters:
         assert looks_taking_in >= each_text_once
     elif not terms.startswith("ab"):  # then no tokens of texts are needed
-        assert looks >= characters(metrics) // searched_texts.COMPARED_PER_STEP // LOOK_STEPS
+        assert looks >= characters(metrics) // searched_metrics.COMPARED_PER_STEP // LOOK_STEPS
     else:
         assert looks >= each_text_once
 
 
 def test_a_search_keeps_nothing_and_holds_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """400 such metrics took 650 MB, and the tokens of 4,096 texts stayed after the request."""
-    monkeypatch.setattr(searched_texts, "INDEXED_CHARACTERS_MAX", 50_000)
+    monkeypatch.setattr(searched_metrics, "INDEXED_CHARACTERS_MAX", 50_000)
     metrics = long_metrics(20)
     found(long_metrics(1), "nothing")
     tracemalloc.start()
@@ -94,7 +94,7 @@ def test_a_search_keeps_nothing_and_holds_little(monkeypatch: pytest.MonkeyPatch
 
 def test_searches_that_would_work_for_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """As other expressions that work for too long."""
-    monkeypatch.setattr(searched_texts, "INDEXED_CHARACTERS_MAX", 0)
+    monkeypatch.setattr(searched_metrics, "INDEXED_CHARACTERS_MAX", 0)
     metrics = long_metrics(20)
     budget = MathBudget(METRIC_MATH_POINTS_MAX)
     searched = SearchedMetrics(metrics, budget.spend)
@@ -141,8 +141,8 @@ def test_a_term_fits_a_text_however_it_is_looked_for(monkeypatch: pytest.MonkeyP
             assert may_fit(given, tokens_of(term))
     texts = {given for given, _ in pairs}
     for indexed_characters in (0, 500, 1_000_000):
-        monkeypatch.setattr(searched_texts, "INDEXED_CHARACTERS_MAX", indexed_characters)
-        searched = searched_texts.SearchedTexts(lambda _: None)
+        monkeypatch.setattr(searched_metrics, "INDEXED_CHARACTERS_MAX", indexed_characters)
+        searched = searched_metrics.SearchedTexts(lambda _: None)
         for one in texts:
             searched.add(one)
         for _, term in pairs[:50]:

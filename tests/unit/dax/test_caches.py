@@ -4,9 +4,15 @@ import random
 
 import pytest
 
-from hashrange.dax.hot_keys import ItemKey
-from hashrange.dax.lru import ENTRY_BYTES, LruCache
-from hashrange.dax.node_caches import REPLICATED_SHARE_MAX, REPLICATION_SECONDS, NodeCaches, PassingContent
+from hashrange.dax.node_caches import (
+    ENTRY_BYTES,
+    REPLICATED_SHARE_MAX,
+    REPLICATION_SECONDS,
+    ItemKey,
+    LruCache,
+    NodeCaches,
+    PassingContent,
+)
 from hashrange.dax.node_host import NodeTerms
 
 

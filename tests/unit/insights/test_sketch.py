@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from hashrange.insights.sketch import COUNTED_KEYS, Sketch
+from hashrange.insights.rule_counts import COUNTED_KEYS, Sketch
 from hashrange.insights.summary import Summary, merged_summary
 from hashrange.insights.unique_keys import UniqueKeys
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hashrange.clock import SystemClock
+from hashrange.server.app import run_on_best_loop
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.process import run_on_best_loop
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from tests.support.signing import sign

@@ -30,9 +30,8 @@ from hashrange.server.connection_states import (
     Receiving,
     Sending,
 )
-from hashrange.server.connections import Connections
+from hashrange.server.connections import Connections, LongReads
 from hashrange.server.incoming import PIECE_BYTES, Respond
-from hashrange.server.long_reads import LongReads
 from hashrange.server.reading import Reading
 from hashrange.server.receive_budget import SMALL_BYTES, ReceiveBudget
 from hashrange.wire.http import CONTINUE, HttpRequest

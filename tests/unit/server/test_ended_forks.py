@@ -22,8 +22,8 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistics import of_value
 from hashrange.items.shared_work import SharedWork
+from hashrange.server.app import run_on_best_loop
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.process import run_on_best_loop
 from hashrange.service.opening import open_service
 from hashrange.service.taken_apart import parts_of
 from hashrange.settings import Settings

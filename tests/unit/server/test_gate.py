@@ -11,8 +11,8 @@ import boto3
 import pytest
 
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.server.access import sessions_for
 from hashrange.server.host_names import KNOWN_MAX
-from hashrange.server.issuing import sessions_for
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.settings import Settings, SettingUnusable

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hashrange.server import handshakes
+from hashrange.server.app import run_on_best_loop
 from hashrange.server.connection import Connection
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.handshakes import (
@@ -19,10 +20,8 @@ from hashrange.server.handshakes import (
     Handshakes,
     record_bytes,
 )
-from hashrange.server.listener import Server
-from hashrange.server.process import run_on_best_loop
+from hashrange.server.listener import Server, tls_context
 from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX
-from hashrange.server.tls_context import tls_context
 from hashrange.settings import Settings
 from tests.support.waiting import until
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns

@@ -16,8 +16,7 @@ from botocore.exceptions import ClientError
 
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.loaded import HandlerCredentials
-from hashrange.server.credentials import Credential
-from hashrange.server.handler_credentials import handler_credentials
+from hashrange.server.credentials import Credential, handler_credentials
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.testing.database import Database, server
 

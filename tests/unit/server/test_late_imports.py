@@ -14,8 +14,7 @@ from botocore.exceptions import ClientError
 
 from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.cloudwatch.alarms.alarm import Alarm
-from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
-from hashrange.cloudwatch.alarms.minute_values import MinuteValues
+from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation, MinuteValues
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 

@@ -17,8 +17,7 @@ from hashrange.clock import SystemClock
 from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server import listener
-from hashrange.server.listener import ListenError, Server, listen_failure, read_secrets
-from hashrange.server.tls_context import TlsFilesError, tls_context
+from hashrange.server.listener import ListenError, Server, TlsFilesError, listen_failure, read_secrets, tls_context
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.pause import PAUSE

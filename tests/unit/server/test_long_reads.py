@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from hashrange.server.connection import Connection
-from hashrange.server.connections import Connections
-from hashrange.server.first_read import FirstRead
+from hashrange.server.connection import Connection, FirstRead
+from hashrange.server.connections import RELEASED_TOGETHER, TURN_BYTES, Connections, LongReads
 from hashrange.server.incoming import GROUP_MAX, PIECE_BYTES
 from hashrange.server.listener import Server
-from hashrange.server.long_reads import RELEASED_TOGETHER, TURN_BYTES, LongReads
 from tests.support.working import HurriedClock
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
 from tests.unit.server.listening import play, request_bytes
@@ -26,14 +24,23 @@ CLIENTS = 24
 
 
 class Sender:
-    """A stub connection that records each call of `listen`."""
+    """A stub connection that records at each call of `listen` whether it is held."""
 
-    def __init__(self) -> None:
-        self.is_held = False
+    def __init__(self, long_reads: LongReads) -> None:
+        self.long_reads = long_reads
         self.told: list[bool] = []
+
+    @property
+    def is_held(self) -> bool:
+        this: Any = self
+        return self.long_reads.holds(this)
 
     def listen(self) -> None:
         self.told.append(self.is_held)
+
+
+def sender_to(long_reads: LongReads) -> Any:
+    return Sender(long_reads)
 
 
 @pytest.fixture
@@ -49,7 +56,7 @@ def long_reads(turns: Turns) -> LongReads:
 
 
 def test_who_sends_long_is_held_once_a_turn_has_brought_enough(turns: Turns, long_reads: LongReads) -> None:
-    senders = [Sender() for _ in range(20)]
+    senders = [sender_to(long_reads) for _ in range(20)]
     for sender in senders:
         long_reads.note(sender, LONG - 1)
         turns.turn()
@@ -72,7 +79,7 @@ def test_who_sends_long_is_held_once_a_turn_has_brought_enough(turns: Turns, lon
 
 def test_who_is_held_already_is_held_as_long_as_before(turns: Turns, long_reads: LongReads) -> None:
     """Bytes read before a client was held may be reported later, as with TLS; they do not prolong the hold."""
-    first, second = Sender(), Sender()
+    first, second = sender_to(long_reads), sender_to(long_reads)
     for sender in (first, second):
         long_reads.note(sender, 3 * LONG)
     long_reads.note(first, 3 * LONG)
@@ -83,11 +90,11 @@ def test_who_is_held_already_is_held_as_long_as_before(turns: Turns, long_reads:
 
 
 def test_who_is_gone_is_never_told(turns: Turns, long_reads: LongReads) -> None:
-    listened, held = Sender(), Sender()
+    listened, held = sender_to(long_reads), sender_to(long_reads)
     for sender in (listened, held):
         long_reads.note(sender, 1)
     long_reads.forget(listened)
-    long_reads.note(Sender(), 3 * LONG)
+    long_reads.note(sender_to(long_reads), 3 * LONG)
     long_reads.forget(held)
     turns.turn()
     assert (listened.told, held.told) == ([], [True])
@@ -151,8 +158,9 @@ def test_a_client_that_fills_its_first_piece_sends_long(turns: Turns) -> None:
     data = world.request(b" " * PIECE_BYTES)
     filled, _ = first_read(world, PIECE_BYTES, data)
     unfilled, _ = first_read(world, PIECE_BYTES - 1, data)
-    world.connections.long_reads.note(Sender(), TURN_BYTES)
-    assert (filled.is_held, unfilled.is_held) == (True, False)
+    long_reads = world.connections.long_reads
+    long_reads.note(sender_to(long_reads), TURN_BYTES)
+    assert (long_reads.holds(filled), long_reads.holds(unfilled)) == (True, False)
 
 
 def test_a_long_request_waits_behind_short_ones_from_its_first_piece_to_its_last(turns: Turns) -> None:
@@ -244,8 +252,8 @@ def test_long_reads_go_on_one_at_a_time() -> None:
     left = [len(client.reading.rest) for client in clients]
     while turns.due:
         turns.turn()
-        now_left = [client.unparsed_bytes + len(client.reading.rest) for client in clients]
-        if all(not client.unparsed_bytes for client in clients):
+        now_left = [client.share.queued_bytes + len(client.reading.rest) for client in clients]
+        if all(not client.share.queued_bytes for client in clients):
             assert sum(now != before for now, before in zip(now_left, left, strict=True)) <= 2
         left = now_left
     assert not any(left)

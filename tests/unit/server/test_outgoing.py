@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hashrange.server.connections import UNREAD_BYTES_MAX
 from hashrange.server.outgoing import HELD_MAX, HELD_SECONDS_MAX, LARGE_BYTES
-from hashrange.server.unread_replies import UNREAD_BYTES_MAX
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies
 
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from hashrange.server.process import handled_signals, run_on_best_loop
+from hashrange.server.app import handled_signals, run_on_best_loop
 from tests.support.waiting import PATIENCE_SECONDS
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hashrange.server.connection_states import BLOCKED, FLOWING
-from hashrange.server.tls_sending import TlsProtocol
-from hashrange.server.unread_replies import UNREAD_BYTES_MAX
+from hashrange.server.connections import UNREAD_BYTES_MAX
+from hashrange.server.handshakes import TlsProtocol
 from tests.unit.server.harness import FakeTransport, FrontEnd
 
 

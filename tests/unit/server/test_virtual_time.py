@@ -12,8 +12,8 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.jobs.virtual_time import advance, advance_all
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.server.app import run_on_best_loop
 from hashrange.server.listener import Server, read_secrets
-from hashrange.server.process import run_on_best_loop
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store

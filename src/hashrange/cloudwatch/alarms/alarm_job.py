@@ -1,20 +1,26 @@
-"""When are alarms evaluated? Each minute of service time that ends, in order; composite alarms after the others.
+"""When are alarms evaluated, and their actions executed? Alarms with each minute of service time that ends, in order;
+composite alarms after the others.
 
-Scaling actions are executed within the evaluation. All others wait for a second job (`action_job.py`),
-so that a slow endpoint holds up nothing.
+Scaling actions are executed within the evaluation. All others wait for a second job, `AlarmDeliveries`, which executes
+them side by side, so that an endpoint that hangs holds up nothing.
 """
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, name_in
+from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, WatchedMetric, name_in
 from hashrange.cloudwatch.alarms.alarm_queries import observed_by
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.composite_reason import composite_reason
-from hashrange.cloudwatch.alarms.evaluation import judge, reason_data, reason_of, samples_needed
-from hashrange.cloudwatch.alarms.minute_values import MinuteValues
+from hashrange.cloudwatch.alarms.composite_rules import composite_reason
+from hashrange.cloudwatch.alarms.evaluation import Observed, judge, looked_at, reason_data, reason_of, samples_needed
 from hashrange.cloudwatch.alarms.rule import RuleError
+from hashrange.cloudwatch.limits import ALARM_ACTIONS_TOGETHER_MAX
+from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
+from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import alarms as sentences
 
@@ -25,6 +31,68 @@ COMPOSITE_LEVELS_MAX = 10
 """How often composite alarms are evaluated in a minute, so that those that look at others see their new states."""
 ALARMS_TOGETHER = 20
 """Alarms that one slice evaluates."""
+_Question = tuple[MetricId, str, int, str | None]
+"""Metric, statistic, period in seconds, and unit."""
+
+
+class MinuteValues:
+    """The values that alarms look at when a minute ends.
+    Each question is read once, for the longest stretch that an alarm looks at.
+    """
+
+    def __init__(self, metrics: Metrics, alarms: Iterable[Alarm | None], end_seconds: int) -> None:
+        """`alarms`: those that are to be evaluated; others can be, too."""
+        self._metrics = metrics
+        self._end_seconds = end_seconds
+        self._begins: dict[_Question, int] = {}
+        """Where the longest stretch begins."""
+        self._read: dict[_Question, Mapping[int, float | None]] = {}
+        for alarm in alarms:
+            if alarm is not None and alarm.definition.metric is not None:
+                question, begin_seconds = self._asked(alarm, alarm.definition.metric)
+                self._begins[question] = min(begin_seconds, self._begins.get(question, begin_seconds))
+
+    def observed(self, alarm: Alarm, metric: WatchedMetric) -> Sequence[Observed]:
+        """The values of the periods that the evaluation looks at, oldest first. Raises StorageError."""
+        question, begin_seconds = self._asked(alarm, metric)
+        if begin_seconds < self._begins.get(question, self._end_seconds):
+            self._begins[question] = begin_seconds  # the alarm has been changed since
+            self._read.pop(question, None)
+        values = self._read.get(question)
+        if values is None:
+            values = self._read[question] = self._values(question)
+        step_seconds = metric.period_seconds
+        return [(float(one), values.get(one)) for one in range(begin_seconds, self._end_seconds, step_seconds)]
+
+    def samples(self, alarm: Alarm, metric: WatchedMetric) -> float:
+        """How many values were observed in the periods that are evaluated. Raises StorageError."""
+        count, threshold = statistic_of("SampleCount"), alarm.definition.threshold
+        assert count is not None, "there is such a statistic"
+        assert threshold is not None, "an alarm of a metric has a threshold"
+        begin_seconds = self._end_seconds - threshold.evaluation_periods * metric.period_seconds
+        found = self._metrics.values(
+            metric.metric_id(alarm.account, alarm.region),
+            begin_seconds,
+            self._end_seconds,
+            metric.period_seconds,
+            count,
+            metric.unit,
+        )
+        return sum(one or 0.0 for one in found.values())
+
+    def _asked(self, alarm: Alarm, metric: WatchedMetric) -> tuple[_Question, int]:
+        threshold = alarm.definition.threshold
+        assert threshold is not None, "an alarm of a metric has a threshold"
+        metric_id = metric.metric_id(alarm.account, alarm.region)
+        begin_seconds = self._end_seconds - looked_at(threshold) * metric.period_seconds
+        return (metric_id, metric.statistic, metric.period_seconds, metric.unit), begin_seconds
+
+    def _values(self, question: _Question) -> Mapping[int, float | None]:
+        metric, name, period_seconds, unit = question
+        statistic = statistic_of(name)
+        assert statistic is not None, "alarms are put with statistics that exist"
+        begin_seconds = self._begins[question]
+        return self._metrics.values(metric, begin_seconds, self._end_seconds, period_seconds, statistic, unit)
 
 
 class AlarmEvaluation:
@@ -196,3 +264,48 @@ class AlarmEvaluation:
 
 def _free(alarm: Alarm) -> Alarm:
     return msgspec.structs.replace(alarm, suppressed_by=None, suppressed_reason=None, suppressed_until_seconds=None)
+
+
+# --- actions that may take long -------------------------------------------------------------------
+
+
+class AlarmDeliveries:
+    """The job that executes actions which may take long."""
+
+    name = "alarm-actions"
+    waits_for_service_time = False
+
+    def __init__(self, alarms: Alarms) -> None:
+        self._alarms = alarms
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run_slice(self) -> float | None:
+        """Execute all actions that wait, and those that come meanwhile;
+        ends when none is executed. Raises StorageError.
+        """
+        alarms = self._alarms
+        while True:
+            alarms.arrived.clear()
+            while alarms.waiting and len(self._running) < ALARM_ACTIONS_TOGETHER_MAX:
+                told = alarms.waiting.popleft()
+                delivery = alarms.deliver(alarms.deliverer_of(told.action), told)
+                self._running.add(asyncio.ensure_future(delivery))
+            if not self._running:
+                return None
+            arrival = asyncio.ensure_future(alarms.arrived.wait())
+            try:
+                await asyncio.wait({*self._running, arrival}, return_when=asyncio.FIRST_COMPLETED)
+            except BaseException:
+                for task in self._running:
+                    task.cancel()
+                raise
+            finally:
+                arrival.cancel()
+            self._take_ended()
+
+    def _take_ended(self) -> None:
+        """Forget the actions that have ended; raises what one of them raised, while the others go on."""
+        for task in [one for one in self._running if one.done()]:
+            self._running.discard(task)
+            if not task.cancelled() and (error := task.exception()) is not None:
+                raise error

@@ -62,7 +62,7 @@ def observed_by(metrics: Metrics, alarm: Alarm, end_seconds: float) -> tuple[Seq
     begin_seconds = int(end_seconds) - looked_at(threshold) * period_seconds
     caller = Caller(alarm.account, alarm.region)
     try:
-        results = read.evaluate(metrics, caller, begin_seconds, end_seconds, metrics.read_insight_rule)
+        results = read.evaluate(metrics, caller, begin_seconds, end_seconds)
     except ServiceError:
         results = []
     values = results[0].values if results else {}

@@ -71,7 +71,7 @@ async def get_metric_data(metrics: Metrics, caller: Caller, request: GetMetricDa
     if not queries.returned:
         raise invalid(sentences.NONE_RETURNED)
     start = _start_of(request.NextToken, len(queries.returned))
-    evaluation = queries.evaluation(metrics, caller, begin_seconds, end_seconds, metrics.read_insight_rule, zone)
+    evaluation = queries.evaluation(metrics, caller, begin_seconds, end_seconds, zone)
     page = _Page(size, is_ascending=request.ScanBy == "TimestampAscending")
     end = _fill(page, queries, evaluation, start)
     too_many = [{"Code": "MaxMetricsExceeded", "Value": sentences.MAX_METRICS}] if evaluation.has_too_many else []

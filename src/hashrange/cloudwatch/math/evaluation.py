@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hashrange.cloudwatch.limits import METRIC_MATH_HELD_MAX
-from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.functions import FUNCTIONS, OPERATORS, REDUCING_FUNCTIONS
 from hashrange.cloudwatch.math.program import MathProgram, MathStep
 from hashrange.cloudwatch.math.values import (
+    MathError,
     MathValue,
     TimeSeries,
     as_array,

@@ -1,17 +1,18 @@
 """How is an expression of metric math read? `100 * (m1 / m2)`, `IF(m1 > 5, m1, 0)` → steps for a stack:
 each takes the values of earlier ones.
 
-`100 * (m1 / m2)` becomes 100, m1, m2, /, *. So no expression, however long, needs recursion to be evaluated.
+`100 * (m1 / m2)` becomes 100, m1, m2, /, *. So no expression, however long, needs recursion to be evaluated. The steps
+alone also tell, without any data, which kind of value the expression will give.
 Source: CloudWatch user guide, *Metric math syntax and functions*.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_EXPRESSION_LENGTH_MAX, METRIC_MATH_LEVELS_MAX
-from hashrange.cloudwatch.math.errors import MathError
-from hashrange.cloudwatch.math.functions import ARGUMENT_COUNTS, REFUSED_FUNCTIONS, check_count
+from hashrange.cloudwatch.math.functions import ARGUMENT_COUNTS, REDUCING_FUNCTIONS, REFUSED_FUNCTIONS, check_count
+from hashrange.cloudwatch.math.values import MathError
 from hashrange.items.steps import spend
 from hashrange.messages import metric_queries as sentences
 
@@ -188,3 +189,59 @@ class _Reader:
         if not self._take(end):
             raise self._wrong(end)
         return count
+
+
+# --- kinds of values ------------------------------------------------------------------------------
+
+
+MathKind = Literal["number", "text", "series", "array"]
+
+_STEPS: Mapping[str, MathKind] = {"number": "number", "text": "text", "list": "array"}
+"""Steps that give the same kind whatever they take."""
+_FIXED: Mapping[str, MathKind] = {
+    "FIRST": "series",
+    "INSIGHT_RULE_METRIC": "series",
+    "LAST": "series",
+    "METRICS": "array",
+    "METRIC_COUNT": "number",
+    "PERIOD": "number",
+    "REMOVE_EMPTY": "array",
+    "SEARCH": "array",
+    "SLICE": "array",
+    "SORT": "array",
+    "TIME_SERIES": "series",
+}
+"""Functions that give the same kind whatever they take. All others give the kind of their first argument."""
+
+
+def math_kind_of(program: MathProgram, known: Mapping[str, MathKind]) -> MathKind:
+    """The kind of an expression's value. `known`: kinds of the queries that it may name."""
+    stack: list[MathKind] = []
+    for step in program:
+        count = 2 if step.kind == "operate" else 1 if step.kind == "negate" else step.value_count
+        place = len(stack) - count
+        values, stack[place:] = stack[place:], []
+        stack.append(_kind_of_step(step, values, known))
+    return stack[-1]
+
+
+def _kind_of_step(step: MathStep, values: Sequence[MathKind], known: Mapping[str, MathKind]) -> MathKind:
+    if step.kind in _STEPS:
+        return _STEPS[step.kind]
+    if step.kind == "id":
+        return known[step.text]
+    if step.kind != "call":
+        return _widest(values)
+    name = step.text
+    if name in _FIXED:
+        return _FIXED[name]
+    if name == "IF":
+        return values[0] if values[0] != "number" else _widest(values[1:])
+    if name in REDUCING_FUNCTIONS or name == "DATAPOINT_COUNT":
+        return "number" if len(values) == 1 and values[0] == "series" else "series"
+    return values[0]
+
+
+def _widest(values: Sequence[MathKind]) -> MathKind:
+    """The kind that values have together: an array if one of them is one, else a series."""
+    return next((kind for kind in ("array", "series") if kind in values), values[0])

@@ -12,8 +12,8 @@ from functools import reduce
 from typing import NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_SEARCH_LENGTH_MAX
-from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.math.searched_metrics import Places, SearchedMetrics
+from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.items.steps import sort, spend
 from hashrange.messages import metric_queries as sentences

@@ -1,4 +1,4 @@
-"""What does an expression of metric math give? A number, a text, a time series, or an array of time series."""
+"""What does an expression of metric math give? A number, a text, a time series, or an array of them; or an error."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.cloudwatch.math.errors import MathError
 from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.errors import HashrangeError
 from hashrange.items.steps import spend, walk
 from hashrange.messages import metric_queries as sentences
+
+
+class MathError(HashrangeError):
+    """The message says what is wrong, without the expression; it stands behind `Error in expression 'e1': `."""
 
 
 class SeriesOrigin(NamedTuple):

@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_MATH_PERIODS_MAX
-from hashrange.cloudwatch.math.errors import MathError
-from hashrange.cloudwatch.math.values import MathValue, TimeSeries, as_number
-from hashrange.cloudwatch.periods import has_points
-from hashrange.cloudwatch.tiers import first_period
+from hashrange.cloudwatch.math.values import MathError, MathValue, TimeSeries, as_number
+from hashrange.cloudwatch.tiers import first_period, has_points
 from hashrange.items.steps import walk
 from hashrange.messages import metric_queries as sentences
 

@@ -10,7 +10,7 @@ from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceErr
 from hashrange.cloudwatch.api.checks import IntegerFromOne, check_one_of, refuse_value
 from hashrange.insights.insights import InsightRule, Insights
 from hashrange.insights.report import RuleReport, metrics_of
-from hashrange.messages import insights as sentences
+from hashrange.messages import cloudwatch as sentences
 
 CONTRIBUTORS_MAX = 25
 """Contributors in a report of a rule of DynamoDB. Source: global-tables-backup.md 8."""
@@ -41,7 +41,7 @@ async def get_insight_rule_report(
     if not 1 <= most <= CONTRIBUTORS_MAX:
         refuse_value(sentences.TOO_MANY_CONTRIBUTORS.format(most=CONTRIBUTORS_MAX))
     if request.Period % 60:
-        refuse_value(sentences.PERIOD)
+        refuse_value(sentences.REPORT_PERIOD)
     if request.OrderBy is not None:
         check_one_of("OrderBy", request.OrderBy, ORDERS)
     for place, name in enumerate(request.Metrics or (), 1):

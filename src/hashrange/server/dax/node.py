@@ -8,8 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.dax.attribute_lists import LAYOUT_NAMES_MAX, LAYOUTS_MAX, AttributeLists, TooManyLists
-from hashrange.dax.hot_keys import ItemKey
-from hashrange.dax.node_caches import NodeCaches, PassingContent
+from hashrange.dax.node_caches import ItemKey, NodeCaches, PassingContent
 from hashrange.errors import THROTTLED, ApiError, ResourceNotFoundException
 from hashrange.items.steps import walk
 from hashrange.items.types import Item

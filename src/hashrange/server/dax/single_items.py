@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from hashrange.dax.hot_keys import ItemKey
-from hashrange.dax.node_caches import CachedItem
+from hashrange.dax.node_caches import CachedItem, ItemKey
 from hashrange.items.rows import decode_row
 from hashrange.items.steps import walk
 from hashrange.items.types import Item

@@ -6,7 +6,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from hashrange.server.access import Access
+from hashrange.server.access import Access, sessions_for
 from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.service.call import Call
@@ -22,7 +22,6 @@ _is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendServ
 _is_cbor_path = re.compile(rb"/service/GraniteServiceVersion20100801/").match
 _code = LateCode(
     "hashrange.server.protocols.aws_forms.protocol",
-    "hashrange.server.issuing",
     "hashrange.sts.api.registry",
     "hashrange.service.alarm_setup",
     "hashrange.dax.api.registry",
@@ -62,7 +61,6 @@ class OtherServices:
         if self._forms is None:
             _code.load()
             # Imported here: most servers are never asked by these services' clients, and start time counts.
-            from hashrange.server.issuing import sessions_for  # noqa: PLC0415
             from hashrange.server.protocols.aws_forms.protocol import AwsForms  # noqa: PLC0415
             from hashrange.sts.api.registry import sts_api  # noqa: PLC0415
 
