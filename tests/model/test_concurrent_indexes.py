@@ -26,10 +26,10 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.pause import PAUSE
-from hashrange.store.suspending_time import SuspendingTime
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed
+from tests.support.wrapped_stores.suspending_time import SuspendingTime
 
 TABLE = "crowd"
 KEYS = 40

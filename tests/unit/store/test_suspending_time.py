@@ -8,10 +8,10 @@ import pytest
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import WHOLE_LEASE
-from hashrange.store.suspending import SuspendingStore
-from hashrange.store.suspending_time import SuspendingTime
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
+from tests.support.wrapped_stores.suspending import SuspendingStore
+from tests.support.wrapped_stores.suspending_time import SuspendingTime
 from tests.unit.jobs.world import drive
 
 WRITES = 60

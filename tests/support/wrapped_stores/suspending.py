@@ -1,5 +1,4 @@
-"""How would a distributed store behave? For tests of everything above the store:
-a wrapper that suspends at every awaited call except `close`.
+"""How would a distributed store behave? `SuspendingStore` suspends at every awaited call except `close`.
 
 A seed decides how concurrent requests overtake each other. Sometimes a commit *loses its race*, as if another write had
 come first, so that its plan is called again; sometimes the reply to it is lost, and the store looks whether it took
@@ -33,11 +32,9 @@ from hashrange.store.interface import (
     TransactionStep,
     WholeStore,
 )
-from hashrange.store.outcomes import Outcomes
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId, new_request_id
 from hashrange.store.streams import RecordPage
-from hashrange.store.suspending_time import SuspendingTime
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.open_table import OpenTable
@@ -46,6 +43,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard
+from tests.support.wrapped_stores.outcomes import Outcomes
+from tests.support.wrapped_stores.suspending_time import SuspendingTime
 
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
@@ -139,9 +138,8 @@ class SuspendingStore:
         self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
         self.want_partitions, self.open_checkpoint = inner.want_partitions, inner.open_checkpoint
         self._time = time
-        self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
-        # S311: reproducible, not secret
-        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311
+        self._random = random.Random(seed)
+        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)
         self._ongoing: set[RowPlace] = set()
         """Rows that running transactions will write or check."""
         self._writing: Counter[RowPlace] = Counter()
