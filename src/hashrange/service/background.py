@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
-from hashrange.jobs.expiry import Expiry
-from hashrange.jobs.index_backfill import IndexBackfill
-from hashrange.jobs.index_delay import IndexDelay
-from hashrange.jobs.job import Follower, Job
-from hashrange.jobs.partition_splits import PartitionSplits
+from hashrange.jobs.job import Follower
 from hashrange.jobs.runner import InTurns, Runner
-from hashrange.jobs.settling import SettleWhenIdle
-from hashrange.jobs.stream_shards import StreamShards
+from hashrange.jobs.store_jobs import jobs_of
 from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
 from hashrange.messages.kinesis import LOG_NO_ENDPOINT
 from hashrange.operations.operation import Scope
@@ -143,18 +138,6 @@ class Background:
         if self.triggers is not None:
             self.triggers.reach(endpoint, credentials_of)
             self._trial = asyncio.get_running_loop().create_task(self.triggers.start())
-
-
-def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
-    """Create the jobs that work on this store."""
-    return [
-        IndexBackfill(store, clock),
-        IndexDelay(store),
-        Expiry(store),
-        StreamShards(store),
-        PartitionSplits(store),
-        SettleWhenIdle(store),
-    ]
 
 
 def _triggers_of(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hashrange.clock import VirtualClock
-from hashrange.jobs.expiry import SLICE_ROWS
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
+from hashrange.jobs.store_jobs import EXPIRY_SLICE_ROWS
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
@@ -310,11 +310,11 @@ def test_a_table_deleted_while_its_queue_is_being_filled(world: World) -> None:
 def test_what_waits_survives(tmp_path: Path, is_killed: bool) -> None:
     world = World(tmp_path / "data")
     enable(world)
-    for number in range(SLICE_ROWS * 2):
+    for number in range(EXPIRY_SLICE_ROWS * 2):
         put(world, number, now(world) + 10)
     world.clock.advance(10)
     assert drive(world.expiry_job.run_slice()) == AT_ONCE
-    assert len(left(world)) == SLICE_ROWS
+    assert len(left(world)) == EXPIRY_SLICE_ROWS
     world.kill() if is_killed else world.restart()
     assert world.expire() is None
     assert left(world) == set()
@@ -366,7 +366,7 @@ def test_consumed_rows_go_as_a_range_too(tmp_path: Path, monkeypatch: pytest.Mon
     world = World(tmp_path / "data")
     enable(world)
     start = now(world)
-    for number in range(SLICE_ROWS * 3):
+    for number in range(EXPIRY_SLICE_ROWS * 3):
         put(world, number, start + 10 + number % 50)
     world.clock.advance(20)
     assert world.expire() == 1
@@ -484,13 +484,13 @@ def test_an_advance_is_over_when_all_that_is_due_is_gone() -> None:
         jobs = Runner([world.job, world.expiry_job], clock)
         world.embedded.on_work(jobs.wake)
         jobs.start()
-        for number in range(SLICE_ROWS * 3 + 1):
+        for number in range(EXPIRY_SLICE_ROWS * 3 + 1):
             put(world, number, now(world) + 10 + number % 2)
         async with asyncio.timeout(60):
             await advance(clock, jobs, 9)
-            assert len(left(world)) == SLICE_ROWS * 3 + 1
+            assert len(left(world)) == EXPIRY_SLICE_ROWS * 3 + 1
             await advance(clock, jobs, 1)
-            assert len(left(world)) == (SLICE_ROWS * 3 + 1) // 2
+            assert len(left(world)) == (EXPIRY_SLICE_ROWS * 3 + 1) // 2
             await advance(clock, jobs, 1)
             assert left(world) == set()
             await jobs.stop()
@@ -541,7 +541,7 @@ def test_a_hundred_thousand_items_to_expire_cost_one_look(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Cursor, "read", note)
     assert world.expire() == due_seconds - world.clock.service_time()
-    assert sum(read_rows) <= SLICE_ROWS
+    assert sum(read_rows) <= EXPIRY_SLICE_ROWS
     read_rows.clear()
     for _ in range(9):
         world.clock.advance(1_000)
@@ -578,14 +578,14 @@ def test_tables_take_turns() -> None:
         BillingMode="PAY_PER_REQUEST",
     )
     world.request("UpdateTimeToLive", TableName="others", TimeToLiveSpecification=ON)
-    for number in range(SLICE_ROWS * 3):
+    for number in range(EXPIRY_SLICE_ROWS * 3):
         put(world, number, now(world) + 10)
     world.request("PutItem", TableName="others", Item=item(1) | {NAME: {"N": str(now(world) + 20)}})
     world.clock.advance(20)
     for _ in range(2):
         assert drive(world.expiry_job.run_slice()) == AT_ONCE
     assert world.request("Scan", TableName="others")["Count"] == 0
-    assert len(left(world)) == SLICE_ROWS * 2
+    assert len(left(world)) == EXPIRY_SLICE_ROWS * 2
     assert world.expire() is None
     assert left(world) == set()
     assert world.close() == []

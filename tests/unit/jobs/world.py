@@ -11,12 +11,8 @@ import msgspec
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
-from hashrange.jobs.expiry import Expiry
-from hashrange.jobs.index_backfill import IndexBackfill
-from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.job import Job
-from hashrange.jobs.partition_splits import PartitionSplits
-from hashrange.jobs.stream_shards import StreamShards
+from hashrange.jobs.store_jobs import backfill_job, delay_job, expiry_job, shards_job, splits_job
 from hashrange.limits import PARTITION_SIZE_MAX_BYTES
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
@@ -92,11 +88,11 @@ class World:
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = scope_of(self.store, self.clock, self.settings)
-        self.job = IndexBackfill(self.store, self.clock)
-        self.delay_job = IndexDelay(self.store)
-        self.expiry_job = Expiry(self.store)
-        self.shards_job = StreamShards(self.store)
-        self.splits_job = PartitionSplits(self.store)
+        self.job = backfill_job(self.store, self.clock)
+        self.delay_job = delay_job(self.store)
+        self.expiry_job = expiry_job(self.store)
+        self.shards_job = shards_job(self.store)
+        self.splits_job = splits_job(self.store)
 
     def restart(self) -> None:
         """Close and reopen the store; only on disk."""

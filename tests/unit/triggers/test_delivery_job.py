@@ -13,7 +13,7 @@ import pytest
 from hashrange.clock import MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.stream_shards import StreamShards
+from hashrange.jobs.store_jobs import shards_job
 from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
@@ -26,7 +26,7 @@ from tests.unit.triggers.deliveries import ACCOUNT, REGION, Deliveries, fail
 
 def runner_of(world: Deliveries) -> Runner:
     """The jobs that a server with triggers runs, as far as they matter here."""
-    runner = Runner([StreamShards(world.store), world.delivery], world.clock)
+    runner = Runner([shards_job(world.store), world.delivery], world.clock)
     world.store.on_work(runner.wake)
     world.delivery.on_work(lambda: runner.wake_job(world.delivery))
     return runner
