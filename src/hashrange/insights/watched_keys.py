@@ -5,8 +5,7 @@ names them (docs/formats/keys.md).
 from collections.abc import Mapping
 
 from hashrange.insights.rule_counts import MINUTE_SECONDS, RuleCounts
-from hashrange.items.key_scalars import key_end, key_scalars
-from hashrange.items.keys import encode_component
+from hashrange.items.keys import encode_component, key_end, key_scalars
 from hashrange.items.rows import decode_attributes
 from hashrange.items.types import Key, Row
 from hashrange.operations.insights.rule_names import InsightRuleKind

@@ -19,10 +19,11 @@ from hashrange.tables.capacity import (
     consumed_capacity,
     index_units,
     item_read_units,
+    transaction_capacity,
+    transaction_change_units,
 )
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.transaction_capacity import transaction_capacity, transaction_change_units
 
 CapacityForm = Literal["one", "by table", "each", "transaction"]
 """Layout of ConsumedCapacity in a reply. "one": an object for the request's only usage (a record of the meter: what an

@@ -144,6 +144,10 @@ class FakeStore:
 
     durable_position = position
 
+    async def settle(self) -> float:
+        """Does nothing."""
+        return 1.0
+
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """The same statistics for every source."""
         return dict.fromkeys(sources, self.figures)
