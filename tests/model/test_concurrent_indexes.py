@@ -47,7 +47,7 @@ class Crowd:
         self.embedded = open_store(str(data_dir), time, None, time.delay if seed % 2 else None)
         self.store = as_distributed(self.embedded, seed, time)
         self.scope = scope_of(self.store, time)
-        self.jobs: list[Job] = [backfill_job(self.store, time), delay_job(self.store)]
+        self.jobs: list[Job] = [backfill_job(self.store.maintenance, time), delay_job(self.store.maintenance)]
         self.is_over = False
         self.refused: set[str] = set()
         self.built = 0

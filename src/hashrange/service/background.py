@@ -58,7 +58,7 @@ class Background:
         self.dax = DaxSetup(store, clock, settings)
         self._kinesis = _kinesis_of(store, clock, settings)
         self._followers: list[Follower] = [] if self._kinesis is None else [self._kinesis]
-        jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs, self.dax]
+        jobs = [*jobs_of(store.maintenance, clock), *self.cloudwatch.jobs, self.dax]
         if self.triggers is not None:
             self._followers += self.triggers.followers
             jobs += self.triggers.jobs
@@ -72,7 +72,7 @@ class Background:
             for feed in self._store.streams.feeds():
                 if feed.is_on:
                     _log.warning(LOG_NO_ENDPOINT, feed.table_name)
-        self._store.on_work(self._wake)
+        self._store.maintenance.on_work(self._wake)
         if self._followers:
             self._store.streams.follow(self._wake_followers)
         for one in self._followers:
@@ -122,7 +122,7 @@ class Background:
             await one.stop()
         if self.triggers is not None:
             await self.triggers.close()
-        if is_running and self._store.is_kept:
+        if is_running and self._store.copying.is_kept:
             await self._save_metrics()
 
     async def _save_metrics(self) -> None:

@@ -46,7 +46,7 @@ async def begin_with_folder(
     files = await unapplied_files(list_init_files(settings.init), store.documents)
     if not files:
         return
-    base = await store.checkpoint()
+    base = await store.copying.checkpoint()
     base.hand_over()
     try:
         applied, counts = await _applied_to(base, files, clock, settings, operations, _in_task)
@@ -54,7 +54,7 @@ async def begin_with_folder(
         base.release()
     applied.hand_over()
     try:
-        store.restore(applied)
+        store.copying.restore(applied)
     finally:
         applied.release()
     counted_things = ((len(files), "file"), (counts["tables"], "new table"), (counts["items"], "item"))
@@ -93,7 +93,7 @@ async def _initial_content(service: Service, folder: str) -> ServiceSnapshot | N
         return None
     time_state = initial_time(service.settings)
     clock = MovableClock(SystemClock(), time_state)
-    nothing = service.store.checkpoint_of(())
+    nothing = service.store.copying.checkpoint_of(())
     nothing.hand_over()
     try:
         in_workers = partial(in_turns, workers=service.workers)
@@ -120,7 +120,7 @@ async def _applied_to(
     try:
         application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go, place_of))
         await application.apply(files)
-        return await copy.checkpoint(), application.counts
+        return await copy.copying.checkpoint(), application.counts
     finally:
         await copy.close()
 

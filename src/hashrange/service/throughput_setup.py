@@ -25,7 +25,7 @@ class ThroughputSetup:
             usual,
             lambda: store.documents.generation,
             calls.throttle_events,
-            store.want_partitions,
+            store.maintenance.want_partitions,
         )
         self.front = AdmittedStore(store, self.throughputs, self.now_seconds, calls.identity)
 

@@ -217,7 +217,7 @@ def test_who_deletes_is_time_to_live(tmp_path: Path) -> None:
     enable(world)
     put(world, 1, now(world) + 10)
     origins = []
-    participant = next(one for one in world.embedded._participants if isinstance(one, Expiries))
+    participant = next(one for one in world.embedded.site.tables.participants if isinstance(one, Expiries))
     heard = participant.add
 
     def add(draft: Draft, changes: Sequence[Change]) -> None:
@@ -275,7 +275,7 @@ def test_off_while_the_queue_is_being_filled_and_on_by_another_attribute(world: 
     world.clock.advance(COOLDOWN_SECONDS)
     disable(world)
     assert queued(world) == []
-    assert world.embedded.backfills() == []
+    assert world.embedded.maintenance.backfills() == []
     put(world, 1, now(world) + 10, "other")
     world.clock.advance(COOLDOWN_SECONDS)
     enable(world, "other")
@@ -300,7 +300,7 @@ def test_a_table_deleted_while_its_queue_is_being_filled(world: World) -> None:
     world.ask("UpdateTimeToLive", TimeToLiveSpecification=ON)
     world.ask("DeleteTable")
     assert queued(world) == []
-    assert world.embedded.backfills() == []
+    assert world.embedded.maintenance.backfills() == []
 
 
 # --- over starts and stops --------------------------------------------------------------------------
@@ -482,7 +482,7 @@ def test_an_advance_is_over_when_all_that_is_due_is_gone() -> None:
         world = World(None, clock=clock)
         enable(world)
         jobs = Runner([world.job, world.expiry_job], clock)
-        world.embedded.on_work(jobs.wake)
+        world.embedded.maintenance.on_work(jobs.wake)
         jobs.start()
         for number in range(EXPIRY_SLICE_ROWS * 3 + 1):
             put(world, number, now(world) + 10 + number % 2)
@@ -507,7 +507,7 @@ def test_a_write_that_leaves_time_and_size_as_they_are_asks_nobody(monkeypatch: 
     def fail(*_: object) -> None:
         raise AssertionError("asked")
 
-    participant = next(one for one in world.embedded._participants if isinstance(one, Expiries))
+    participant = next(one for one in world.embedded.site.tables.participants if isinstance(one, Expiries))
     with monkeypatch.context() as patched:
         patched.setattr(participant, "add", fail)
         world.ask("PutItem", Item=item(1) | {"status": {"S": "xx"}, NAME: {"N": str(now(world) + 10)}})
@@ -555,7 +555,7 @@ def test_writes_wake_the_job_only_for_what_expires_sooner() -> None:
     world = World(None, clock=clock)
     woken = []
     enable(world)
-    world.embedded.on_work(lambda: woken.append(now(world)))
+    world.embedded.maintenance.on_work(lambda: woken.append(now(world)))
     world.expire()
     for number in range(100):
         put(world, number, now(world) + 1000 + number)
@@ -609,7 +609,7 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
 
 def test_a_table_that_goes_while_its_items_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two items of a slice, other requests may delete the table or turn time to live off."""
-    monkeypatch.setattr("hashrange.store.embedded.expired_items.GROUP_ROWS", 1)
+    monkeypatch.setattr("hashrange.store.embedded.upkeep.GROUP_ROWS", 1)
     for is_deleted in (True, False):
         world = World(tmp_path / str(is_deleted))
         enable(world)

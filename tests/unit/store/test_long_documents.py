@@ -237,12 +237,12 @@ def test_a_copy_made_while_a_document_is_written_has_nothing_of_it(store: Embedd
     writing = store.documents.write({"a": MUCH})
     for _ in range(3):
         writing.send(None)
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     with pytest.raises(StopIteration):
         while True:
             writing.send(None)
     assert store.documents.get("a") == MUCH
-    store.restore(checkpoint)
+    store.copying.restore(checkpoint)
     checkpoint.release()
     assert store.documents.get("a") == LONG
     assert pieces_in(store) == pieces_for(LONG)
@@ -257,7 +257,7 @@ def test_a_write_that_a_restore_overtakes_is_done_again_or_not_at_all(
         writing = asyncio.ensure_future(store.documents.write({"a": MUCH}, generation))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        store.restore(None)
+        store.copying.restore(None)
         return await writing
 
     assert run(restore_meanwhile()) is not has_generation
@@ -292,8 +292,8 @@ def test_a_folder_of_format_9_is_converted(tmp_path: Path, loop: asyncio.Abstrac
 
 def test_a_snapshot_of_format_9_is_converted(store: EmbeddedStore) -> None:
     former = {FORMAT_KEY: (9).to_bytes(4, "big"), layout.DOCUMENT_PREFIX + b"a": MUCH}
-    checkpoint = store.checkpoint_of(former.items())
-    store.restore(checkpoint)
+    checkpoint = store.copying.checkpoint_of(former.items())
+    store.copying.restore(checkpoint)
     checkpoint.release()
     assert store.documents.get("a") == MUCH
     assert max(len(row) for _, row in rows_of(store)) <= DOCUMENT_ROW_BYTES_MAX

@@ -136,6 +136,7 @@ class FakeStore:
         self.catalog = FakeCatalog()
         self.streams = FakeStreams()
         self.documents = FakeDocuments()
+        self.maintenance = self
         self.figures = Statistics(0, 0)
 
     def position(self) -> int:
