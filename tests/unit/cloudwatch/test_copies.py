@@ -73,7 +73,7 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
 
     ways_given = iter([0, 1, 1, 1])
     monkeypatch.setattr(snapshots, "gave_way", lambda: next(ways_given))
-    monkeypatch.setattr(store, "prepare_checkpoint", prepare_and_record)
+    monkeypatch.setattr(store.copying, "prepare_checkpoint", prepare_and_record)
     database._process.run(record, 1)
     with database.fork() as fork:
         assert sums(fork) == [111.0]
