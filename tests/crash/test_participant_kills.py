@@ -55,8 +55,8 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
         pipe.send_bytes(
             json.dumps([[key.decode(), row and row.decode("latin-1")] for key, row in rows.items()]).encode()
         )
-        if store.backfills() and chance.random() < 0.2:
-            finish(store.backfill(store.backfills()[0].source_id, store.lease(), 3))
+        if store.maintenance.backfills() and chance.random() < 0.2:
+            finish(store.maintenance.backfill(store.maintenance.backfills()[0].source_id, store.maintenance.lease(), 3))
 
 
 def run_and_kill(folder: Path, seed: int, messages: int) -> list[dict[bytes, Row | None]]:

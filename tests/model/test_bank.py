@@ -27,11 +27,11 @@ from hashrange.store.embedded import open_store
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId
-from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.open_table import OpenTable
 from tests.model.histories import Read, Write, faults_of
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
+from tests.support.wrapped_stores.suspending import SuspendingStore
 
 SEEDS = range(int(os.environ.get("HASHRANGE_TEST_BANK_SEEDS", "150")))
 CLIENTS = 8

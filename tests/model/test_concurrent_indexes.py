@@ -19,17 +19,16 @@ from hashrange.errors import (
     TransactionConflictException,
     ValidationException,
 )
-from hashrange.jobs.index_backfill import IndexBackfill
-from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.job import Job
+from hashrange.jobs.store_jobs import backfill_job, delay_job
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.pause import PAUSE
-from hashrange.store.suspending_time import SuspendingTime
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed
+from tests.support.wrapped_stores.suspending_time import SuspendingTime
 
 TABLE = "crowd"
 KEYS = 40
@@ -48,7 +47,7 @@ class Crowd:
         self.embedded = open_store(str(data_dir), time, None, time.delay if seed % 2 else None)
         self.store = as_distributed(self.embedded, seed, time)
         self.scope = scope_of(self.store, time)
-        self.jobs: list[Job] = [IndexBackfill(self.store, time), IndexDelay(self.store)]
+        self.jobs: list[Job] = [backfill_job(self.store.maintenance, time), delay_job(self.store.maintenance)]
         self.is_over = False
         self.refused: set[str] = set()
         self.built = 0

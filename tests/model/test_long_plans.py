@@ -137,5 +137,5 @@ def test_whoever_writes_together_nothing_is_lost_or_torn(seed: int, monkeypatch:
     assert counts == dict(world.acknowledged)
     assert entries(store) == [len(counts)] * len(table_of(store).indexes)
     assert statistics_of(store, table_of(store).source_id).item_count == len(counts)
-    assert not store._commits._claims.rows
+    assert not store._claims.rows
     store.close_now()

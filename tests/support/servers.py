@@ -12,7 +12,7 @@ from hashrange.server.listener import Server, read_secrets
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
-from hashrange.store.suspending import SuspendingStore
+from tests.support.wrapped_stores.suspending import SuspendingStore
 
 
 class ThreadServer:

@@ -8,10 +8,10 @@ from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.embedded.participant import DrawDelay
 from hashrange.store.interface import WholeStore
-from hashrange.store.stale_reads import StaleReads
-from hashrange.store.suspending import SuspendingStore
-from hashrange.store.suspending_time import SuspendingTime
 from hashrange.tables.partitions import partitions_of_service
+from tests.support.wrapped_stores.stale_reads import StaleReads
+from tests.support.wrapped_stores.suspending import SuspendingStore
+from tests.support.wrapped_stores.suspending_time import SuspendingTime
 
 SEED = 1
 

@@ -66,7 +66,7 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
     )
 
 
-def _no_statement(values: dict[str, Value], item: Item | None = None) -> int:
+def _no_statement(values: dict[str, Value], item: Item | None) -> int:
     """0, because there is no statement: only the size of the item is limited."""
     return 0
 

@@ -8,7 +8,7 @@ list_append 37, each plus its operands. Lengths are UTF-8 bytes. Source: service
 """
 
 from collections import Counter
-from typing import Protocol
+from collections.abc import Callable
 
 from hashrange.expressions.predicates import compile_path
 from hashrange.expressions.sets import added_members
@@ -23,12 +23,10 @@ _REMOVE_BYTES = 1
 _OPERATOR_BYTES = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 
-class StatementSize(Protocol):
-    """A function that returns the size in bytes of an UpdateExpression with its values."""
-
-    def __call__(self, values: dict[str, Value], item: Item | None = None) -> int:
-        """The size in bytes. Of a set in ADD, only members that the old `item` lacks count; without an item, all."""
-        ...
+StatementSize = Callable[[dict[str, Value], Item | None], int]
+"""Returns the size in bytes of an UpdateExpression with these values. Of a set in ADD, only members that the old item
+lacks count; without an item (None), all.
+"""
 
 
 def measure_statement(
@@ -50,7 +48,7 @@ def measure_statement(
 
     are_few = len(uses) + len(added) <= FEW_MEMBERS
 
-    def statement_size_bytes(values: dict[str, Value], item: Item | None = None) -> int:
+    def statement_size_bytes(values: dict[str, Value], item: Item | None) -> int:
         size_bytes = fixed_bytes
         for token, count in uses if are_few else walk(uses):
             size_bytes += value_size_bytes(values[token]) * count

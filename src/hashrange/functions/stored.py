@@ -25,7 +25,7 @@ from hashrange.functions.description import (
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, conflict_refusal
 from hashrange.messages import functions_api as messages
-from hashrange.store.documents import Documents, read_giving_way
+from hashrange.store.documents import Documents
 
 CALLERS_MAX = 4096
 """Callers whose functions are in memory; a client may name any number of Regions."""
@@ -98,7 +98,7 @@ class StoredFunctions:
 
     async def read_zip(self, description: FunctionDescription) -> bytes | None:
         """As `zip_of`, for tasks. None if another zip has been stored since, or the function deleted."""
-        zipped = await read_giving_way(self._documents, code_document(description))
+        zipped = await self._documents.read(code_document(description))
         if zipped is None:
             self._require_changed(description)
         return zipped

@@ -25,13 +25,19 @@ from hashrange.store.interface import (
 )
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
-from hashrange.tables.capacity import change_units, entry_units, item_read_units, write_units
+from hashrange.tables.capacity import (
+    change_units,
+    entry_units,
+    item_read_units,
+    refused_action_units,
+    transaction_change_units,
+    write_units,
+)
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES, make_source_id, partition_prefix, table_id_of
 from hashrange.tables.span import Span
-from hashrange.tables.transaction_capacity import refused_action_units, transaction_change_units
 
 
 class InsightStore(WrappedStore):

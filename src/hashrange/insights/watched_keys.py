@@ -8,8 +8,7 @@ are noted. A Query pays for one partition key. The items of a page share its uni
 from collections.abc import Callable, Mapping, Sequence
 
 from hashrange.insights.rule_counts import MINUTE_SECONDS, RuleCounts
-from hashrange.items.key_scalars import key_end, key_scalars
-from hashrange.items.keys import encode_component
+from hashrange.items.keys import encode_component, key_end, key_scalars
 from hashrange.items.row_layout import row_sizes_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.types import Key, Row

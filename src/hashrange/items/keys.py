@@ -1,4 +1,4 @@
-"""How do keys become bytes that sort as DynamoDB sorts?
+"""How do keys become bytes that sort as DynamoDB sorts, and which scalars are in such bytes?
 Partition keys by hash, sort keys by value (docs/formats/keys.md).
 
     partition    8 bytes hash ‖ 2 bytes length ‖ encoded scalar     hash = first 8 bytes of
@@ -10,12 +10,14 @@ attributes, their components replace the one encoded scalar. Scalars must be can
 """
 
 import hashlib
+from base64 import b64encode
 from binascii import a2b_base64
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from hashrange.items.numbers import encode_number
+from hashrange.items.numbers import decode_number, encode_number
 
 _md5: Any = import_module("_md5").md5 if find_spec("_md5") else hashlib.md5
 """Python's own MD5, if there is one: for few bytes it costs a third of OpenSSL's, which may also be forbidden."""
@@ -23,6 +25,7 @@ _md5: Any = import_module("_md5").md5 if find_spec("_md5") else hashlib.md5
 _HASH_SEED = b"Outliers"
 _LENGTHS = [length.to_bytes(2, "big") for length in range(2049)]
 
+_HASH_BYTES, _LENGTH_BYTES = 8, 2
 _ESCAPED_ZERO = b"\x00\xff"
 _END = b"\x00\x01"
 
@@ -81,3 +84,47 @@ def prefix_upper_bound(prefix: bytes) -> bytes:
     """The smallest bytes greater than all bytes that begin with `prefix`, which must not be empty or all 0xff."""
     trimmed = prefix.rstrip(b"\xff")
     return trimmed[:-1] + bytes((trimmed[-1] + 1,))
+
+
+# --- back from a key to its scalars -------------------------------------------------------------
+
+
+def key_scalars(key: bytes, partition_types: Sequence[str], sort_types: Sequence[str]) -> list[str]:
+    """The scalars of a key, or of a key that begins with these attributes, as the API writes them:
+    numbers as text, binaries in Base64. For those who know the types of the key's attributes.
+    """
+    begin = _HASH_BYTES + _LENGTH_BYTES
+    end = begin + int.from_bytes(key[_HASH_BYTES:begin], "big")
+    if len(partition_types) == 1:
+        scalars = [_scalar(partition_types[0], key[begin:end])]
+    else:
+        scalars, _ = _components(key, begin, partition_types)
+    more, _ = _components(key, end, sort_types)
+    return scalars + more
+
+
+def key_end(key: bytes, sort_types: Sequence[str]) -> int:
+    """Where a key's own part ends: at an index's entry, the key of its item follows."""
+    begin = _HASH_BYTES + _LENGTH_BYTES
+    return _components(key, begin + int.from_bytes(key[_HASH_BYTES:begin], "big"), sort_types)[1]
+
+
+def _components(key: bytes, begin: int, types: Sequence[str]) -> tuple[list[str], int]:
+    """Scalars of the components that begin here, and where they end."""
+    scalars = []
+    for type_name in types:
+        if type_name == "N":
+            text, length = decode_number(key[begin:])
+            scalars.append(text)
+            begin += length
+        else:
+            end = key.index(_END, begin)
+            scalars.append(_scalar(type_name, key[begin:end].replace(_ESCAPED_ZERO, b"\x00")))
+            begin = end + len(_END)
+    return scalars, begin
+
+
+def _scalar(type_name: str, encoded: bytes) -> str:
+    if type_name == "N":
+        return decode_number(encoded)[0]
+    return encoded.decode() if type_name == "S" else b64encode(encoded).decode()

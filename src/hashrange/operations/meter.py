@@ -20,10 +20,11 @@ from hashrange.tables.capacity import (
     consumed_capacity,
     index_units,
     item_read_units,
+    transaction_capacity,
+    transaction_change_units,
 )
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.transaction_capacity import transaction_capacity, transaction_change_units
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):

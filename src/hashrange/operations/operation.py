@@ -45,7 +45,7 @@ class Scope:
         self.account = account
         self.region = region
         self.store: Store = store
-        self.maintenance: Maintenance = store
+        self.maintenance: Maintenance = store.maintenance
         """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
         self.documents = store.documents
         self.see_watches: Callable[[], None] = lambda: None

@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
-from hashrange.jobs.expiry import Expiry
-from hashrange.jobs.index_backfill import IndexBackfill
-from hashrange.jobs.index_delay import IndexDelay
-from hashrange.jobs.job import Follower, Job
-from hashrange.jobs.partition_splits import PartitionSplits
+from hashrange.jobs.job import Follower
 from hashrange.jobs.runner import InTurns, Runner
-from hashrange.jobs.settling import SettleWhenIdle
-from hashrange.jobs.stream_shards import StreamShards
+from hashrange.jobs.store_jobs import jobs_of
 from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
 from hashrange.messages.kinesis import LOG_NO_ENDPOINT
 from hashrange.operations.operation import Scope
@@ -63,7 +58,7 @@ class Background:
         self.dax = DaxSetup(store, clock, settings)
         self._kinesis = _kinesis_of(store, clock, settings)
         self._followers: list[Follower] = [] if self._kinesis is None else [self._kinesis]
-        jobs = [*jobs_of(store, clock), *self.cloudwatch.jobs, self.dax]
+        jobs = [*jobs_of(store.maintenance, clock), *self.cloudwatch.jobs, self.dax]
         if self.triggers is not None:
             self._followers += self.triggers.followers
             jobs += self.triggers.jobs
@@ -77,7 +72,7 @@ class Background:
             for feed in self._store.streams.feeds():
                 if feed.is_on:
                     _log.warning(LOG_NO_ENDPOINT, feed.table_name)
-        self._store.on_work(self._wake)
+        self._store.maintenance.on_work(self._wake)
         if self._followers:
             self._store.streams.follow(self._wake_followers)
         for one in self._followers:
@@ -127,7 +122,7 @@ class Background:
             await one.stop()
         if self.triggers is not None:
             await self.triggers.close()
-        if is_running and self._store.is_kept:
+        if is_running and self._store.copying.is_kept:
             await self._save_metrics()
 
     async def _save_metrics(self) -> None:
@@ -143,18 +138,6 @@ class Background:
         if self.triggers is not None:
             self.triggers.reach(endpoint, credentials_of)
             self._trial = asyncio.get_running_loop().create_task(self.triggers.start())
-
-
-def jobs_of(store: WholeStore, clock: Clock) -> list[Job]:
-    """Create the jobs that work on this store."""
-    return [
-        IndexBackfill(store, clock),
-        IndexDelay(store),
-        Expiry(store),
-        StreamShards(store),
-        PartitionSplits(store),
-        SettleWhenIdle(store),
-    ]
 
 
 def _triggers_of(

@@ -12,8 +12,7 @@ from hashrange.faults.fault_store import FaultStore
 from hashrange.operations.operation import Scope
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.settings import Settings
-from hashrange.store.copying import DelayOf
-from hashrange.store.interface import SeeChanges, WholeStore
+from hashrange.store.interface import DelayOf, SeeChanges, WholeStore
 from hashrange.tables.change import Change
 
 

@@ -47,7 +47,7 @@ async def begin_with_folder(
         return
     from hashrange.init.applying import counted  # noqa: PLC0415 - nothing is applied at most starts
 
-    base = await store.checkpoint()
+    base = await store.copying.checkpoint()
     base.hand_over()
     try:
         applied, counts = await _applied_to(base, files, clock, settings, operations, _in_task)
@@ -55,7 +55,7 @@ async def begin_with_folder(
         base.release()
     applied.hand_over()
     try:
-        store.restore(applied)
+        store.copying.restore(applied)
     finally:
         applied.release()
     counted_things = ((len(files), "file"), (counts["tables"], "new table"), (counts["items"], "item"))
@@ -94,7 +94,7 @@ async def _initial_content(service: Service, folder: str) -> ServiceSnapshot | N
         return None
     time_state = initial_time(service.settings)
     clock = MovableClock(SystemClock(), time_state)
-    nothing = service.store.checkpoint_of(())
+    nothing = service.store.copying.checkpoint_of(())
     nothing.hand_over()
     try:
         in_workers = partial(in_turns, workers=service.workers)
@@ -121,7 +121,7 @@ async def _applied_to(
     try:
         application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go, place_of))
         await application.apply(files)
-        return await copy.checkpoint(), application.counts
+        return await copy.copying.checkpoint(), application.counts
     finally:
         await copy.close()
 

@@ -108,7 +108,7 @@ class MetricRecording:
         self._begin(self._clock.service_time())
         service.recording = self
         service.faulted.on_error = self._replied_with_error
-        service.store.on_expired(self._expired)
+        service.store.maintenance.on_expired(self._expired)
         service.background.observe_delivery(self._delivered)
         self._leave = [service.throttle_events.follow(self._throttled), self._clock.on_advance(self._moved)]
         if not self._has_source:
@@ -123,7 +123,7 @@ class MetricRecording:
         self._is_recording = False
         service = self._service
         service.recording = service.faulted.on_error = None
-        service.store.on_expired(None)
+        service.store.maintenance.on_expired(None)
         service.background.observe_delivery(None)
         for leave in self._leave:
             leave()

@@ -126,6 +126,6 @@ def begin_with(store: WholeStore, clock: Clock, path: str) -> None:
         snapshot = read_snapshot(store, clock, reader)
     try:
         clock.go_to(snapshot.time_state)
-        store.restore(snapshot.checkpoint)
+        store.copying.restore(snapshot.checkpoint)
     finally:
         snapshot.checkpoint.release()

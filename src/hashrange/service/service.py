@@ -130,8 +130,8 @@ class Service:
         self.fault_setup = set_up
         self.drawing = set_up.drawing
         self._scopes.set_up_by(set_up.scope)
-        self.store.on_changes(set_up.see_changes)
-        self.store.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)
+        self.store.maintenance.on_changes(set_up.see_changes)
+        self.store.maintenance.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)
 
     @property
     def throughput(self) -> "ThroughputSetup":

@@ -55,19 +55,19 @@ async def _take_snapshot(service: Service) -> ServiceSnapshot:
     save, store = service.background.cloudwatch.save, service.store
     await save()
     for _ in range(SAVES_MAX):
-        await store.prepare_checkpoint()
+        await store.copying.prepare_checkpoint()
         ways_given = gave_way()
         await save()  # what has been recorded since, mostly nothing
         if gave_way() == ways_given:
             break
-    checkpoint = await store.checkpoint()
+    checkpoint = await store.copying.checkpoint()
     terms = dict(service.throughput_terms)
     return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service), terms)
 
 
 async def return_in_turns(service: Service, snapshot: ServiceSnapshot) -> None:
     """The same as `return_to`; until what takes long is done, requests go on and find the former content."""
-    opened = await service.store.open_checkpoint(snapshot.checkpoint)
+    opened = await service.store.copying.open_checkpoint(snapshot.checkpoint)
     try:
         return_to(service, snapshot, opened)
     except BaseException:
@@ -95,7 +95,7 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None, opened: Opened
             faults
         )  # before the content: the longest delay decides how long its waiting index entries are kept
     try:
-        service.store.restore(opened or (None if snapshot is None else snapshot.checkpoint))
+        service.store.copying.restore(opened or (None if snapshot is None else snapshot.checkpoint))
     except BaseException:
         clock.go_to(before)
         service.use_throughput_terms(terms_before)
@@ -148,6 +148,6 @@ def read_snapshot(store: WholeStore, clock: MovableClock, reader: SnapshotReader
     """
     ahead_seconds = max(0.0, reader.header.service_time - clock.service_time())
     state = clock.state
-    checkpoint = store.checkpoint_of(reader.rows())
+    checkpoint = store.copying.checkpoint_of(reader.rows())
     state = ServiceTimeState(state.moved_seconds + ahead_seconds, state.frozen_seconds)
     return ServiceSnapshot(checkpoint, state, reader.header.service_time)

@@ -2,15 +2,10 @@
 the part of a store's interface that test suites use.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Protocol
 
 from hashrange.store.snapshot_file import StoredRow
-from hashrange.tables.change import Change
-
-DelayOf = Callable[[Sequence[Change]], float]
-"""Returns the delay of the entries of global indexes that follow from the changes of one commit,
-in seconds of service time."""
 
 
 class Checkpoint(Protocol):
@@ -67,14 +62,6 @@ class Copying(Protocol):
         """Make a checkpoint whose content is `rows`, as `Checkpoint.rows` of any store returned them.
 
         Raises StorageError, and what `rows` raises.
-        """
-        ...
-
-    def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
-        """From now on, `draw` returns the delay of each commit's entries of global indexes.
-
-        It returns `most_seconds` at most. If `draw` is None, there is no delay,
-        and entries that wait are written at once.
         """
         ...
 

@@ -6,7 +6,7 @@ A name is text with `/` between its parts, such as `function/000000000000/us-eas
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 
 class Documents(Protocol):
@@ -24,6 +24,10 @@ class Documents(Protocol):
 
         While a long document is read, work gives way (`items/steps.py`).
         """
+        ...
+
+    async def read(self, name: str) -> bytes | None:
+        """As `get`, but a task that reads a long document gives way, too."""
         ...
 
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
@@ -47,19 +51,3 @@ class Documents(Protocol):
         `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
         """
         ...
-
-
-@runtime_checkable
-class SlowDocuments(Protocol):
-    """Documents of which a long one takes so long to read that tasks, too, give way meanwhile."""
-
-    async def read(self, name: str) -> bytes | None:
-        """As `Documents.get`."""
-        ...
-
-
-async def read_giving_way(documents: Documents, name: str) -> bytes | None:
-    """As `documents.get`, but suspends in between if the document is long and its store can do so.
-    Raises StorageError.
-    """
-    return await documents.read(name) if isinstance(documents, SlowDocuments) else documents.get(name)

@@ -84,6 +84,9 @@ class Transacted(NamedTuple):
 
 SeeChanges = Callable[[Sequence[Change]], None]
 """Called with the changes of one commit, right after it."""
+DelayOf = Callable[[Sequence[Change]], float]
+"""Returns the delay of the entries of global indexes that follow from the changes of one commit,
+in seconds of service time."""
 
 
 class TransactionRefused(HashrangeError):
@@ -321,6 +324,14 @@ class Maintenance(Protocol):
         """
         ...
 
+    def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
+        """From now on, `draw` returns the delay of each commit's entries of global indexes.
+
+        It returns `most_seconds` at most. If `draw` is None, there is no delay,
+        and entries that wait are written at once.
+        """
+        ...
+
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
         """Delete expired items, those of at most `limit_rows` queued expiries; each item is checked again first.
 
@@ -389,8 +400,18 @@ class Maintenance(Protocol):
         ...
 
 
-class WholeStore(Store, Durability, Maintenance, Copying, Protocol):
-    """Store, Durability, Maintenance and Copying in one object, as on one machine. Most callers need only one."""
+class WholeStore(Store, Durability, Protocol):
+    """All that a store offers, as on one machine. Most callers need only one part."""
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """The work of this store outside of requests."""
+        ...
+
+    @property
+    def copying(self) -> Copying:
+        """What copies or replaces the whole content of this store."""
+        ...
 
     @property
     def documents(self) -> Documents:

@@ -3,14 +3,17 @@
 Reads count 4 KB blocks (half when eventually consistent), writes 1 KB blocks, each at least one block. A write is
 charged to the table by its item's size, and to each index by the size of the entry that changes. A read is charged to
 the table or index that it reads; items that it fetches from the table for a local index are charged in addition.
-Source: service behaviour, developer guide and captures to Oct 2026.
+A transaction consumes of a table itself twice what single strongly consistent operations do, and also reports its units
+as read or write units. Source: service behaviour, developer guide and captures to Oct 2026.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
 
+from hashrange.errors import ApiError, ItemRefusal
 from hashrange.items.row_layout import is_packed, row_size_bytes
 from hashrange.items.types import Row
-from hashrange.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from hashrange.limits import READ_UNIT_BYTES, TRANSACTION_FACTOR, WRITE_UNIT_BYTES
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Index
@@ -18,6 +21,9 @@ from hashrange.tables.schema import Index
 ConsumedCapacity = dict[str, object]
 IndexUnits = tuple[Index, float]
 """An index and the capacity units consumed of it."""
+CapacityKind = Literal["Read", "Write"]
+TableUnits = dict[str, float]
+"""Table name → units of the table itself, without its indexes."""
 
 
 def read_units(size_bytes: int, *, consistent: bool) -> float:
@@ -93,3 +99,43 @@ def consumed_capacity(
 
 def _size_bytes(row: Row | None) -> int:
     return 0 if row is None else row_size_bytes(row)
+
+
+# --- transactions -------------------------------------------------------------------------------
+
+
+def transaction_read_units(sizes: Iterable[tuple[str, int]]) -> TableUnits:
+    """Units that a transaction's reads consume, by table. `sizes`: (table name, item's bytes, 0 if missing) each."""
+    units: TableUnits = {}
+    for name, size_bytes in sizes:
+        units[name] = units.get(name, 0.0) + TRANSACTION_FACTOR * read_units(size_bytes, consistent=True)
+    return units
+
+
+def transaction_change_units(change: Change) -> float:
+    """Units that a transaction's write or condition check consumes of its table; those of indexes are not doubled."""
+    return TRANSACTION_FACTOR * change_units(change)
+
+
+def refused_action_units(refusal: ApiError | None) -> float:
+    """Units that an action of a cancelled transaction consumes of its table:
+    those of its item if the item refused it, else none (unconfirmed).
+
+    `refusal`: the error that refuses the action, or None.
+    """
+    return TRANSACTION_FACTOR * write_units(refusal.size_bytes, 0) if isinstance(refusal, ItemRefusal) else 0.0
+
+
+def transaction_capacity(
+    name: str, table_units: float, detail: str, kind: CapacityKind, indexes: Sequence[IndexUnits] = ()
+) -> ConsumedCapacity:
+    """ConsumedCapacity of one table, with each CapacityUnits repeated as ReadCapacityUnits or WriteCapacityUnits."""
+    consumed = consumed_capacity(name, table_units, detail, indexes)
+    split = f"{kind}CapacityUnits"
+    consumed[split] = consumed["CapacityUnits"]
+    for member, arm in consumed.items():
+        if not isinstance(arm, dict):
+            continue
+        for figures in [arm] if member == "Table" else arm.values():
+            figures[split] = figures["CapacityUnits"]
+    return consumed

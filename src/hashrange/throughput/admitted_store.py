@@ -27,14 +27,21 @@ from hashrange.store.interface import (
 from hashrange.store.refused_steps import RefusedSteps
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
-from hashrange.tables.capacity import change_units, entry_units, item_read_units, read_units, write_units
+from hashrange.tables.capacity import (
+    change_units,
+    entry_units,
+    item_read_units,
+    read_units,
+    refused_action_units,
+    transaction_change_units,
+    write_units,
+)
 from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.span import Span
-from hashrange.tables.transaction_capacity import refused_action_units, transaction_change_units
 from hashrange.throughput.capacity_side import CapacitySide
 from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputBuckets
 

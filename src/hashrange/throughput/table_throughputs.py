@@ -209,7 +209,7 @@ class TableThroughputs:
                     now_seconds,
                     is_write=is_write,
                     throttle_events=self._throttle_events,
-                    want_partitions=self._store.want_partitions,
+                    want_partitions=self._store.maintenance.want_partitions,
                     shown=shown,
                 )
                 for is_write in (False, True)

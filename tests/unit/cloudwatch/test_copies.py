@@ -60,7 +60,7 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
     """Also if others run while it is saved: then it is prepared once more."""
     service = database._process.service
     metrics, store = service.background.cloudwatch.metrics, service.store
-    prepare, prepared = store.prepare_checkpoint, list[int]()
+    prepare, prepared = store.copying.prepare_checkpoint, list[int]()
 
     async def record(number: int) -> None:
         metrics.record(OWN, "Count", service.clock.service_time(), of_value(float(number)))
@@ -72,7 +72,7 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
 
     ways_given = iter([0, 1, 1, 1])
     monkeypatch.setattr(snapshots, "gave_way", lambda: next(ways_given))
-    monkeypatch.setattr(store, "prepare_checkpoint", prepare_and_record)
+    monkeypatch.setattr(store.copying, "prepare_checkpoint", prepare_and_record)
     database._process.run(record, 1)
     with database.fork() as fork:
         assert sums(fork) == [111.0]

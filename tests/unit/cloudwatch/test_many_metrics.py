@@ -280,7 +280,7 @@ def test_the_loading_begins_again_if_the_content_is_replaced_meanwhile(open_worl
     metrics, store = world.metrics, world.store
     assert metrics.load_some()
     assert metrics.load_some()
-    store.restore(None)
+    store.copying.restore(None)
     metrics.record(OWN, "Count", START_SECONDS, of_value(1.0))
     assert metrics.find(*PLACE) == [OWN]
 

@@ -137,13 +137,13 @@ def test_gauges_that_change_often_become_cells(world: World) -> None:
 def test_a_restore_brings_former_datapoints_back(world: World) -> None:
     world.metrics.record(READS, "Count", START_SECONDS, ONE)
     world.save()
-    checkpoint = world.run(world.store.checkpoint())
+    checkpoint = world.run(world.store.copying.checkpoint())
     world.metrics.record(READS, "Count", START_SECONDS, ONE)
     world.metrics.record(OWN, "Count", START_SECONDS, ONE)
     world.save()
     assert sums(world, 0, 60, 60) == [(0, 2.0)]
     world.metrics.record(READS, "Count", START_SECONDS, ONE)
-    world.store.restore(checkpoint)
+    world.store.copying.restore(checkpoint)
     assert sums(world, 0, 60, 60) == [(0, 1.0)]
     assert world.metrics.find("000000000000", "us-east-1") == [READS]
     world.metrics.record(READS, "Count", START_SECONDS, ONE)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hashrange.expressions.condition import compile_condition
-from hashrange.expressions.memberships import MEMBERS_MIN, Memberships
 from hashrange.expressions.partiql.statement import compile_statement
+from hashrange.expressions.predicates import MEMBERS_MIN, Memberships
 from hashrange.expressions.values import contains
 from hashrange.items.types import Value
 

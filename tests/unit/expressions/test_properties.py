@@ -225,7 +225,7 @@ def test_any_text_gives_a_result_or_an_api_error(text: str, room: int, item: dic
             compile_condition("ConditionExpression", text, names, VALUES).test(item, VALUES)
         elif room == 1:
             update = compile_update(text, names, VALUES)
-            update.statement_size_bytes(VALUES)
+            update.statement_size_bytes(VALUES, None)
             new = update.apply(item, VALUES)
             update.updated_old(item)
             update.updated_new(new)

@@ -222,7 +222,7 @@ def test_only_a_nested_target_that_gets_a_container_deepens_an_item(text: str, m
     ],
 )
 def test_the_charge_of_a_statement(text: str, size_bytes: int) -> None:
-    assert compile_update(text, None, VALUES).statement_size_bytes(VALUES) == size_bytes
+    assert compile_update(text, None, VALUES).statement_size_bytes(VALUES, None) == size_bytes
 
 
 def test_only_new_members_of_a_set_are_charged() -> None:

@@ -54,6 +54,9 @@ class MemoryDocuments:
     def get(self, name: str) -> bytes | None:
         return self.content.get(name)
 
+    async def read(self, name: str) -> bytes | None:
+        return self.get(name)
+
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         return sorted((name, value) for name, value in self.content.items() if name.startswith(prefix))
 

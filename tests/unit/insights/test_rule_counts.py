@@ -25,6 +25,9 @@ class OwnDocuments:
     def get(self, name: str) -> bytes | None:
         return self.kept.get(name)
 
+    async def read(self, name: str) -> bytes | None:
+        return self.get(name)
+
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         return sorted((name, value) for name, value in self.kept.items() if name.startswith(prefix))
 

@@ -5,8 +5,13 @@ from base64 import b64encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.items.key_scalars import key_end, key_scalars
-from hashrange.items.keys import encode_component, encode_composite_partition, encode_partition_key
+from hashrange.items.keys import (
+    encode_component,
+    encode_composite_partition,
+    encode_partition_key,
+    key_end,
+    key_scalars,
+)
 from hashrange.items.numbers import normalize_number
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).map(lambda text: ("S", text))

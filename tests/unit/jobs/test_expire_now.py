@@ -108,7 +108,7 @@ def test_items_that_are_deleted_or_renewed_meanwhile_are_not_counted(world: Worl
         put(world, number, expires)
     world.clock.advance(10)
     store = world.store
-    expiring = store.expire_now(store.lease(), None)
+    expiring = store.maintenance.expire_now(store.maintenance.lease(), None)
     while len(left(world)) == 64:
         expiring.send(None)
     before = left(world)
@@ -125,7 +125,7 @@ def test_a_table_that_stops_or_goes_meanwhile_loses_no_more(world: World) -> Non
         put(world, number, now(world) + 10)
     world.clock.advance(COOLDOWN_SECONDS)
     store = world.store
-    expiring = store.expire_now(store.lease(), None)
+    expiring = store.maintenance.expire_now(store.maintenance.lease(), None)
     while len(left(world)) == 64:
         expiring.send(None)
     rest = len(left(world))

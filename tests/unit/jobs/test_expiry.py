@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hashrange.clock import VirtualClock
-from hashrange.jobs.expiry import SLICE_ROWS
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
+from hashrange.jobs.store_jobs import EXPIRY_SLICE_ROWS
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
@@ -217,7 +217,7 @@ def test_who_deletes_is_time_to_live(tmp_path: Path) -> None:
     enable(world)
     put(world, 1, now(world) + 10)
     origins = []
-    participant = next(one for one in world.embedded._participants if isinstance(one, Expiries))
+    participant = next(one for one in world.embedded.site.tables.participants if isinstance(one, Expiries))
     heard = participant.add
 
     def add(draft: Draft, changes: Sequence[Change]) -> None:
@@ -275,7 +275,7 @@ def test_off_while_the_queue_is_being_filled_and_on_by_another_attribute(world: 
     world.clock.advance(COOLDOWN_SECONDS)
     disable(world)
     assert queued(world) == []
-    assert world.embedded.backfills() == []
+    assert world.embedded.maintenance.backfills() == []
     put(world, 1, now(world) + 10, "other")
     world.clock.advance(COOLDOWN_SECONDS)
     enable(world, "other")
@@ -300,7 +300,7 @@ def test_a_table_deleted_while_its_queue_is_being_filled(world: World) -> None:
     world.ask("UpdateTimeToLive", TimeToLiveSpecification=ON)
     world.ask("DeleteTable")
     assert queued(world) == []
-    assert world.embedded.backfills() == []
+    assert world.embedded.maintenance.backfills() == []
 
 
 # --- over starts and stops --------------------------------------------------------------------------
@@ -310,11 +310,11 @@ def test_a_table_deleted_while_its_queue_is_being_filled(world: World) -> None:
 def test_what_waits_survives(tmp_path: Path, is_killed: bool) -> None:
     world = World(tmp_path / "data")
     enable(world)
-    for number in range(SLICE_ROWS * 2):
+    for number in range(EXPIRY_SLICE_ROWS * 2):
         put(world, number, now(world) + 10)
     world.clock.advance(10)
     assert drive(world.expiry_job.run_slice()) == AT_ONCE
-    assert len(left(world)) == SLICE_ROWS
+    assert len(left(world)) == EXPIRY_SLICE_ROWS
     world.kill() if is_killed else world.restart()
     assert world.expire() is None
     assert left(world) == set()
@@ -366,7 +366,7 @@ def test_consumed_rows_go_as_a_range_too(tmp_path: Path, monkeypatch: pytest.Mon
     world = World(tmp_path / "data")
     enable(world)
     start = now(world)
-    for number in range(SLICE_ROWS * 3):
+    for number in range(EXPIRY_SLICE_ROWS * 3):
         put(world, number, start + 10 + number % 50)
     world.clock.advance(20)
     assert world.expire() == 1
@@ -482,15 +482,15 @@ def test_an_advance_is_over_when_all_that_is_due_is_gone() -> None:
         world = World(None, clock=clock)
         enable(world)
         jobs = Runner([world.job, world.expiry_job], clock)
-        world.embedded.on_work(jobs.wake)
+        world.embedded.maintenance.on_work(jobs.wake)
         jobs.start()
-        for number in range(SLICE_ROWS * 3 + 1):
+        for number in range(EXPIRY_SLICE_ROWS * 3 + 1):
             put(world, number, now(world) + 10 + number % 2)
         async with asyncio.timeout(60):
             await advance(clock, jobs, 9)
-            assert len(left(world)) == SLICE_ROWS * 3 + 1
+            assert len(left(world)) == EXPIRY_SLICE_ROWS * 3 + 1
             await advance(clock, jobs, 1)
-            assert len(left(world)) == (SLICE_ROWS * 3 + 1) // 2
+            assert len(left(world)) == (EXPIRY_SLICE_ROWS * 3 + 1) // 2
             await advance(clock, jobs, 1)
             assert left(world) == set()
             await jobs.stop()
@@ -507,7 +507,7 @@ def test_a_write_that_leaves_time_and_size_as_they_are_asks_nobody(monkeypatch: 
     def fail(*_: object) -> None:
         raise AssertionError("asked")
 
-    participant = next(one for one in world.embedded._participants if isinstance(one, Expiries))
+    participant = next(one for one in world.embedded.site.tables.participants if isinstance(one, Expiries))
     with monkeypatch.context() as patched:
         patched.setattr(participant, "add", fail)
         world.ask("PutItem", Item=item(1) | {"status": {"S": "xx"}, NAME: {"N": str(now(world) + 10)}})
@@ -541,7 +541,7 @@ def test_a_hundred_thousand_items_to_expire_cost_one_look(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Cursor, "read", note)
     assert world.expire() == due_seconds - world.clock.service_time()
-    assert sum(read_rows) <= SLICE_ROWS
+    assert sum(read_rows) <= EXPIRY_SLICE_ROWS
     read_rows.clear()
     for _ in range(9):
         world.clock.advance(1_000)
@@ -555,7 +555,7 @@ def test_writes_wake_the_job_only_for_what_expires_sooner() -> None:
     world = World(None, clock=clock)
     woken = []
     enable(world)
-    world.embedded.on_work(lambda: woken.append(now(world)))
+    world.embedded.maintenance.on_work(lambda: woken.append(now(world)))
     world.expire()
     for number in range(100):
         put(world, number, now(world) + 1000 + number)
@@ -578,14 +578,14 @@ def test_tables_take_turns() -> None:
         BillingMode="PAY_PER_REQUEST",
     )
     world.request("UpdateTimeToLive", TableName="others", TimeToLiveSpecification=ON)
-    for number in range(SLICE_ROWS * 3):
+    for number in range(EXPIRY_SLICE_ROWS * 3):
         put(world, number, now(world) + 10)
     world.request("PutItem", TableName="others", Item=item(1) | {NAME: {"N": str(now(world) + 20)}})
     world.clock.advance(20)
     for _ in range(2):
         assert drive(world.expiry_job.run_slice()) == AT_ONCE
     assert world.request("Scan", TableName="others")["Count"] == 0
-    assert len(left(world)) == SLICE_ROWS * 2
+    assert len(left(world)) == EXPIRY_SLICE_ROWS * 2
     assert world.expire() is None
     assert left(world) == set()
     assert world.close() == []
@@ -609,7 +609,7 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
 
 def test_a_table_that_goes_while_its_items_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two items of a slice, other requests may delete the table or turn time to live off."""
-    monkeypatch.setattr("hashrange.store.embedded.expired_items.GROUP_ROWS", 1)
+    monkeypatch.setattr("hashrange.store.embedded.upkeep.GROUP_ROWS", 1)
     for is_deleted in (True, False):
         world = World(tmp_path / str(is_deleted))
         enable(world)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.store.embedded import expired_items, layout
+from hashrange.store.embedded import layout, upkeep
 from hashrange.store.embedded.reading import scan_prefix
 from tests.unit.jobs.world import World, item
 
@@ -56,23 +56,23 @@ def test_an_item_that_waits_twice_goes_once(world: World) -> None:
 
 
 def test_items_that_turn_out_to_be_large_go_one_by_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expired_items, "GROUP_ITEM_BYTES_MAX", 1 << 20)
-    for number in range(expired_items.GROUP_ROWS):
+    monkeypatch.setattr(upkeep, "GROUP_ITEM_BYTES_MAX", 1 << 20)
+    for number in range(upkeep.GROUP_ROWS):
         put(world, number, 5, pad={"S": "x" * 300_000})
     before = world.embedded.position()
     world.clock.advance(5)
     while world.expire() is not None:
         pass
-    assert sorted(removed(world)) == sorted(f"o{number}" for number in range(expired_items.GROUP_ROWS))
-    assert world.embedded.position() - before >= expired_items.GROUP_ROWS
+    assert sorted(removed(world)) == sorted(f"o{number}" for number in range(upkeep.GROUP_ROWS))
+    assert world.embedded.position() - before >= upkeep.GROUP_ROWS
 
 
 def test_small_items_go_together(world: World) -> None:
-    for number in range(2 * expired_items.GROUP_ROWS):
+    for number in range(2 * upkeep.GROUP_ROWS):
         put(world, number, 5)
     before = world.embedded.position()
     world.clock.advance(5)
     while world.expire() is not None:
         pass
-    assert sorted(removed(world)) == sorted(f"o{number}" for number in range(2 * expired_items.GROUP_ROWS))
+    assert sorted(removed(world)) == sorted(f"o{number}" for number in range(2 * upkeep.GROUP_ROWS))
     assert world.embedded.position() - before <= 4

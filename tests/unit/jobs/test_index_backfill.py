@@ -10,7 +10,7 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
-from hashrange.jobs.index_backfill import SLICE_ROWS
+from hashrange.jobs.store_jobs import BACKFILL_SLICE_ROWS
 from hashrange.limits import INDEX_CREATIONS_MAX
 from hashrange.operations.tables.update_table import FIRST_BACKFILL_ROWS
 from hashrange.store.embedded import upkeep
@@ -71,7 +71,7 @@ def test_an_index_is_refused_until_it_is_complete_and_tells_how_far_it_is(world:
                 "Cannot read from backfilling global secondary index: by-status",
             )
         world.slice()
-    assert counts == [*range(FIRST_BACKFILL_ROWS, COUNT, SLICE_ROWS)]
+    assert counts == [*range(FIRST_BACKFILL_ROWS, COUNT, BACKFILL_SLICE_ROWS)]
     assert world.entries() == {f"o{number}": item(number) for number in range(COUNT)}
     assert world.index()["IndexSizeBytes"] == world.described()["TableSizeBytes"]
 

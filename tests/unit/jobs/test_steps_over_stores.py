@@ -50,7 +50,7 @@ async def at_work(world: World, turns_seed: int = 0) -> AsyncIterator[Callable[[
     """
     listed: list[Job] = [world.job, world.delay_job, world.expiry_job, world.shards_job, world.splits_job]
     jobs = Runner(listed, world.clock, after_some_turns(Random(turns_seed)))
-    world.store.on_work(jobs.wake)
+    world.store.maintenance.on_work(jobs.wake)
     jobs.start()
     async with asyncio.timeout(60):
         yield lambda seconds: advance(world.clock, jobs, seconds)  # type: ignore[arg-type]

@@ -11,12 +11,8 @@ import msgspec
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
-from hashrange.jobs.expiry import Expiry
-from hashrange.jobs.index_backfill import IndexBackfill
-from hashrange.jobs.index_delay import IndexDelay
 from hashrange.jobs.job import Job
-from hashrange.jobs.partition_splits import PartitionSplits
-from hashrange.jobs.stream_shards import StreamShards
+from hashrange.jobs.store_jobs import backfill_job, delay_job, expiry_job, shards_job, splits_job
 from hashrange.limits import PARTITION_SIZE_MAX_BYTES
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
@@ -92,11 +88,11 @@ class World:
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = scope_of(self.store, self.clock, self.settings)
-        self.job = IndexBackfill(self.store, self.clock)
-        self.delay_job = IndexDelay(self.store)
-        self.expiry_job = Expiry(self.store)
-        self.shards_job = StreamShards(self.store)
-        self.splits_job = PartitionSplits(self.store)
+        self.job = backfill_job(self.store.maintenance, self.clock)
+        self.delay_job = delay_job(self.store.maintenance)
+        self.expiry_job = expiry_job(self.store.maintenance)
+        self.shards_job = shards_job(self.store.maintenance)
+        self.splits_job = splits_job(self.store.maintenance)
 
     def restart(self) -> None:
         """Close and reopen the store; only on disk."""
@@ -183,7 +179,7 @@ class World:
     def expire_now(self, name: str | None = None) -> int:
         """Delete the expired items of one table or of all tables; return their number."""
         table = None if name is None else self.store.catalog.find(self.scope.account, self.scope.region, name)
-        count: int = drive(self.store.expire_now(self.store.lease(), table))
+        count: int = drive(self.store.maintenance.expire_now(self.store.maintenance.lease(), table))
         return count
 
     def tend(self) -> float | None:

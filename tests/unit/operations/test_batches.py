@@ -16,13 +16,13 @@ from hashrange.operations.partiql import batch_execute_statement
 from hashrange.operations.transactions import transact_get_items
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.store.faulty import FaultyStore, StoreMethod
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from tests.support.asking import run_operation, run_to_json
 from tests.support.samples import finish, statistics_of, table_maker
 from tests.support.scopes import scope_of
 from tests.support.working import give_way_always
+from tests.support.wrapped_stores.faulty import FaultyStore, StoreMethod
 
 LARGE = "x" * 409_000
 Step = Callable[[], None]

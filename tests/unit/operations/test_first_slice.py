@@ -68,8 +68,8 @@ def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
     give_way_always(run_operation(scope, record, body), write)
     store = scope.store
     assert isinstance(store, EmbeddedStore)
-    while store.backfills():
-        finish(store.backfill(store.backfills()[0].source_id, store.lease(), 100))
+    while store.maintenance.backfills():
+        finish(store.maintenance.backfill(store.maintenance.backfills()[0].source_id, store.maintenance.lease(), 100))
     (source,) = scope.tables["orders"].indexes
     assert statistics_of(store, source.source_id).item_count == ITEMS
     page = ask(scope, "Scan", {"TableName": "orders", "IndexName": "by-v"})

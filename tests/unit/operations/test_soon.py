@@ -16,9 +16,9 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.operations.reply import Structure, plain_values
 from hashrange.soon import settled
 from hashrange.store.embedded import open_store
-from hashrange.store.suspending import SuspendingStore
 from tests.support.samples import finish, table_maker
 from tests.support.scopes import scope_of
+from tests.support.wrapped_stores.suspending import SuspendingStore
 from tests.unit.jobs.world import drive
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}

@@ -133,6 +133,7 @@ class StubStore:
         self.committed = 0
         self.durable = 0
         self.waiting: list[Callable[[StorageError | None], None]] = []
+        self.maintenance = self.copying = self
 
     def position(self) -> int:
         return self.committed

@@ -371,7 +371,7 @@ def test_a_job_that_fails_is_told(operate: Callable[..., Operated]) -> None:
     async def fail(*_: object) -> float | None:
         raise StorageError("The disk is full. Make room.")
 
-    operated.server.store.expire = fail  # type: ignore[method-assign,assignment]
+    operated.server.store.maintenance.expire = fail  # type: ignore[method-assign,assignment]
     assert operated.refusal("clock/advance", seconds=DAY_SECONDS) == (500, "The disk is full. Make room.")
 
 
@@ -476,7 +476,7 @@ def test_a_partition_that_somebody_else_has_split_is_not_split_again(operate: Ca
     async def find_it_gone(lease: Lease, partition: Partition) -> bool:
         return False
 
-    operated.server.store.split_partition = find_it_gone  # type: ignore[method-assign]
+    operated.server.store.maintenance.split_partition = find_it_gone  # type: ignore[method-assign]
     assert operated.refusal("tables/orders/split") == (
         409, "Partition 1 of table orders was split meanwhile. Ask again."
     )  # fmt: skip

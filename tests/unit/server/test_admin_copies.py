@@ -22,8 +22,7 @@ from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
 from hashrange.store.embedded import checkpoints, layout, stream_states, streams
 from hashrange.store.embedded.checkpoints import EngineCheckpoint
-from hashrange.store.embedded.shard_news import ShardNews
-from hashrange.store.embedded.stream_states import StreamState
+from hashrange.store.embedded.stream_states import ShardNews, StreamState
 from hashrange.testing.in_process import InProcess
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient, Reply

@@ -16,8 +16,8 @@ from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.operations.reply import Reply
 from hashrange.service.second_look import with_second_look
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.store.late_catalog import LateCatalogStore
 from tests.support.samples import finish
+from tests.support.wrapped_stores.late_catalog import LateCatalogStore
 from tests.unit.server.harness import FrontEnd, reply
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"

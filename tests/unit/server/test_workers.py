@@ -310,7 +310,7 @@ def test_a_servers_jobs_run_so() -> None:
     async def expire(lease: object, limit_rows: int) -> None:
         ran_in.append(type(getcurrent()))
 
-    store.expire = expire
+    store.maintenance.expire = expire
 
     async def run() -> None:
         await server.start()

@@ -88,7 +88,7 @@ def test_rows_about_to_be_replaced_are_always_kept(tmp_path: Path) -> None:
     table = finish(store.catalog.create(table_maker("t")))
     assert table is not None
     store.site.reads.admission.look(Sized(1 << 40))
-    store.engine = Watched(store.engine)
+    store.site.engine = Watched(store.engine)
     for number in range(KEPT_READS + 1):
         row = row_of(10, b"%d" % number)
         finish(store.mutate(table, Key(b"k"), lambda _, row=row: row))  # type: ignore[misc]
@@ -99,5 +99,5 @@ def test_rows_about_to_be_replaced_are_always_kept(tmp_path: Path) -> None:
         store.site.reads.clear()
         finish(store.get(table.source_id, Key(b"k"), consistent=True))
     assert store.engine.options.count(None) < len(store.engine.options)
-    store.engine = store.engine.engine
+    store.site.engine = store.engine.engine
     store.close_now()

@@ -80,7 +80,7 @@ def test_a_row_ahead_of_the_walk(tmp_path: Path) -> None:
     for number in range(700):
         put(world, number, now(world) + 10)
     world.ask("UpdateTimeToLive", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
-    assert world.embedded.backfills()
+    assert world.embedded.maintenance.backfills()
     table = world.embedded.catalog.all_tables()[0]
     last = max(key for key, _ in scan_prefix(world.embedded.engine, table.source_id))[6:]
     world.embedded.engine.put(layout.TIME_TO_LIVE_PREFIX + table.source_id + b"\0" * 8 + last, b"")

@@ -51,11 +51,11 @@ def store(store: EmbeddedStore) -> EmbeddedStore:
 
 def test_a_store_is_restored_again_and_again(store: EmbeddedStore, run: Run) -> None:
     before = rows_of(store)
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     for _ in range(3):
         position = put(store, 1, row_of(50))
         put(store, 2, None)
-        store.restore(checkpoint)
+        store.copying.restore(checkpoint)
         assert rows_of(store) == before
         assert put(store, 99, row_of(3)) > position
     checkpoint.release()
@@ -66,39 +66,39 @@ def test_a_checkpoint_contains_commits_in_large_memtables(store: EmbeddedStore, 
     for number in range(50):
         put(store, number, row_of(60, b"x" * (UNFLUSHED_BYTES_MAX // 25)))
     before = rows_of(store)
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     put(store, 0, row_of(1))
-    store.restore(checkpoint)
+    store.copying.restore(checkpoint)
     checkpoint.release()
     assert rows_of(store) == before
 
 
 def test_a_checkpoint_during_a_restore_contains_what_was_restored(store: EmbeddedStore, run: Run) -> None:
     before = rows_of(store)
-    earlier = run(store.checkpoint())
+    earlier = run(store.copying.checkpoint())
     put(store, 0, row_of(60, b"x" * 2 * UNFLUSHED_BYTES_MAX))
 
     async def restore_meanwhile() -> Checkpoint:
-        later = asyncio.ensure_future(store.checkpoint())
+        later = asyncio.ensure_future(store.copying.checkpoint())
         await asyncio.sleep(0)
         assert not later.done()
-        store.restore(earlier)
+        store.copying.restore(earlier)
         put(store, 1, row_of(7))
         return await later
 
     later = run(restore_meanwhile())
-    store.restore(None)
-    store.restore(later)
+    store.copying.restore(None)
+    store.copying.restore(later)
     assert rows_of(store) == {**before, 1: row_of(7)}
 
 
 def test_a_restore_cancels_what_the_housekeeper_is_doing(store: EmbeddedStore, run: Run) -> None:
     before = rows_of(store)
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     put(store, 1, row_of(60, b"x" * 2 * UNFLUSHED_BYTES_MAX))
     housekeeper = store.site.housekeeper
     work = housekeeper.run(lambda: wait_until(lambda: housekeeper._executor is None))
-    store.restore(checkpoint)
+    store.copying.restore(checkpoint)
     assert work.done()
     assert rows_of(store) == before
     put(store, 2, row_of(9))
@@ -106,7 +106,7 @@ def test_a_restore_cancels_what_the_housekeeper_is_doing(store: EmbeddedStore, r
 
 
 def test_a_store_is_emptied(store: EmbeddedStore) -> None:
-    store.restore(None)
+    store.copying.restore(None)
     assert not list(store.catalog.all_tables())
     assert finish(store.catalog.create(table_maker("t"))) is not None
     assert rows_of(store) == {}
@@ -118,12 +118,12 @@ def test_a_fork_and_its_store_do_not_see_each_others_writes(
     store: EmbeddedStore, loop: asyncio.AbstractEventLoop, run: Run
 ) -> None:
     before = rows_of(store)
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     forks = [open_store(None, VirtualClock(), loop, checkpoint=checkpoint) for _ in range(2)]
     checkpoint.release()
     put(store, 1, row_of(1))
     put(forks[0], 1, row_of(2))
-    grandchild_checkpoint = run(forks[0].checkpoint())
+    grandchild_checkpoint = run(forks[0].copying.checkpoint())
     grandchild = open_store(None, VirtualClock(), loop, checkpoint=grandchild_checkpoint)
     grandchild_checkpoint.release()
     put(grandchild, 1, None)
@@ -139,7 +139,7 @@ def test_a_fork_in_memory_outlives_its_store(loop: asyncio.AbstractEventLoop, ru
     store = open_store(None, VirtualClock(), loop)
     assert finish(store.catalog.create(table_maker("t"))) is not None
     put(store, 1, row_of(1))
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     fork = open_store(None, VirtualClock(), loop, checkpoint=checkpoint)
     checkpoint.release()
     store.close_now()
@@ -154,9 +154,9 @@ def test_what_was_restored_on_disk_survives_a_restart(
     store = open_store(data_dir, VirtualClock(), loop)
     assert finish(store.catalog.create(table_maker("t"))) is not None
     put(store, 1, row_of(1))
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     put(store, 2, row_of(2))
-    store.restore(checkpoint)
+    store.copying.restore(checkpoint)
     put(store, 3, row_of(3))
     fork = open_store(None, VirtualClock(), loop, checkpoint=checkpoint)
     fork.close_now()
@@ -177,7 +177,7 @@ def test_a_server_that_dies_while_a_copy_takes_its_place(
     data_dir = str(tmp_path / "data")
     store = open_store(data_dir, VirtualClock(), loop)
     assert finish(store.catalog.create(table_maker("t"))) is not None
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     put(store, 1, row_of(1))
     rename, count = os.rename, 0
 
@@ -193,7 +193,7 @@ def test_a_server_that_dies_while_a_copy_takes_its_place(
 
     monkeypatch.setattr(os, "rename", dying_rename)
     with pytest.raises(Died):
-        store.restore(checkpoint)
+        store.copying.restore(checkpoint)
     monkeypatch.undo()
     assert store._lock is not None
     store._lock.release()
@@ -233,7 +233,7 @@ def test_a_restore_that_fails_after_the_engine_was_closed_opens_it_again(
     with asyncio.Runner() as runner:
         store = open_store(str(tmp_path / "data"), clock, runner.get_loop())
         assert finish(store.catalog.create(table_maker("t"))) is not None
-        checkpoint = runner.run(store.checkpoint())
+        checkpoint = runner.run(store.copying.checkpoint())
         put(store, 1, row_of(1))
 
         def fail(*_: object) -> None:
@@ -241,7 +241,7 @@ def test_a_restore_that_fails_after_the_engine_was_closed_opens_it_again(
 
         monkeypatch.setattr(copy_folders, "replace_engine_folder", fail)
         with pytest.raises(StorageError, match=message):
-            store.restore(checkpoint)
+            store.copying.restore(checkpoint)
         monkeypatch.undo()
         clock.advance_all(REOPEN_DELAY_SECONDS_MIN)
         with pytest.raises(StorageError, match=message):
@@ -257,7 +257,7 @@ def test_a_restore_that_fails_leaves_the_content(
 ) -> None:
     store = open_store(str(tmp_path / "data"), VirtualClock(), loop)
     assert finish(store.catalog.create(table_maker("t"))) is not None
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     put(store, 1, row_of(1))
 
     def full(_: str) -> str:
@@ -265,7 +265,7 @@ def test_a_restore_that_fails_leaves_the_content(
 
     monkeypatch.setattr(copy_folders, "make_copy_folder", full)
     with pytest.raises(StorageError, match="is full"):
-        store.restore(checkpoint)
+        store.copying.restore(checkpoint)
     assert rows_of(store) == {1: row_of(1)}
     checkpoint.release()
     store.close_now()
@@ -275,7 +275,7 @@ def test_a_restore_decodes_each_table_once(store: EmbeddedStore, monkeypatch: py
     """It decoded each three times, one of them to look for streams of an older format."""
     for number in range(5):
         finish(store.catalog.create(table_maker(f"table-{number}")))
-    checkpoint = asyncio.run(store.checkpoint())
+    checkpoint = asyncio.run(store.copying.checkpoint())
     decoded: list[bytes] = []
     decode_table = layout.decode_table
 
@@ -284,7 +284,7 @@ def test_a_restore_decodes_each_table_once(store: EmbeddedStore, monkeypatch: py
         return decode_table(row)
 
     monkeypatch.setattr(layout, "decode_table", counted)
-    store.restore(checkpoint)
+    store.copying.restore(checkpoint)
     checkpoint.release()
     assert len(decoded) == len(set(decoded)) == len(store.catalog.all_tables()) >= 5
 

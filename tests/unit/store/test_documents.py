@@ -60,11 +60,11 @@ def test_documents_survive_a_restart(tmp_path: Path, loop: asyncio.AbstractEvent
 def test_a_restore_brings_former_documents_back_and_a_late_write_does_nothing(store: EmbeddedStore, run: Run) -> None:
     documents = store.documents
     finish(documents.write({"a": b"1"}))
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     finish(documents.write({"a": b"2", "b": b"2"}))
     generation = documents.generation
     assert finish(documents.write({"c": b"3"}, generation)) is True
-    store.restore(checkpoint)
+    store.copying.restore(checkpoint)
     assert documents.below("") == [("a", b"1")]
     assert documents.generation > generation
     assert finish(documents.write({"c": b"3"}, generation)) is False

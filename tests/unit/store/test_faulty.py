@@ -5,10 +5,10 @@ import pytest
 from hashrange.errors import StorageBusy, StorageFull
 from hashrange.items.types import Key
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.faulty import FaultyStore
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
+from tests.support.wrapped_stores.faulty import FaultyStore
 
 KEY, ROW = Key(b"k"), row_of(5)
 

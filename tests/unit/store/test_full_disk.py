@@ -72,9 +72,9 @@ def test_reading_goes_on_and_writing_is_refused(patient: Patient, room: list[OSE
         assert page.rows == [row_of(10, b"first")]
         assert statistics_of(patient.store, patient.table.source_id) == Statistics(1, 10)
     with pytest.raises(StorageFull):
-        run(patient.store.checkpoint())
+        run(patient.store.copying.checkpoint())
     with pytest.raises(StorageFull):
-        patient.store.restore(None)
+        patient.store.copying.restore(None)
     assert patient.get() == row_of(10, b"first")
     writes: list[Callable[[], object]] = [
         lambda: patient.put(KEY, b"other"),

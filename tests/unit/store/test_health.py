@@ -47,7 +47,7 @@ class Patient:
         self.put(KEY, b"first")
         loop.run_until_complete(durable(self.store))
         self.engine = FaultyEngine(self.store.engine)
-        self.store.engine = self.engine
+        self.store.site.engine = self.engine
 
     def put(self, key: bytes, fill: bytes) -> None:
         """Write one row; fails if the write suspends."""

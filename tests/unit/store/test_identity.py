@@ -193,8 +193,8 @@ MANY_ROWS = 600
 
 def settle(served: Served) -> None:
     """Settle twice without a commit in between, which flushes and compacts what writes have left."""
-    finish(served.store.settle())
-    finish(served.store.settle())
+    finish(served.store.maintenance.settle())
+    finish(served.store.maintenance.settle())
 
 
 def compact(served: Served) -> None:

@@ -69,7 +69,7 @@ class CountingEngine:
 
 def test_an_item_replaced_by_one_of_the_same_size_leaves_it_unwritten(world: Collections) -> None:
     world.put(item("a", 50, b="x"))
-    world.store.engine = counting = CountingEngine(world.store.engine)
+    world.store.site.engine = counting = CountingEngine(world.store.engine)
     world.put(item("a", 50, b="y"))
     world.put(item("a", 51, b="y"))
     assert counting.rows_written == [1, 3], "the item, and then figures and the collection too"
@@ -139,7 +139,7 @@ def test_a_refused_transaction_leaves_its_token_free(world: Collections) -> None
 
 def test_a_stalled_write_counts_again(tmp_path: Path, run: Run) -> None:
     world = Collections(tmp_path / "data")
-    world.store.engine = FaultyEngine(world.store.engine)
+    world.store.site.engine = FaultyEngine(world.store.engine)
     world.store.engine.faults["write"] = [STALL]
 
     async def scenario() -> None:

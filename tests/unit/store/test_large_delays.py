@@ -80,13 +80,13 @@ def test_entries_come_in_pieces(tmp_path: Path, seed: int, monkeypatch: pytest.M
         most_rows = max(most_rows, len(list(scan_prefix(store.engine, layout.OUTBOX_PREFIX))))
         clock.advance(chance.choice([0, 1, 4]))
         for _ in range(chance.randint(0, 6)):
-            pieces += finish(store.apply_delayed(store.lease(), 10)) == 0.0
+            pieces += finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) == 0.0
         if chance.random() < 0.2:
             store.close_now()
             assert check_store(str(tmp_path)).faults == []
             store, table = opened(tmp_path, clock)
     clock.advance(DELAY_SECONDS)
-    while finish(store.apply_delayed(store.lease(), 10)) is not None:
+    while finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) is not None:
         pieces += 1
     assert list(scan_prefix(store.engine, layout.OUTBOX_PREFIX)) == []
     assert most_rows > 4

@@ -213,7 +213,7 @@ def test_a_start_waits_out_a_stalled_engine(store: EmbeddedStore, folder: str, m
 
 def test_what_nobody_finishes_a_job_does(store: EmbeddedStore) -> None:
     woken: list[bool] = []
-    store.on_work(lambda: woken.append(True))
+    store.maintenance.on_work(lambda: woken.append(True))
     writing = write(store, "a", "one", LARGE)
     begin(writing, 2)
     with pytest.raises(StorageBusy):
@@ -221,7 +221,7 @@ def test_what_nobody_finishes_a_job_does(store: EmbeddedStore) -> None:
     assert woken == [True]
     again = write(store, "a", "two", SMALL)
     begin(again, 2)
-    while finish(store.apply_delayed(store.lease(), 10)) is not None:
+    while finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) is not None:
         pass
     assert (entries(store), left(store.engine)) == ([1] * INDEXES, 0)
     end(again)
@@ -308,7 +308,7 @@ def test_with_a_delay_everything_waits_in_the_outbox(folder: str) -> None:
 def test_an_item_that_was_claimed_already_stays_claimed(store: EmbeddedStore) -> None:
     """A plan that lost once already holds a claim on its item, and its commit takes another one."""
     key = table_of(store).item_key(item_of("a", "g", 1))
-    claims = store._commits._claims
+    claims = store._claims
     finish(claims.claim([table_of(store).source_id + key]))
     claims.take([table_of(store).source_id + key])
     claims.release([table_of(store).source_id + key])

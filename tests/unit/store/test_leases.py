@@ -17,16 +17,16 @@ FOR_A_WHILE = Lease(WHOLE, 1_800_000_000.0)
 
 
 def test_the_lease_of_a_store_alone_is_everything(store: EmbeddedStore) -> None:
-    assert store.lease() == WHOLE_LEASE == Lease(HashRange(0, 2**64 - 1), math.inf)
+    assert store.maintenance.lease() == WHOLE_LEASE == Lease(HashRange(0, 2**64 - 1), math.inf)
 
 
 @pytest.mark.parametrize("lease", [PART, FOR_A_WHILE])
 def test_one_machine_does_no_part_of_its_work(store: EmbeddedStore, table: OpenTable, lease: Lease) -> None:
     with pytest.raises(AssertionError):
-        finish(store.backfill(table.source_id, lease, 10))
+        finish(store.maintenance.backfill(table.source_id, lease, 10))
     with pytest.raises(AssertionError):
-        finish(store.apply_delayed(lease, 10))
-    assert finish(store.apply_delayed(store.lease(), 10)) is None
+        finish(store.maintenance.apply_delayed(lease, 10))
+    assert finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) is None
     with pytest.raises(AssertionError):
-        finish(store.expire(lease, 10))
-    assert finish(store.expire(store.lease(), 10)) is None
+        finish(store.maintenance.expire(lease, 10))
+    assert finish(store.maintenance.expire(store.maintenance.lease(), 10)) is None

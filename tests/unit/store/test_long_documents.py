@@ -10,7 +10,6 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.errors import Abandoned, StorageCorruption
 from hashrange.items import steps
-from hashrange.store.documents import read_giving_way
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.documents import UNSYNCED_BYTES_MAX
@@ -48,12 +47,12 @@ def test_a_document_of_any_length_is_read_as_written(store: EmbeddedStore, run: 
     value = MUCH[:length]
     assert run(store.documents.write({"a": value, "b": b"short"}))
     assert store.documents.get("a") == value
-    assert run(read_giving_way(store.documents, "a")) == value
+    assert run(store.documents.read("a")) == value
     assert store.documents.below("") == [("a", value), ("b", b"short")]
     assert max(len(row) for _, row in rows_of(store)) <= DOCUMENT_ROW_BYTES_MAX
     run(store.documents.write({"a": None}))
     assert store.documents.get("a") is None
-    assert run(read_giving_way(store.documents, "a")) is None
+    assert run(store.documents.read("a")) is None
     assert len(rows_of(store)) == 1
 
 
@@ -110,7 +109,7 @@ def test_others_run_while_a_long_document_is_read(store: EmbeddedStore, run: Run
 
     async def read_beside_another() -> bytes | None:
         nonlocal turns
-        reading = asyncio.ensure_future(read_giving_way(store.documents, "a"))
+        reading = asyncio.ensure_future(store.documents.read("a"))
         while not reading.done():
             turns += 1
             await asyncio.sleep(0)
@@ -125,7 +124,7 @@ def test_a_long_document_is_put_together_without_a_copy_of_all(store: EmbeddedSt
     run(store.documents.write({"a": MUCH}))
     tracemalloc.start()
     try:
-        found = run(read_giving_way(store.documents, "a")) if is_task else store.documents.get("a")
+        found = run(store.documents.read("a")) if is_task else store.documents.get("a")
         assert tracemalloc.get_traced_memory()[1] < len(MUCH) * 3 // 2
     finally:
         tracemalloc.stop()
@@ -155,7 +154,7 @@ def test_a_document_that_changes_while_it_is_read_is_read_whole(
     run(store.documents.write({"a": MUCH}))
 
     async def change_meanwhile() -> bytes | None:
-        reading = asyncio.ensure_future(read_giving_way(store.documents, "a"))
+        reading = asyncio.ensure_future(store.documents.read("a"))
         await asyncio.sleep(0)
         await store.documents.write({"a": after})
         return await reading
@@ -237,12 +236,12 @@ def test_a_copy_made_while_a_document_is_written_has_nothing_of_it(store: Embedd
     writing = store.documents.write({"a": MUCH})
     for _ in range(3):
         writing.send(None)
-    checkpoint = run(store.checkpoint())
+    checkpoint = run(store.copying.checkpoint())
     with pytest.raises(StopIteration):
         while True:
             writing.send(None)
     assert store.documents.get("a") == MUCH
-    store.restore(checkpoint)
+    store.copying.restore(checkpoint)
     checkpoint.release()
     assert store.documents.get("a") == LONG
     assert pieces_in(store) == pieces_for(LONG)
@@ -257,7 +256,7 @@ def test_a_write_that_a_restore_overtakes_is_done_again_or_not_at_all(
         writing = asyncio.ensure_future(store.documents.write({"a": MUCH}, generation))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        store.restore(None)
+        store.copying.restore(None)
         return await writing
 
     assert run(restore_meanwhile()) is not has_generation
@@ -292,8 +291,8 @@ def test_a_folder_of_format_9_is_converted(tmp_path: Path, loop: asyncio.Abstrac
 
 def test_a_snapshot_of_format_9_is_converted(store: EmbeddedStore) -> None:
     former = {FORMAT_KEY: (9).to_bytes(4, "big"), layout.DOCUMENT_PREFIX + b"a": MUCH}
-    checkpoint = store.checkpoint_of(former.items())
-    store.restore(checkpoint)
+    checkpoint = store.copying.checkpoint_of(former.items())
+    store.copying.restore(checkpoint)
     checkpoint.release()
     assert store.documents.get("a") == MUCH
     assert max(len(row) for _, row in rows_of(store)) <= DOCUMENT_ROW_BYTES_MAX

@@ -86,7 +86,7 @@ def test_who_waits_to_plan_again_keeps_nothing_of_the_first_plan(store: Embedded
             note_way_given()
         return Planned(row_of(10, b"new"), item, item)
 
-    claims = store._commits._claims
+    claims = store._claims
     put(store, table, A, row_of(10, b"one"))
     write = Other(lambda: store.mutate(table, A, plan))
     write.step()
@@ -294,16 +294,16 @@ class OtherEngine:
 
 def test_an_engine_that_was_replaced_meanwhile_is_read_again(store: EmbeddedStore, table: OpenTable) -> None:
     engine = store.engine
-    plan = LongPlan(lambda: store.use(OtherEngine(engine)))
+    plan = LongPlan(lambda: store.site.use(OtherEngine(engine)))
     finish(store.mutate(table, A, plan))
     assert len(plan.seen) == 2
-    store.use(engine)
+    store.site.use(engine)
     assert get(store, table, A) == row_of(10, b"+")
 
 
 def test_a_plan_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStore, table: OpenTable) -> None:
     """The holder of a claim relies on the row staying unchanged, so a plan that began before must see the claim."""
-    claims = store._commits._claims
+    claims = store._claims
     plan = LongPlan(lambda: claims.take([table.source_id + A]))
     writing = settled(store.mutate(table, A, plan))
     for _ in range(3):
@@ -316,7 +316,7 @@ def test_a_plan_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStor
 
 
 def test_a_transaction_does_not_pass_by_a_claim_that_came_meanwhile(store: EmbeddedStore, table: OpenTable) -> None:
-    claims = store._commits._claims
+    claims = store._claims
     plan = LongPlan(lambda: claims.take([table.source_id + B]))
     transacting = store.transact([TransactionStep(table, A, plan), TransactionStep(table, B, LongPlan())], None)
     for _ in range(3):
@@ -346,8 +346,7 @@ def test_nothing_gives_way_between_a_plan_and_its_commit(monkeypatch: pytest.Mon
     def delete(old: Row | None) -> None:
         looks.clear()
 
-    foundations = store._commits._foundations
-    require_calm = foundations.require_calm
+    require_calm = store._require_calm
 
     def look_last(*arguments: Any, **named: Any) -> None:
         require_calm(*arguments, **named)
@@ -357,7 +356,7 @@ def test_nothing_gives_way_between_a_plan_and_its_commit(monkeypatch: pytest.Mon
     finish(store.mutate(table, key, delete))
     assert looks == []
     finish(store.mutate(table, key, lambda old: row))
-    monkeypatch.setattr(foundations, "require_calm", look_last)
+    monkeypatch.setattr(store, "_require_calm", look_last)
     finish(store.transact([TransactionStep(table, key, delete)], None))
     assert looks == []
     (stream,) = store.streams.of(table.schema.account, table.schema.region)

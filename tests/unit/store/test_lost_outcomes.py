@@ -13,9 +13,9 @@ from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.interface import IdempotencyToken, TransactionRefused, TransactionStep
 from hashrange.store.request_ids import new_request_id
-from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import row_of
+from tests.support.wrapped_stores.suspending import SuspendingStore
 from tests.unit.store.conftest import Run
 
 KEY, OTHER = Key(b"k"), Key(b"other")

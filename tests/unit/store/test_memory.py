@@ -2,7 +2,7 @@
 
 import platform
 
-from hashrange.store.embedded.memory import map_large_buffers_apart
+from hashrange.store.embedded.engine import map_large_buffers_apart
 
 
 def test_glibc_takes_the_threshold_and_others_are_left_alone() -> None:

@@ -69,7 +69,7 @@ def test_the_engine_of_a_copy_takes_over_the_mode_of_the_folder_that_it_replaces
     (folder / "engine").mkdir(parents=True)
     (folder / "engine").chmod(mode)
     store = open_store(str(folder), CLOCK, None)
-    store.restore(asyncio.run(store.checkpoint()))
+    store.copying.restore(asyncio.run(store.copying.checkpoint()))
     assert mode_of(folder / "engine") == mode
     if mode == 0o700:
         assert not open_to_others(folder / "engine")

@@ -79,8 +79,11 @@ class World:
 
     def fill(self, limit_rows: int) -> bool:
         """Run one slice of the backfill; True if nothing is left to fill."""
-        found = self.store.backfills()
-        return not found or finish(self.store.backfill(found[0].source_id, self.store.lease(), limit_rows)).is_complete
+        maintenance = self.store.maintenance
+        found = maintenance.backfills()
+        return (
+            not found or finish(maintenance.backfill(found[0].source_id, maintenance.lease(), limit_rows)).is_complete
+        )
 
     def judge(self) -> None:
         """Assert that the log has exactly the rows that the backfill has passed."""
@@ -117,7 +120,7 @@ def test_a_log_of_every_change_has_each_of_them_once(tmp_path: Path, seed: int) 
         world.write_at_random(chance)
     world.judge()
     assert stored(world.store.engine, world.table)
-    assert world.store.backfills() == []
+    assert world.store.maintenance.backfills() == []
     world.store.close_now()
 
 
@@ -176,7 +179,7 @@ def test_a_table_without_participants_calls_none(world: World, monkeypatch: pyte
         raise AssertionError("called")
 
     for name in ("refusals", "add"):
-        for participant in world.store._participants:
+        for participant in world.store.site.tables.participants:
             monkeypatch.setattr(participant, name, fail)
     world.put(KEYS[0], row_of(5))
     finish(world.store.transact([TransactionStep(world.table, KEYS[1], lambda _: row_of(5))], None))

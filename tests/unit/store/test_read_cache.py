@@ -66,7 +66,7 @@ class World:
 
     def count(self) -> Counting:
         """Count the engine's reads from now on."""
-        self.store.engine = counting = Counting(self.store.engine)
+        self.store.site.engine = counting = Counting(self.store.engine)
         return counting
 
     def trust(self) -> Counting:
@@ -244,16 +244,16 @@ def test_a_span_of_several_partitions_is_read_each_time(world: World) -> None:
 def test_pages_of_indexes_follow_their_entries(indexed: World) -> None:
     indexed.trust()
     indexed.put("p", "a", l="1", g="x")
-    finish(indexed.store.apply_delayed(WHOLE_LEASE, 10))
+    finish(indexed.store.maintenance.apply_delayed(WHOLE_LEASE, 10))
     assert [len(indexed.query(value, source).rows) for value, source in (("p", 1), ("x", 2))] == [1, 0]
     indexed.clock.advance(1)
-    assert finish(indexed.store.apply_delayed(WHOLE_LEASE, 10)) == 0.0
+    assert finish(indexed.store.maintenance.apply_delayed(WHOLE_LEASE, 10)) == 0.0
     assert indexed.query("x", 2).rows == [row_of("p", "a", g="x")]
     indexed.put("p", "a", l="2", g="y")
     assert indexed.query("p", 1).rows == [row_of("p", "a", l="2", g="y")]
     assert [len(indexed.query(value, 2).rows) for value in "xy"] == [1, 0]
     indexed.clock.advance(1)
-    finish(indexed.store.apply_delayed(WHOLE_LEASE, 10))
+    finish(indexed.store.maintenance.apply_delayed(WHOLE_LEASE, 10))
     assert [len(indexed.query(value, 2).rows) for value in "xy"] == [0, 1]
 
 
@@ -352,7 +352,7 @@ def test_random_reads_and_writes_read_what_the_engine_holds(seed: int) -> None:
                 finish(store.transact(steps, None))
             case 4:
                 world.clock.advance(chance.random())
-                finish(store.apply_delayed(WHOLE_LEASE, chance.randrange(1, 4)))
+                finish(store.maintenance.apply_delayed(WHOLE_LEASE, chance.randrange(1, 4)))
             case 5:
                 assert world.get(pk, sk) == bare.row(store.engine, world.table.source_id + world.key(pk, sk))
             case _:

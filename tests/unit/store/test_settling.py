@@ -38,9 +38,9 @@ def until_done(store: EmbeddedStore) -> None:
 def test_what_writes_left_is_flushed_once_they_pause(store: EmbeddedStore, table: OpenTable) -> None:
     write(store, table, b"a")
     write(store, table, b"b")
-    assert finish(store.settle()) == LOOK_SECONDS
+    assert finish(store.maintenance.settle()) == LOOK_SECONDS
     assert in_memtable(store) >= 2 * len(KEYS)
-    assert finish(store.settle()) == QUIET_LOOK_SECONDS
+    assert finish(store.maintenance.settle()) == QUIET_LOOK_SECONDS
     until_done(store)
     assert in_memtable(store) == 0
     page = finish(store.page(table.source_id, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
@@ -52,16 +52,16 @@ def test_a_commit_between_two_looks_puts_it_off(store: EmbeddedStore, table: Ope
     write(store, table, b"b")
     for mark in (b"c", b"d"):
         write(store, table, mark)
-        assert finish(store.settle()) == LOOK_SECONDS
+        assert finish(store.maintenance.settle()) == LOOK_SECONDS
         until_done(store)
         assert in_memtable(store) >= 2 * len(KEYS)
 
 
 def test_a_few_rows_are_not_worth_it(store: EmbeddedStore, table: OpenTable) -> None:
     finish(store.mutate(table, Key(b"k"), partial(put, row_of(10, b"k"))))
-    assert finish(store.settle()) == LOOK_SECONDS
+    assert finish(store.maintenance.settle()) == LOOK_SECONDS
     for _ in range(3):
-        assert finish(store.settle()) == QUIET_LOOK_SECONDS
+        assert finish(store.maintenance.settle()) == QUIET_LOOK_SECONDS
     until_done(store)
     assert in_memtable(store) > 0
 
@@ -70,8 +70,8 @@ def test_writes_go_on_after_it(store: EmbeddedStore, table: OpenTable) -> None:
     for mark in (b"a", b"b", b"c", b"d"):
         write(store, table, mark)
         write(store, table, mark + mark)
-        finish(store.settle())
-        finish(store.settle())
+        finish(store.maintenance.settle())
+        finish(store.maintenance.settle())
     until_done(store)
     page = finish(store.page(table.source_id, Span(b"", b"\xff"), 1000, 1_000_000, consistent=True))
     assert page.rows == [row_of(10, key + b"dd") for key in KEYS]
@@ -102,7 +102,7 @@ def test_less_is_merged_while_many_write_and_hardly_anybody_reads_ranges(tmp_pat
             finish(store.mutate(table, Key(b"%06d" % number), partial(put, row)))
             if kind == "pages beside" and number % 10 == 0:
                 finish(store.page(table.source_id, Span(b"", b"\xff"), 1, 1_000_000, consistent=True))
-        assert finish(store.settle()) == LOOK_SECONDS
+        assert finish(store.maintenance.settle()) == LOOK_SECONDS
         until_done(store)
         assert kind == "few" or pace_of(tmp_path / "data") == pace
     store.close_now()
@@ -112,20 +112,20 @@ def test_while_an_index_is_built_less_is_merged(tmp_path: Path) -> None:
     world = World(tmp_path / "data")
     store, folder = world.embedded, tmp_path / "data"
     world.put(600)
-    finish(store.settle())
+    finish(store.maintenance.settle())
     until_done(store)
     assert pace_of(folder) == (4 * MIB, 4, False)
     world.create()
     assert world.slice() == AT_ONCE
     for _ in range(2):
-        assert finish(store.settle()) == LOOK_SECONDS
+        assert finish(store.maintenance.settle()) == LOOK_SECONDS
         until_done(store)
         assert pace_of(folder) == (16 * MIB, 4, True)
     world.finish()
-    assert finish(store.settle()) == LOOK_SECONDS
+    assert finish(store.maintenance.settle()) == LOOK_SECONDS
     until_done(store)
     assert pace_of(folder) == (4 * MIB, 2, True)
-    assert finish(store.settle()) == QUIET_LOOK_SECONDS
+    assert finish(store.maintenance.settle()) == QUIET_LOOK_SECONDS
     until_done(store)
     assert pace_of(folder) == (4 * MIB, 1, True)
     assert world.close() == []
@@ -143,7 +143,7 @@ def test_what_many_writes_left_uncompressed_is_compressed_by_later_merges(tmp_pa
     for mark, count, is_compressed in ((b"a", MANY_COMMITS, False), (b"b", MANY_COMMITS - 1, True)):
         for number in range(count):
             finish(store.mutate(table, Key(b"%06d" % number), partial(put, row_of(1000, mark * 1000))))
-        finish(store.settle())
+        finish(store.maintenance.settle())
         until_done(store)
         store.engine.flush(True)
         store.engine.compact_range(None, None)
@@ -157,7 +157,7 @@ def test_in_memory_everything_is_compressed_whatever_the_pace() -> None:
     assert table is not None
     for number in range(MANY_COMMITS):
         finish(store.mutate(table, Key(b"%06d" % number), partial(put, row_of(1000, b"a" * 1000))))
-    finish(store.settle())
+    finish(store.maintenance.settle())
     until_done(store)
     store.engine.flush(True)
     assert sum(file["size"] for file in store.engine.live_files()) < MANY_COMMITS * 500

@@ -5,9 +5,9 @@ import pytest
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.interface import TransactionStep
-from hashrange.store.stale_reads import REMEMBERED_CHANGES_MAX, StaleReads
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
+from tests.support.wrapped_stores.stale_reads import REMEMBERED_CHANGES_MAX, StaleReads
 
 KEY = Key(b"k")
 OLD, NEW = row_of(1, b"old"), row_of(1, b"new")

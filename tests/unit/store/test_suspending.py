@@ -7,9 +7,9 @@ import pytest
 from hashrange.errors import ConditionalCheckFailedException
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import row_of
+from tests.support.wrapped_stores.suspending import SuspendingStore
 from tests.unit.store.conftest import Run
 
 KEY = Key(b"k")

@@ -24,11 +24,11 @@ from hashrange.store.embedded import EmbeddedStore, draft, engine, layout, open_
 from hashrange.store.embedded.engine import WriteBatch
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import IdempotencyToken, Statistics, Transacted, TransactionRefused, TransactionStep
-from hashrange.store.suspending import SuspendingStore
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType
 from tests.support.samples import finish, row_of, statistics_of, table_maker
+from tests.support.wrapped_stores.suspending import SuspendingStore
 
 A, B, C = Key(b"a"), Key(b"b"), Key(b"c")
 

@@ -25,7 +25,7 @@ def test_a_witness_sees_what_changes() -> None:
         finish(store.mutate(table, Key(key), lambda _: None if number is None else row_of(number)))
 
     write(b"before", 1)
-    store.on_changes(see)
+    store.maintenance.on_changes(see)
     write(b"a", 1)
     write(b"a", 1)  # changes nothing
     write(b"a", 2)
@@ -34,7 +34,7 @@ def test_a_witness_sees_what_changes() -> None:
     other = finish(store.catalog.create(table_maker("other")))
     assert other is not None
     finish(store.mutate(other, Key(b"d"), lambda _: row_of(1)))
-    store.on_changes(None)
+    store.maintenance.on_changes(None)
     write(b"b", 3)
     assert seen == [
         [(b"a", None, row_of(1))],

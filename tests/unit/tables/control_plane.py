@@ -137,6 +137,7 @@ class FakeStore:
         self.catalog = FakeCatalog()
         self.streams = FakeStreams()
         self.documents = FakeDocuments()
+        self.maintenance = self
         self.figures = Statistics(0, 0)
 
     def position(self) -> int:
@@ -144,6 +145,10 @@ class FakeStore:
         return 0
 
     durable_position = position
+
+    async def settle(self) -> float:
+        """Does nothing."""
+        return 1.0
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """The same statistics for every source."""

@@ -4,13 +4,13 @@ import pytest
 
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
-from hashrange.tables.change import Change
-from hashrange.tables.open_table import OpenTable
-from hashrange.tables.transaction_capacity import (
+from hashrange.tables.capacity import (
     transaction_capacity,
     transaction_change_units,
     transaction_read_units,
 )
+from hashrange.tables.change import Change
+from hashrange.tables.open_table import OpenTable
 from tests.support.samples import table_maker
 
 

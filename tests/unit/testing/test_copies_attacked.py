@@ -167,7 +167,7 @@ def test_a_write_that_a_reset_overtakes_does_not_reach_another_table(place: str,
         finish(store.catalog.create(table_maker("orders")))
         before = store.catalog.find("000000000000", "us-east-1", "orders")
         assert before is not None
-        store.restore(None)
+        store.copying.restore(None)
         finish(store.catalog.create(table_maker("customers")))
         after = store.catalog.find("000000000000", "us-east-1", "customers")
         assert after is not None
@@ -219,10 +219,10 @@ def test_late_index_entries_do_not_come_after_a_restore(
     store = open_store(None if place == "memory" else str(tmp_path / "data"), VirtualClock(), loop)
     try:
         finish(store.catalog.create(indexed))
-        empty = loop.run_until_complete(store.checkpoint())
+        empty = loop.run_until_complete(store.copying.checkpoint())
         writing = write(store, "a", "g", 400)
         begin(writing, turns)
-        store.restore(empty)
+        store.copying.restore(empty)
         empty.release()
         with suppress(HashrangeError):
             end(writing)
@@ -245,12 +245,12 @@ def test_nothing_else_runs_in_the_middle_of_a_restore(
         finish(store.catalog.create(indexed))
         writing = write(store, "a", "g", 400)
         begin(writing)
-        unfinished = loop.run_until_complete(store.checkpoint())
+        unfinished = loop.run_until_complete(store.copying.checkpoint())
         end(writing)
         monkeypatch.setattr(steps, "LOOK_STEPS", 0)
         monkeypatch.setattr(steps, "_left", 0)
         monkeypatch.setattr(steps, "_look", lambda: ways.append("looked"))
-        store.restore(unfinished)
+        store.copying.restore(unfinished)
         monkeypatch.undo()
         unfinished.release()
         assert entries(store) == [1, 1, 1, 1]

@@ -137,7 +137,7 @@ def test_after_a_restore_nothing_of_the_old_content_goes_on() -> None:
     world = Deliveries()
 
     async def scenario() -> None:
-        checkpoint = await world.store.checkpoint()
+        checkpoint = await world.store.copying.checkpoint()
         mapping = await world.mappings.create(world.mapping())
         may_end, has_ended = asyncio.Event(), asyncio.Event()
 
@@ -151,7 +151,7 @@ def test_after_a_restore_nothing_of_the_old_content_goes_on() -> None:
         world.write(1)
         job = asyncio.create_task(world.delivery.run_slice())
         await until(lambda: world.functions.running)
-        world.store.restore(checkpoint)
+        world.store.copying.restore(checkpoint)
         world.write(2)
         other = await world.mappings.create(world.mapping())
         assert await job is None
@@ -171,10 +171,10 @@ def test_a_checkpoint_of_the_content_holds_the_place() -> None:
         await world.mappings.create(world.mapping())
         world.write(1)
         await world.delivery.run_slice()
-        checkpoint = await world.store.checkpoint()
+        checkpoint = await world.store.copying.checkpoint()
         world.write(2)
         await world.delivery.run_slice()
-        world.store.restore(checkpoint)
+        world.store.copying.restore(checkpoint)
         await world.delivery.run_slice()
         assert world.taken() == [[1], [2]]
         world.write(3)
@@ -191,7 +191,7 @@ def test_an_invocation_that_ends_with_the_restore_stores_nothing() -> None:
 
     async def scenario() -> None:
         await world.mappings.create(world.mapping())
-        world.functions.answers.append(lambda _event: world.store.restore(None))
+        world.functions.answers.append(lambda _event: world.store.copying.restore(None))
         world.write(1)
         await world.delivery.run_slice()
         assert world.store.documents.below("") == []
@@ -205,7 +205,7 @@ def test_content_replaced_while_a_checkpoint_is_stored_gets_no_checkpoint(monkey
     inner = world.store.documents.write
 
     async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
-        world.store.restore(None)
+        world.store.copying.restore(None)
         return await inner(changes, generation)
 
     world.write(1)

@@ -128,11 +128,11 @@ def test_a_stop_stores_nothing_in_other_content() -> None:
     world = Deliveries()
 
     async def scenario() -> None:
-        checkpoint = await world.store.checkpoint()
+        checkpoint = await world.store.copying.checkpoint()
         await world.mappings.create(world.mapping(filters=(REMOVALS,)))
         world.write(1)
         await world.delivery.run_slice()
-        world.store.restore(checkpoint)
+        world.store.copying.restore(checkpoint)
         await world.delivery.stop()
 
     asyncio.run(scenario())

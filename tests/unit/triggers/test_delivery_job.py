@@ -13,7 +13,7 @@ import pytest
 from hashrange.clock import MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.stream_shards import StreamShards
+from hashrange.jobs.store_jobs import shards_job
 from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
@@ -26,8 +26,8 @@ from tests.unit.triggers.deliveries import ACCOUNT, REGION, Deliveries, fail
 
 def runner_of(world: Deliveries) -> Runner:
     """The jobs that a server with triggers runs, as far as they matter here."""
-    runner = Runner([StreamShards(world.store), world.delivery], world.clock)
-    world.store.on_work(runner.wake)
+    runner = Runner([shards_job(world.store.maintenance), world.delivery], world.clock)
+    world.store.maintenance.on_work(runner.wake)
     world.delivery.on_work(lambda: runner.wake_job(world.delivery))
     return runner
 
@@ -157,7 +157,7 @@ def test_without_mappings_a_write_wakes_nobody() -> None:
     world.map()
     world.deliver()
     assert world.taken() == [[1]]
-    world.store.restore(None)
+    world.store.copying.restore(None)
     world.delivery.wake()
     assert woken[-1:] == [True], "other content may have mappings"
 

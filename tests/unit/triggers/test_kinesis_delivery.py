@@ -552,11 +552,11 @@ def test_a_restore_delivers_what_the_restored_content_has_not() -> None:
         change(world, 1, 1)
         await world.deliver_all()
         change(world, 1, 2)
-        checkpoint = await world.embedded.checkpoint()
+        checkpoint = await world.embedded.copying.checkpoint()
         await world.deliver_all()
         change(world, 1, 3)
         await world.deliver_all()
-        world.store.restore(checkpoint)
+        world.store.copying.restore(checkpoint)
         change(world, 1, 4)
         await world.deliver_all()
         assert world.numbers() == [1, 2, 3, 2, 4]
@@ -564,7 +564,7 @@ def test_a_restore_delivers_what_the_restored_content_has_not() -> None:
         change(world, 1, 5)
         slice_ = asyncio.create_task(world.delivery.run_slice())
         await until(lambda: len(puts(world.kinesis)) == 6)
-        world.store.restore(checkpoint)
+        world.store.copying.restore(checkpoint)
         world.kinesis.misbehave = lambda _: None
         world.delivery.wake()
         await slice_
@@ -580,13 +580,13 @@ def test_no_checkpoint_of_the_former_content_is_written_into_the_restored_one(mo
         world.enable()
         await world.deliver_all()
         change(world, 1, 1)
-        checkpoint = await world.embedded.checkpoint()
+        checkpoint = await world.embedded.copying.checkpoint()
         documents = world.store.documents
         write = documents.write
 
         async def restore_and_write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
             monkeypatch.undo()
-            world.store.restore(checkpoint)
+            world.store.copying.restore(checkpoint)
             world.kinesis.misbehave = lambda _: "error"
             return await write(changes, generation)
 
@@ -606,13 +606,13 @@ def test_after_a_restore_that_moves_time_back_nothing_waits_for_the_former_time(
         world.enable()
         await world.deliver_all()
         change(world, 1, 1)
-        checkpoint, state = await world.embedded.checkpoint(), clock.state
+        checkpoint, state = await world.embedded.copying.checkpoint(), clock.state
         world.kinesis.misbehave = lambda _: "cut"
         for _ in range(9):
             clock.advance(await world.deliver() or 0.0)
         assert await world.deliver() == 60
         clock.go_to(state)
-        world.store.restore(checkpoint)
+        world.store.copying.restore(checkpoint)
         world.kinesis.misbehave = lambda _: None
         assert await world.deliver() is None
         assert world.numbers() == [1]

@@ -134,11 +134,11 @@ class Walk:
         """Undo what the job has stored meanwhile, by replacing the content of the store
         while requests are under way.
         """
-        checkpoint = await self.world.embedded.checkpoint()
+        checkpoint = await self.world.embedded.copying.checkpoint()
         slice_ = asyncio.create_task(self.world.delivery.run_slice())
         for _ in range(self.chance.randint(0, 40)):
             await asyncio.sleep(0)
-        self.world.store.restore(checkpoint)
+        self.world.store.copying.restore(checkpoint)
         self.world.delivery.wake()
         await slice_
         checkpoint.release()

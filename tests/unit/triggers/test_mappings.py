@@ -151,7 +151,7 @@ def test_latest_begins_after_the_last_record_of_the_store() -> None:
 def test_after_a_restore_the_mappings_are_those_of_the_content() -> None:
     kept = Kept()
     kept.create()
-    kept.store.restore(None)
+    kept.store.copying.restore(None)
     assert list(kept.mappings.all()) == []
     kept.create()
     assert len(kept.mappings.all()) == 1

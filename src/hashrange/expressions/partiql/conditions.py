@@ -5,8 +5,9 @@ From loose to tight:
     OR    AND    NOT    = <> != < <= > >= BETWEEN IN IS    ||    + -    * / %
 
 `!=` is `<>`. Faults that are not of the syntax, such as arithmetic in a condition, are recorded (`refuse_later`) and
-raised by `checks.py`; in a SET value they are raised at once. Source: service behaviour, captures to 23 October 2026;
-for expected tokens and their messages PartiQL's reference grammar, which agrees with the captures.
+raised with the static checks (`statement.py`); in a SET value they are raised at once. Source: service behaviour,
+captures to 23 October 2026; for expected tokens and their messages PartiQL's reference grammar, which agrees with the
+captures.
 """
 
 from hashrange.errors import RequestFault

@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 from hashrange.errors import Malformed, RequestFault
 from hashrange.expressions.cache import Cache
+from hashrange.expressions.checks import check_disjoint, check_operator_count, check_paths, misuse_fault
 from hashrange.expressions.condition import CompiledCondition
-from hashrange.expressions.partiql.checks import check_statement
 from hashrange.expressions.partiql.literals import Build, compile_build, compile_build_map
 from hashrange.expressions.partiql.parser import read_statement
-from hashrange.expressions.partiql.projection import compile_paths
-from hashrange.expressions.partiql.reader import StatementReader
+from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.tree import (
     Constant,
     Data,
@@ -32,13 +31,15 @@ from hashrange.expressions.partiql.tree import (
 )
 from hashrange.expressions.predicates import compile_conditions
 from hashrange.expressions.projection import CompiledProjection
-from hashrange.expressions.terms import ValueCheck, run_value_checks
+from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms, run_value_checks
 from hashrange.expressions.tree import And, ConditionNode, DocumentPath, FunctionCall
 from hashrange.expressions.update import Clauses, CompiledUpdate, compile_clauses
+from hashrange.expressions.update_terms import check_actions
+from hashrange.items.paths import resolve_path
 from hashrange.items.steps import look
-from hashrange.items.types import TYPE_NAMES, Value
+from hashrange.items.types import TYPE_NAMES, Item, Value
 from hashrange.items.values import check_value
-from hashrange.messages.partiql import PARAMETER_COUNT
+from hashrange.messages.partiql import MISSING_COMPARED, PARAMETER_COUNT, UNRECOGNIZED_FUNCTION
 
 RawParameters = Sequence[dict[str, Any]]
 """A request's parameters, not yet checked."""
@@ -52,6 +53,7 @@ _KINDS: dict[type, StatementKind] = {
     ExistsStatement: "EXISTS",
 }
 _NO_PARAMETERS: RawParameters = ()
+_UPDATE_FUNCTIONS = ("list_append",)
 
 
 class ValueTable:
@@ -133,7 +135,7 @@ class Statement:
         self.projection: CompiledProjection | None = None
         """The projection of a SELECT; None for `SELECT *` and for other statements."""
         if isinstance(body, SelectStatement) and body.paths:
-            self.projection = compile_paths(body.paths)
+            self.projection = _compile_paths(body.paths)
         self.projection_fault = body.fault if isinstance(body, SelectStatement) else None
         """The fault of a SELECT that computes values, otherwise None; reported only once its table is found."""
         self.update: CompiledUpdate | None = None
@@ -214,7 +216,7 @@ def _compile(text: str, parameters: RawParameters) -> Statement:
     if reader.parameter_count > len(parameters):
         raise RequestFault(PARAMETER_COUNT)
     table = ValueTable(reader.data)
-    return Statement(tree, reader, table, check_statement(reader, tree, table.fill(parameters)))
+    return Statement(tree, reader, table, _check_statement(reader, tree, table.fill(parameters)))
 
 
 def check_statement_parameters(parameters: RawParameters) -> None:
@@ -248,3 +250,83 @@ def _condition_paths(root: Any) -> Iterable[DocumentPath]:
 def _operand_paths(clauses: Clauses) -> list[DocumentPath]:
     """Paths that an update's SET actions read."""
     return [path for action in clauses.sets for path in _condition_paths(action.value)]
+
+
+# --- static checks ------------------------------------------------------------------------------
+
+
+def _check_statement(reader: StatementReader, tree: Tree, constants: dict[str, Value]) -> tuple[ValueCheck, ...]:
+    """Raise the first static fault; `constants`: value token → its value in the request that compiles the statement.
+
+    Order: MISSING that is compared → number of operators → unknown functions → misplaced functions of SET values →
+    paths → conditions, in the order of the text → updates. The order is certain for MISSING and among conditions.
+    Returns the checks to repeat on the values of each later request.
+    """
+    if reader.compares_missing:
+        raise RequestFault(MISSING_COMPARED)
+    check_operator_count(reader)
+    for placed in reader.calls:
+        _check_known(placed)
+    _check_placement(reader)
+    check_paths(reader)
+    first_refusal = reader.first_refusal
+    if first_refusal is not None:
+        check_terms(reader.kind, reader.conditions[: first_refusal[0]], constants)
+        raise first_refusal[1]
+    checks = check_terms(reader.kind, reader.conditions, constants)
+    if isinstance(tree, UpdateStatement):
+        check_disjoint(reader.kind, tree.targets)
+        check_actions(reader.kind, tree.sets, tree.additions, tree.deletions)
+    return checks
+
+
+def _check_known(placed: PlacedCall) -> None:
+    function = placed.call.function
+    if function not in CONDITION_FUNCTIONS and function not in _UPDATE_FUNCTIONS:
+        raise RequestFault(UNRECOGNIZED_FUNCTION.format(function=function, place=placed.place))
+
+
+def _check_placement(reader: StatementReader) -> None:
+    """Refuse calls except size() as arguments in a SET value; reports the call whose `)` comes first."""
+    wrong = {id(call) for call in reader.operand_calls if call.function != "size"}
+    for call, _ in reader.calls:
+        if id(call) in wrong:
+            raise misuse_fault(reader.kind, call.function)
+
+
+# --- the paths of a SELECT ----------------------------------------------------------------------
+
+
+def _compile_paths(paths: Sequence[DocumentPath]) -> CompiledProjection:
+    """Compile a SELECT's paths to a projection, which returns each path's value under the last name of its path.
+
+    `SELECT a.b, c[0]` returns attributes `b` and `c[0]`: a flat result, unlike a ProjectionExpression's. Of paths with
+    the same last name, the last that has a value counts. Source: what clients of the service read back (unconfirmed).
+    """
+    projection = CompiledProjection([path.elements[:1] for path in paths])
+    nested = [str(path.elements[0]) for path in paths if len(path.elements) > 1]
+    if not nested:
+        return projection
+    places = [(_last_name(path.elements), path.elements) for path in paths]
+
+    def project(item: Item) -> Item:
+        projected: Item = {}
+        for name, elements in places:
+            value = resolve_path(item, elements)
+            if value is not None:
+                projected[name] = value
+        return projected
+
+    projection.project = project
+    projection.nested_attributes = frozenset(nested)
+    return projection
+
+
+def _last_name(elements: tuple[str | int, ...]) -> str:
+    """A path's last name with the indices after it, such as `c[0]`."""
+    positions = ""
+    for element in reversed(elements):
+        if isinstance(element, str):
+            return element + positions
+        positions = f"[{element}]{positions}"
+    raise AssertionError(elements)

@@ -262,7 +262,7 @@ def make_plan(table: OpenTable, action: Action) -> Plan:
         is_heavy = (
             update is not None
             and action.dialect != "PartiQL"
-            and update.statement_size_bytes(values) > ITEM_SIZE_MAX_BYTES
+            and update.statement_size_bytes(values, None) > ITEM_SIZE_MAX_BYTES
         )
         return plan_update(table, action.item, update, condition, values, on_failure, is_heavy=is_heavy)
     assert condition is not None, "a check without a condition"

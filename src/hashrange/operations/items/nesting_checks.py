@@ -9,18 +9,37 @@ are looked for only after `check_item` has raised NestingFault. Source: service 
 from typing import Any
 
 from hashrange.errors import NestingFault, RequestFault
-from hashrange.expressions.readable import check_condition_readable, check_projection_readable, check_update_readable
+from hashrange.expressions.parser import CONDITION_KEYWORDS, NO_KEYWORDS, UPDATE_KEYWORDS, ExpressionParser
+from hashrange.expressions.projection import read_projection
+from hashrange.expressions.update import read_clauses
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.rules import RequestRules
 
+
+def _check_update_readable(text: str) -> None:
+    """Raise RequestFault for an UpdateExpression that is too long, empty, or not parsable."""
+    read_clauses(ExpressionParser("UpdateExpression", text, None, None, UPDATE_KEYWORDS))
+
+
+def _check_condition_readable(text: str) -> None:
+    """Raise RequestFault for a ConditionExpression that is too long, empty, or not parsable."""
+    ExpressionParser("ConditionExpression", text, None, None, CONDITION_KEYWORDS).read_condition()
+
+
+def _check_projection_readable(text: str) -> None:
+    """Raise RequestFault for a ProjectionExpression that is too long, empty, or not parsable."""
+    read_projection(ExpressionParser("ProjectionExpression", text, None, None, NO_KEYWORDS))
+
+
 _READABLE = (
-    ("UpdateExpression", check_update_readable),
-    ("ConditionExpression", check_condition_readable),
-    ("ProjectionExpression", check_projection_readable),
+    ("UpdateExpression", _check_update_readable),
+    ("ConditionExpression", _check_condition_readable),
+    ("ProjectionExpression", _check_projection_readable),
 )
+"""Checks of size and grammar alone: the older layer reports their faults before values nested too deep."""
 
 
 def check_map(

@@ -16,7 +16,7 @@ from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.operations.meter import Meter, TransactedReadUsage, TransactedUsage, Usage
 from hashrange.operations.transactions.tokens import replay_units
 from hashrange.store.interface import Transacted, TransactionStep
-from hashrange.tables.transaction_capacity import refused_action_units
+from hashrange.tables.capacity import refused_action_units
 
 
 def check_read_size(rows: Sequence[Row | None]) -> None:

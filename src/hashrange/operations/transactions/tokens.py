@@ -20,8 +20,8 @@ from hashrange.limits import TOKEN_LIFE_SECONDS
 from hashrange.operations import shapes
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import IdempotencyToken
+from hashrange.tables.capacity import TableUnits, transaction_read_units
 from hashrange.tables.change import Change
-from hashrange.tables.transaction_capacity import TableUnits, transaction_read_units
 
 DIGEST_BYTES = 16
 _SETS = ("SS", "NS", "BS")

@@ -13,11 +13,10 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.open_tables import OpenTables, StoredTable
+from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.partitions import Partitions, partitions_of, read_partitions
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.statistics import TableStatistics, read_statistics
 from hashrange.store.embedded.stream_states import StoredStreams, read_streams
 from hashrange.store.embedded.walks import Walks
@@ -77,9 +76,9 @@ class EmbeddedCatalog:
 
     is_late = False
 
-    def __init__(self, site: Site, opened: OpenTables, walks: Walks, commits: Commits, options: Options) -> None:
-        self._site = site
-        self._opened = opened
+    def __init__(self, commits: Commits, walks: Walks, options: Options) -> None:
+        site = self._site = commits.site
+        self._opened = site.tables
         self._walks = walks
         self._commits = commits
         self._options = options

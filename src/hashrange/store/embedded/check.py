@@ -4,42 +4,52 @@
 - Every item has its index entries, and every entry its item.
 - Statistics and sizes of item collections equal a recount.
 - Partitions cover all hashes, every table's id is below the next one to be given out, and every row belongs to a table.
-- Every item that expires is in the queue of expiries of its table (`check_expiries.py`).
+- Every item that expires is in the queue of expiries of its table.
 - Each idempotency token has one row in the queue of token expiries, which holds no other rows.
 - Streams agree with their tables, and records with items (`check_streams.py`).
-- Long documents are whole (`check_documents.py`).
+- Long documents are whole.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from hashrange.clock import Clock, SystemClock
+from hashrange.errors import StorageCorruption
 from hashrange.items.row_layout import is_same_item, row_size_bytes
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
-from hashrange.items.types import Row
+from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
-from hashrange.store.embedded.check_collections import collection_faults
-from hashrange.store.embedded.check_documents import document_faults
-from hashrange.store.embedded.check_expiries import ExpiryCheck
-from hashrange.store.embedded.check_indexes import IndexCheck
 from hashrange.store.embedded.check_streams import StreamCheck
+from hashrange.store.embedded.documents import long_documents
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.engine_errors import READING, storage_error
+from hashrange.store.embedded.expiries import has_queue, is_enabling, item_key_of, queue_key, second_of
+from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
+from hashrange.store.embedded.outbox import delayed_writes
 from hashrange.store.embedded.partitions import partition_faults
+from hashrange.store.embedded.pieces import document_pieces
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.statistics import TableStatistics, read_statistics
 from hashrange.store.embedded.tokens import EXPIRY_BYTES
 from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION, PIECES_SINCE_VERSION, STREAMS_SINCE_VERSION
 from hashrange.store.interface import Statistics
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.entries import derive_entry
+from hashrange.tables.expiry import expiry_seconds, is_too_old, number_reader
+from hashrange.tables.keys import key_of
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import (
     BEHIND_TABLES,
     FIRST_TABLE,
+    SourceId,
     key_in_source,
+    partition_prefix,
     source_id_of,
     table_id_of,
     table_prefix,
@@ -121,13 +131,13 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
             yield from indexes.item_faults(table, key_in_source(engine_key), Row(row))
             yield from expiries.item_faults(table, key_in_source(engine_key), Row(row))
     yield from _check_statistics(engine, counted)
-    yield from collection_faults(engine, tables)
+    yield from _collection_faults(engine, tables)
     if format_version(engine) >= PARTITIONS_SINCE_VERSION:
         yield from partition_faults(engine, [table.schema for table in tables])
     if format_version(engine) >= STREAMS_SINCE_VERSION:
         yield from StreamCheck(engine, [table.schema for table in tables]).faults()
     if format_version(engine) >= PIECES_SINCE_VERSION:
-        yield from document_faults(engine)
+        yield from _document_faults(engine)
     yield from _check_tokens(engine)
 
 
@@ -154,7 +164,7 @@ def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
         names.add(place)
 
 
-def _check_row(table: OpenTable | None, indexes: IndexCheck, engine_key: bytes, row: Row) -> tuple[str | None, int]:
+def _check_row(table: OpenTable | None, indexes: "IndexCheck", engine_key: bytes, row: Row) -> tuple[str | None, int]:
     """The fault of an item's or index entry's row, or None; and the size in bytes it states, 0 if `table` is None."""
     place = f"row {engine_key.hex()}"
     if table is None:
@@ -207,3 +217,278 @@ def _check_tokens(engine: Engine) -> Iterator[str]:
     }
     for name in sorted(tokens ^ expiries):
         yield f"the token {name[EXPIRY_BYTES:]!r} has only one of its two rows"
+
+
+# --- item collections ---------------------------------------------------------------------------
+
+
+Part = tuple[bytes, int, bytes | None]
+"""What `_counted`, `_stored` or `_late` finds of an item collection: the bytes that begin its keys, a part of its
+counted size in bytes, and its stored size row, which is None except in results of `_stored`.
+"""
+
+
+def _collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[str]:
+    """Report item collections whose stored size is wrong. 1 µs per row of a table with local indexes.
+
+    A table's rows, the entries of its local indexes and the stored sizes are read in parallel: their keys begin with
+    the same partition keys in the same order, so only the sizes of late entries are kept in memory.
+    """
+    for table in tables:
+        if not table.has_item_collections:
+            continue
+        local = [one.source_id for one in table.indexes if one.index is not None and not one.index.is_global]
+        parts: list[Iterable[Part]] = [_counted(engine, source_id) for source_id in (table.source_id, *local)]
+        parts.append(_stored(engine, layout.collections_source(table.source_id)))
+        parts.append(sorted(_late(engine, table, local)))
+        for prefix, group in groupby(merge(*parts, key=itemgetter(0)), key=itemgetter(0)):
+            size_bytes = 0
+            stored = None
+            for _, counted_bytes, row in group:
+                size_bytes += counted_bytes
+                stored = stored if row is None else row
+            if stored != (layout.encode_counter(size_bytes) if size_bytes else None):
+                yield (
+                    f"the item collection {prefix.hex()} of table {table.name} has {size_bytes}"
+                    f" bytes, and {_said(stored)}"
+                )
+
+
+def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
+    """The size in bytes of each item collection in one source, recounted, in key order."""
+    prefix = None
+    size_bytes = 0
+    for engine_key, row in scan_prefix(engine, source_id):
+        own_prefix = partition_prefix(key_in_source(engine_key))
+        if own_prefix != prefix:
+            if prefix is not None:
+                yield prefix, size_bytes, None
+            prefix, size_bytes = own_prefix, 0
+        size_bytes += row_size_bytes(Row(row))
+    if prefix is not None:
+        yield prefix, size_bytes, None
+
+
+def _stored(engine: Engine, source_id: bytes) -> Iterator[Part]:
+    """The stored size row of each item collection in one table, in key order; with 0 as counted size."""
+    for engine_key, row in scan_prefix(engine, source_id):
+        yield key_in_source(engine_key), 0, row
+
+
+def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator[Part]:
+    """By how many bytes counted sizes of item collections will grow (or shrink, if negative) through late entries of
+    local indexes, which are still to be written; stored sizes include them already.
+    """
+    indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.indexes}
+    for _, write in late_writes(engine, indexes.get):
+        if write is not None and write.source_id in sources:
+            if write.old_key is not None and write.old_header is not None:
+                yield partition_prefix(Key(write.old_key)), -row_size_bytes(Row(write.old_header)), None
+            assert write.new_key is not None
+            assert write.new_row is not None
+            yield partition_prefix(Key(write.new_key)), row_size_bytes(Row(write.new_row)), None
+
+
+def _said(row: bytes | None) -> str:
+    """The words of a fault about an item collection's stored size; `row` None: no size is stored."""
+    if row is None:
+        return "no row says so"
+    if len(row) != layout.NUMBER_BYTES:
+        return f"its row has {len(row)} bytes instead of {layout.NUMBER_BYTES}"
+    return f"its row says {int.from_bytes(row, 'big')}"
+
+
+# --- expiries -----------------------------------------------------------------------------------
+
+
+class ExpiryCheck:
+    """Compares items with their tables' queues of expiries. Raises any exception that damaged bytes cause.
+
+    Every item that expires has a row in its table's queue, and only tables with time to live have one. An item that had
+    already expired when it was written is queued for a later second, and that row stays when the item is written again.
+    So a row's second may differ from its item's expiry; such a row is no fault, and is deleted once it is due. An item
+    that expired more than five years ago is never deleted; it may have a row or none. While a walk fills a queue, only
+    items that the walk has passed have rows.
+    """
+
+    def __init__(self, engine: Engine, tables: Sequence[OpenTable], now_seconds: float) -> None:
+        self._engine = engine
+        self._now_seconds = now_seconds
+        self._tables = {table.source_id: table for table in tables if has_queue(table.schema)}
+        self._positions: dict[bytes, bytes] = {
+            source_id: engine.get(layout.backfill_key(source_id)) or b""
+            for source_id, table in self._tables.items()
+            if is_enabling(table.schema)
+        }
+        self._late: set[bytes] = set()
+        """Engine keys of items that have a row in the queue of expiries for a second other than their expiry."""
+
+    def queue_faults(self) -> Iterator[str]:
+        """Report rows that must not be in a queue of expiries. Must be exhausted before `item_faults` is called."""
+        prefix_bytes = len(layout.TIME_TO_LIVE_PREFIX)
+        for engine_key, row in scan_prefix(self._engine, layout.TIME_TO_LIVE_PREFIX):
+            place = engine_key[prefix_bytes:]
+            source_id = source_id_of(place)
+            table = self._tables.get(source_id)
+            if table is None:
+                yield f"row {engine_key.hex()} of the queue of expiries belongs to no table with time to live"
+                continue
+            behind = place[len(source_id) :]
+            key = item_key_of(behind)
+            if row or not self._covers(source_id, key):
+                yield (
+                    f"row {engine_key.hex()} of the queue of expiries is not empty, or lies ahead of how far"
+                    " the queue has been filled"
+                )
+            elif self._expires_at(table, key) != second_of(behind):
+                self._late.add(source_id + key)
+
+    def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
+        """Report the item if it expires but is not in its table's queue of expiries."""
+        time_to_live = table.schema.time_to_live
+        if time_to_live is None or table.source_id not in self._tables or not self._covers(table.source_id, key):
+            return
+        expires_seconds = expiry_seconds(number_reader(time_to_live.attribute)(row))
+        if expires_seconds is None or is_too_old(expires_seconds, self._now_seconds):
+            return
+        engine_key = layout.TIME_TO_LIVE_PREFIX + table.source_id + queue_key(expires_seconds, key)
+        if self._engine.get(engine_key) is None and table.source_id + key not in self._late:
+            yield (
+                f"row {(table.source_id + key).hex()} of table {table.name} expires and is not in the queue of expiries"
+            )
+
+    def _expires_at(self, table: OpenTable, key: Key) -> int | None:
+        row = self._engine.get(table.source_id + key)
+        assert table.schema.time_to_live is not None
+        return None if row is None else expiry_seconds(number_reader(table.schema.time_to_live.attribute)(Row(row)))
+
+    def _covers(self, source_id: bytes, key: Key) -> bool:
+        """True if the walk that fills the queue of table `source_id` has reached the item at `key`, or has ended."""
+        position = self._positions.get(source_id)
+        return position is None or key <= position
+
+
+# --- index entries ------------------------------------------------------------------------------
+
+
+class IndexCheck:
+    """Compares items with their index entries. Raises any exception that damaged bytes cause.
+
+    An index that is being built holds the entries of the items that the walk that fills it has passed, and no others.
+    Index writes that wait in the outbox (`outbox.py`), and late entries (`late_entries.py`), count as done.
+    """
+
+    def __init__(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
+        self._engine = engine
+        self._sources: dict[bytes, ReadSource] = {
+            source.source_id: source for table in tables for source in table.indexes
+        }
+        prefix_bytes = len(layout.BACKFILL_PREFIX)
+        stored: dict[bytes, bytes] = {
+            source_id_of(key[prefix_bytes:]): row for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)
+        }
+        filled = {table.source_id for table in tables if is_enabling(table.schema)}
+        self.stray_sources = sorted(
+            source.hex()
+            for source in stored
+            if source not in filled and (source not in self._sources or not _is_building(self._sources[source]))
+        )
+        """Hex ids of sources for which a row says how far a walk has filled them, although no walk is filling them."""
+        self._waiting: dict[bytes, bytes | None] = {}
+        """Engine key of an index entry → its row once outbox and late entries are written; None: deleted."""
+        late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
+        for write in [*delayed_writes(engine), *late]:
+            if write.old_key is not None:
+                self._waiting[write.source_id + write.old_key] = None
+            if write.new_key is not None:
+                self._waiting[write.source_id + write.new_key] = write.new_row
+        self._positions = {
+            source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
+        }
+
+    def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
+        """Report missing and wrong index entries of the item at `key`."""
+        if not table.indexes:
+            return
+        item = decode_row(row)
+        for source in table.indexes:
+            if not self._covers(source, key):
+                continue
+            entry = derive_entry(source, key, item, row)
+            if entry is not None and self._entry(source.source_id + entry.key) != entry.row:
+                yield (
+                    f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or"
+                    f" another one, in {_name(source)}"
+                )
+
+    def entry_fault(self, table: OpenTable, engine_key: bytes, item: Item) -> str | None:
+        """The fault of the index entry `item` at `engine_key` (no such index, no item, a wrong key, or an item that the
+        walk has not passed), or None.
+
+        Whether the entry has the right attributes is checked by `item_faults`.
+        """
+        source = self._sources.get(source_id_of(engine_key))
+        if source is None:
+            return f"row {engine_key.hex()} belongs to no index of table {table.name}"
+        if engine_key in self._waiting:
+            return None
+        place = f"entry {engine_key.hex()} in {_name(source)} of table {table.name}"
+        key = table.lookup_key(key_of(table.keys, item))
+        row = self._engine.get(table.source_id + key)
+        if row is None:
+            return f"{place} has no item"
+        if not self._covers(source, key):
+            return f"{place} lies ahead of how far the index has been built"
+        derived = derive_entry(source, key, decode_row(row), row)
+        if derived is None or source.source_id + derived.key != engine_key:
+            return f"{place} is not where its item's entry stands"
+        return None
+
+    def _entry(self, engine_key: bytes) -> bytes | None:
+        """The row of the index entry at `engine_key` once outbox and late entries are written, or None."""
+        if engine_key in self._waiting:
+            return self._waiting[engine_key]
+        row: bytes | None = self._engine.get(engine_key)
+        return row
+
+    def _covers(self, source: ReadSource, key: Key) -> bool:
+        """False if the index is being built, and the walk that fills it has not reached the item at `key`."""
+        position = self._positions.get(source.source_id)
+        return position is None or key <= position
+
+
+def _is_building(source: ReadSource) -> bool:
+    return source.index is not None and source.index.state == "CREATING"
+
+
+def _name(source: ReadSource) -> str:
+    assert source.index is not None
+    return f"index {source.index.name}"
+
+
+# --- long documents -----------------------------------------------------------------------------
+
+
+def _document_faults(engine: Engine) -> Iterator[str]:
+    """A sentence for each document that is not whole, is stored twice, or is too long for its row.
+
+    The pieces of a long document have the lengths that the row that leads to them says. Pieces that nothing leads to
+    are no fault: a kill leaves them behind, and the next server deletes them.
+    """
+    short = set()
+    for engine_key, row in scan_prefix(engine, layout.DOCUMENT_PREFIX):
+        name = engine_key[len(layout.DOCUMENT_PREFIX) :].decode()
+        short.add(name)
+        if len(row) > layout.DOCUMENT_ROW_BYTES_MAX:
+            yield f"the row of the document {name} has {len(row)} bytes, more than {layout.DOCUMENT_ROW_BYTES_MAX}"
+    try:
+        for name, long in long_documents(engine):
+            if name in short:
+                yield f"the document {name} is stored both in one row and in pieces"
+            try:
+                for _ in document_pieces(engine, name, long):
+                    pass
+            except StorageCorruption as error:
+                yield str(error)
+    except StorageCorruption as error:
+        yield str(error)

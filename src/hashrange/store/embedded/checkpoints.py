@@ -8,9 +8,9 @@ server, and the next server deletes what is left of them. See docs/adr/0037-chec
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from hashrange.errors import HashrangeError, StorageError
 from hashrange.store.copying import Checkpoint, Opened
@@ -28,9 +28,9 @@ from hashrange.store.embedded.engine import (
     remove_memory,
 )
 from hashrange.store.embedded.engine_errors import storage_error
+from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.participant import Options
-from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.stand_ins import require_engine
 from hashrange.store.embedded.stream_states import StreamState, free_streams
 from hashrange.store.snapshot_file import StoredRow
@@ -268,30 +268,22 @@ def fork_home(checkpoint: Checkpoint) -> Home:
         raise storage_error(error, checkpoint.place) from error
 
 
-class EngineUser(Protocol):
-    """The part of a store that `Copies` uses."""
-
-    def let_engine_go(self) -> Engine:
-        """Sync all commits and return the engine, which may then be closed; `take_engine` must follow."""
-        ...
-
-    def take_engine(self, engine: Engine, catalog: StoredCatalog) -> dict[int, StreamState]:
-        """Serve the content of a newly opened engine; `catalog` is what it holds of tables.
-        Returns the former streams.
-        """
-        ...
+TakeEngine = Callable[[Engine, StoredCatalog], dict[int, StreamState]]
+"""Lets a store serve the content of a newly opened engine, whose catalog has been read; returns the former streams."""
 
 
 class Copies:
-    """Makes checkpoints of one store or of given rows, and restores the store from them."""
+    """Implements `interface.Copying`: makes checkpoints of one store or of given rows, and restores it from them."""
 
-    def __init__(self, store: EngineUser, site: Site, lock: FolderLock | None, home: Home, options: Options) -> None:
+    def __init__(
+        self, site: Site, take_engine: TakeEngine, lock: FolderLock | None, home: Home, options: Options
+    ) -> None:
         """`lock`: the lock of the store's data folder; None: the store is in memory."""
-        self._store = store
-        self._options = options
         self._site = site
+        self._take_engine = take_engine
         self._lock = lock
         self._home = home
+        self._options = options
 
     def open_engine(self) -> Engine:
         """Open the store's own engine. Raises StorageError."""
@@ -386,9 +378,9 @@ class Copies:
             raise storage_error(error, self._site.place) from error
 
     def _replace_in_memory(self, opened: OpenedCheckpoint) -> dict[int, StreamState]:
-        former, former_home = self._store.let_engine_go(), self._home
+        former, former_home = self._site.let_engine_go(), self._home
         self._home = opened.take()
-        replaced = self._store.take_engine(opened.engine, opened.catalog)
+        replaced = self._take_engine(opened.engine, opened.catalog)
         close_engine(former, self._site.place, may_fail=True)
         remove_home(former_home)
         return replaced
@@ -396,7 +388,7 @@ class Copies:
     def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> dict[int, StreamState]:
         home = opened.take()
         assert home.data_dir is not None
-        former = self._store.let_engine_go()
+        former = self._site.let_engine_go()
         try:
             # The commits of the former engine are synced, so an error of its closing,
             # such as of a cancelled merge, loses nothing.
@@ -404,7 +396,7 @@ class Copies:
             self._site.health.closed_in_order()
             lock.take_engine_of(home.data_dir)
             self._home = self._home._replace(has_content=True)
-            return self._store.take_engine(self.open_engine(), opened.catalog)
+            return self._take_engine(self.open_engine(), opened.catalog)
         except Exception as error:
             fault = storage_error(error, self._site.place)
             self._site.health.lose(fault)

@@ -11,14 +11,15 @@ a write that changes no row makes no commit.
     barrier     sync the commit together with other commits; replies about it wait for the sync
 
 Nothing else runs between reading and writing, unless long work, such as a plan, gives way (`hashrange.items.steps`):
-then the old rows are checked again, and nothing gives way after that. After a stall all stages repeat.
+then the old rows are checked again, and nothing gives way after that. If they have changed, the plan was overtaken, and
+is called again. After a stall all stages repeat.
 Why: docs/adr/0024-one-commit.md.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
-from itertools import repeat
-from typing import Any, TypeVar
+from itertools import chain, repeat
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,11 +32,9 @@ from hashrange.soon import Soon
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.foundations import Foundations, Overtaken
-from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.health import Site
+from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Participant
-from hashrange.store.embedded.participation import Participation, participation, require_willing
-from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
@@ -52,18 +51,31 @@ ReadRow = Callable[[Engine, bytes], Row | None]
 """Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
 UNUSED_TIME = 0.0
 """Stands for a commit's service time if no participant needs the time."""
+Participation = Sequence[tuple[Participant, Sequence[Change]]]
+"""The participants that take part in a commit, each with the changes of tables that it chose."""
+
+
+class Overtaken(Exception):
+    """Rows, tables or the engine may have changed while a plan or read that depends on them gave way."""
+
+
+class StoreState(NamedTuple):
+    """State of the store when a transaction or a read of many rows began."""
+
+    ways_given: int
+    engine: Engine
+    position: int
 
 
 class Commits:
     """Makes all commits of a store."""
 
-    def __init__(self, site: Site, tables: OpenTables, walks: Walks, tokens: Tokens, claims: Claims) -> None:
-        self._site = site
-        self._tables = tables
+    def __init__(self, site: Site, walks: Walks, tokens: Tokens, claims: Claims) -> None:
+        self.site = site
+        self._tables = site.tables
         self._walks = walks
         self._tokens = tokens
         self._claims = claims
-        self._foundations = Foundations(site, tables, claims)
         self._finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
         """`Draft.finish` of the last commit until `_finished` calls it; None: that commit needs no further commits."""
 
@@ -131,7 +143,7 @@ class Commits:
         try:
             while True:
                 if isinstance(reason, EngineRefused):
-                    await wait_out_stall(self._site, reason.error, stalls)
+                    await wait_out_stall(self.site, reason.error, stalls)
                     stalls += 1
                 elif reason is not None and not has_claim:
                     await self._claims.claim(places)
@@ -159,7 +171,7 @@ class Commits:
             try:
                 return self._commit(make)
             except EngineRefused as stalled:
-                if not isinstance(self._site.fail(stalled.error), StorageBusy):
+                if not isinstance(self.site.fail(stalled.error), StorageBusy):
                     raise stalled.error from None
             block_thread(delay_seconds)
         return self._commit(make)
@@ -171,7 +183,7 @@ class Commits:
 
         Raises EngineRefused, Overtaken, and what `mutate` raises.
         """
-        site = self._site
+        site = self.site
         engine, barrier, ways_given = site.engine_to_write(), site.barrier, gave_way()
         table = self._tables.existing(table)
         participants = table.participants
@@ -199,7 +211,7 @@ class Commits:
         )
         if gave_way() != ways_given:
             # All that may give way has been done. From here to the commit nothing does.
-            self._foundations.require_row(engine, table, engine_key, old, has_claim=has_claim)
+            self._require_row(engine, table, engine_key, old, has_claim=has_claim)
             position = barrier.position + 1
             at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
             change = msgspec.structs.replace(change, at_seconds=at_seconds, position=position)
@@ -232,26 +244,26 @@ class Commits:
         *,
         has_claim: bool,
     ) -> Transacted:
-        moment = self._foundations.moment(is_write=True)
+        moment = self._moment(is_write=True)
         former = None if token is None else self._earlier_use(moment.engine, token)
         if former is not None and former.report is not None:
             return Transacted((), former.report)
         opened = [self._tables.existing(step.table) for step in steps]
         if opened != [step.table for step in steps]:
             steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
-        at_seconds = self._site.clock.service_time() if True in [one.needs_time for one in opened] else UNUSED_TIME
-        rows = self._rows(self._site.reads.row_to_replace, moment.engine, [(table, key) for table, key, _ in steps])
+        at_seconds = self.site.clock.service_time() if True in [one.needs_time for one in opened] else UNUSED_TIME
+        rows = self._rows(self.site.reads.row_to_replace, moment.engine, [(table, key) for table, key, _ in steps])
         try:
             changes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
         except (ApiError, TransactionRefused):
-            self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
+            self._require_calm(moment, opened, places, has_claim=has_claim)
             raise
         batch = batch_for(changes)
         is_same = [is_same_item(change.old, change.new) for change in changes]  # may give way
-        self._foundations.require_calm(moment, opened, places, has_claim=has_claim)
+        self._require_calm(moment, opened, places, has_claim=has_claim)
         if token is not None and moment.ways_given != gave_way() and self._earlier_use(moment.engine, token) != former:
             raise Overtaken
-        position = self._site.barrier.position + 1
+        position = self.site.barrier.position + 1
         if position != moment.position + 1:
             changes = [msgspec.structs.replace(change, position=position) for change in changes]
         written = [change for change in changes if change.new != change.old]
@@ -260,7 +272,7 @@ class Commits:
         draft = Draft(moment.engine, position, at_seconds, changes, batch)
         followed = [change for change, is_same_one in zip(changes, is_same, strict=True) if not is_same_one]
         with undisturbed:
-            self._follow(draft, participation(opened, followed), written, is_transaction=True)
+            self._follow(draft, _participation(opened, followed), written, is_transaction=True)
             if token is not None and former is not None:
                 try:
                     self._tokens.add(draft, token, former)
@@ -272,11 +284,11 @@ class Commits:
     def _snapshot(
         self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, *, has_claim: bool
     ) -> list[Row | None]:
-        moment = self._foundations.moment(is_write=False)
+        moment = self._moment(is_write=False)
         tables = [table for table in [self._tables.find(table.table_id) for table, _ in places] if table is not None]
         rows: list[Row | None] = []
         rows_left_bytes = REPLY_JSON_MAX_BYTES
-        for row in self._rows(self._site.reads.row, moment.engine, places):
+        for row in self._rows(self.site.reads.row, moment.engine, places):
             rows.append(row)
             if row is None:
                 continue
@@ -285,7 +297,7 @@ class Commits:
             if limit_bytes < 0 or rows_left_bytes < 0:
                 rows += [None] * (len(places) - len(rows))
                 break
-        self._foundations.require_calm(moment, tables, (), has_claim=has_claim)
+        self._require_calm(moment, tables, (), has_claim=has_claim)
         return rows
 
     def _rows(
@@ -296,7 +308,7 @@ class Commits:
             try:
                 row = None if key is None else read(engine, table.source_id + key)
             except Exception as error:
-                raise self._site.fail(error) from error
+                raise self.site.fail(error) from error
             if row is not None:
                 spend(len(row) // READ_BYTES_PER_STEP)
             yield row
@@ -310,16 +322,69 @@ class Commits:
         except ApiError:
             raise
         except Exception as error:
-            raise self._site.fail(error) from error
+            raise self.site.fail(error) from error
 
     def _commit(self, make: Callable[[Draft], T]) -> T:
-        site = self._site
+        site = self.site
         draft = Draft(site.engine_to_write(), site.barrier.position + 1, site.clock.service_time())
         with undisturbed:
             made = make(draft)
             if len(draft.batch):
                 self._write(draft)
         return made
+
+    # --- has anything changed while a plan gave way? -------------------------------------------
+
+    # A write of one row reads the row again. A transaction, or a read of many rows, checks that nothing was committed
+    # meanwhile. If it has claimed its rows (`claims.py`), it checks only that tables and engine are the same, because
+    # no other write changes claimed rows: a write that began before the claim finds the claim when it is checked, and
+    # is overtaken.
+
+    def _moment(self, *, is_write: bool) -> StoreState:
+        """The present state of the store, for `_require_calm`; before a commit, with the engine for it."""
+        site = self.site
+        return StoreState(gave_way(), site.engine_to_write() if is_write else site.engine, site.barrier.position)
+
+    def _require_row(
+        self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None, *, has_claim: bool
+    ) -> None:
+        """Raise Overtaken if engine, table or row changed after they were read, or another write claimed the row.
+
+        `has_claim`: this write has claimed the row. Raises StorageError.
+        """
+        self._require_unclaimed([engine_key], has_claim=has_claim)
+        if self.site.engine is not engine or not self._tables.is_current(table):
+            raise Overtaken
+        try:
+            row = self.site.reads.row_to_replace(engine, engine_key)
+        except Exception as error:
+            raise self.site.fail(error) from error
+        if row != old:
+            raise Overtaken
+
+    def _require_calm(
+        self, moment: StoreState, tables: Sequence[OpenTable], places: Sequence[bytes], *, has_claim: bool
+    ) -> None:
+        """Raise Overtaken if a commit since `moment`, another write's claim or a new engine may have changed the rows.
+
+        Does nothing if no code gave way since. `places`: engine keys of rows that no other write may have claimed.
+        `has_claim`: the caller has claimed its rows, so that a commit counts only if it changed or deleted one of
+        `tables`.
+        """
+        if gave_way() == moment.ways_given:
+            return
+        self._require_unclaimed(places, has_claim=has_claim)
+        if self.site.engine is not moment.engine:
+            raise Overtaken
+        if self.site.barrier.position == moment.position:
+            return
+        if not has_claim or not all(self._tables.is_current(table) for table in tables):
+            raise Overtaken
+
+    def _require_unclaimed(self, places: Sequence[bytes], *, has_claim: bool) -> None:
+        """Raise Overtaken if one of these rows is claimed, unless by the caller itself (`has_claim`)."""
+        if not has_claim and not self._claims.rows.keys().isdisjoint(places):
+            raise Overtaken
 
     # --- from the changes to the commit ---------------------------------------------------------
 
@@ -333,7 +398,7 @@ class Commits:
         try:
             for participant, changes in parts:
                 if participant.may_refuse:
-                    require_willing(participant, draft, changes, is_transaction=is_transaction)
+                    _require_willing(participant, draft, changes, is_transaction=is_transaction)
             _put_rows(draft, written)
             for participant, changes in parts:
                 participant.add(draft, changes)
@@ -344,7 +409,7 @@ class Commits:
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
         """Write draft with statistics, count the commit, update caches, call its `afterwards`. Raises EngineRefused."""
-        site = self._site
+        site = self.site
         statistics = site.statistics.add(draft) if draft.deltas else None
         try:
             draft.write()
@@ -380,6 +445,39 @@ def _without_frames(failed: EngineRefused | Overtaken) -> EngineRefused | Overta
         failed.error.__traceback__ = None
     failed.__context__ = failed.__cause__ = None
     return failed.with_traceback(None)
+
+
+def _participation(opened: Sequence[StoredTable], written: Sequence[Change]) -> Participation:
+    """Each participant that chose a table of the transaction, in order, with the changes of tables that it chose.
+
+    `opened`: the transaction's tables. A participant without changes is left out.
+    """
+    if not any(one.participants for one in opened):
+        return ()
+    participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
+    chosen = {one.table_id: one.participants for one in opened}
+    parts = [
+        (participant, [change for change in written if participant in chosen[change.table.table_id]])
+        for participant in sorted(participants, key=lambda participant: participant.place)
+    ]
+    return [(participant, changes) for participant, changes in parts if changes]
+
+
+def _require_willing(
+    participant: Participant, draft: Draft, changes: Sequence[Change], *, is_transaction: bool
+) -> None:
+    """Raise the participant's first refusal of `changes`, if any; for a transaction, TransactionRefused with all.
+
+    Only for a participant with `may_refuse`. Also raises what `Participant.refusals` raises.
+    """
+    reasons = participant.refusals(draft, changes)
+    if reasons is None:
+        return
+    assert len(reasons) == len(changes)
+    if is_transaction:
+        by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
+        raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
+    raise next(reason for reason in reasons if reason is not None)
 
 
 def _is_followed(participants: Sequence[Participant], change: Change) -> bool:

@@ -34,7 +34,6 @@ from hashrange.store.embedded.pieces import (
     put_pieces,
 )
 from hashrange.store.embedded.reading import CHUNK_ROWS, scan_prefix, scan_range
-from hashrange.store.embedded.site import Site
 from hashrange.store.pause import PAUSE
 
 NO_TABLE_ID = 0
@@ -53,8 +52,8 @@ class _Written(NamedTuple):
 class EmbeddedDocuments:
     """Implements `documents.Documents`."""
 
-    def __init__(self, site: Site, commits: Commits) -> None:
-        self._site = site
+    def __init__(self, commits: Commits) -> None:
+        self._site = commits.site
         self._commits = commits
         self.generation = 0
         """Number of times that an engine was opened: it may hold other documents than the one before."""

@@ -1,5 +1,5 @@
 """Which items expire next? A queue for each table with time to live: an empty row for each item that expires,
-by time; `expired_items.py` deletes the items.
+by time; `upkeep.py` deletes the items.
 
     prefix ‖ source id of the table ‖ second (8) ‖ key of the item
 

@@ -1,4 +1,4 @@
-"""May the store be used? Decides what happens after a failed read, write or sync: refuse, read only, reopen the engine.
+"""May the store be used? After a failed read, write or sync: refuse, read only, or reopen the engine of its `Site`.
 
 After the first failure a stand-in replaces the engine, so that reads and writes need not check for a failure. The sync
 thread closes the engine and opens it again; then the store serves what the disk holds. An attempt to reopen begins when
@@ -15,18 +15,24 @@ again.
 
 import asyncio
 import logging
-from typing import Protocol
+from collections.abc import Callable
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageCorruption, StorageError, StorageFull, StorageLost
+from hashrange.errors import StorageBusy, StorageCorruption, StorageError, StorageFull, StorageLost
 from hashrange.store.embedded import files
+from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.durability import CommitBarrier, VolatileBarrier
 from hashrange.store.embedded.engine import Engine, abandon_engine, cancel_work, close_engine, open_beside, open_engine
 from hashrange.store.embedded.engine_errors import is_sync_untried, storage_error
+from hashrange.store.embedded.housekeeping import Housekeeper
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import PROBE_KEY
+from hashrange.store.embedded.open_tables import OpenTables
+from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.stand_ins import ReadOnlyEngine, RefusingEngine
+from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.embedded.synced import SyncedFile
+from hashrange.store.pause import PAUSE
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
 REOPEN_DELAY_SECONDS_MAX = 5.0
@@ -34,46 +40,108 @@ REOPEN_DELAY_SECONDS_MAX = 5.0
 _log = logging.getLogger("hashrange.store")
 
 
-class ReopenableStore(Protocol):
-    """The part of a store that `Health` uses to replace and reload the store's engine."""
+class Site:
+    """What all objects of a store share: its engine, with all that depends on it, and its open tables."""
 
-    @property
-    def engine(self) -> Engine:
-        """The engine, or its stand-in after a failure."""
-        ...
+    engine: Engine
+    """The engine, or its stand-in after a failure."""
 
-    @property
-    def place(self) -> str:
-        """The data folder's path, or `memory`; for messages."""
-        ...
+    def __init__(
+        self, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None, load: Callable[[], None]
+    ) -> None:
+        """`lock` is the lock of the data folder; None: the store is in memory.
+
+        `load` reads all state that is kept in memory from `engine`, which has just been opened.
+        """
+        self.is_in_memory = lock is None
+        self.place = "memory" if lock is None else lock.folder.place
+        """The data folder, or `memory`; for messages to people."""
+        self.clock = clock
+        self.tables = OpenTables()
+        self.reads = ReadCache(Admission(is_in_memory=self.is_in_memory))
+        self.statistics = SourceStatistics(self.wake_jobs)
+        self.health = Health(self, loop, lock, load)
+        self.barrier = self.health.barrier
+        self.housekeeper = Housekeeper(self.health.require_folder, self.health.lost_folder)
+        self.wake: Callable[[], None] = lambda: None
+        """Called when there is new work for jobs."""
+        self.changed_at: dict[int, int] = {}
+        """Table id → position of the last commit known to have changed rows or index entries of that table."""
+        self.all_changed_at = 0
+        """Position of the last commit not noted in `changed_at`, which may have changed rows of any table."""
+        self.is_served = loop is not None
+        """True if the store has an event loop; without one, the deletion of a table or index starts no compaction."""
+
+    def wake_jobs(self) -> None:
+        """Notify the jobs of new work."""
+        self.wake()
 
     def use(self, engine: Engine) -> None:
-        """Replace the current engine by `engine`."""
-        ...
+        """Switch to another engine, and clear the read cache."""
+        self.engine = engine
+        self.reads.clear()
 
-    def load(self) -> None:
-        """Read all state that is kept in memory from `engine`, which has just been opened."""
-        ...
+    def let_engine_go(self) -> Engine:
+        """Sync all commits and return the engine, which may then be closed; the store must take another one."""
+        self.barrier.finish()
+        self.housekeeper.stop(self.engine)
+        self.health.replaced()
+        return self.engine
 
-    def stop_housekeeping(self, engine: Engine) -> bool:
-        """Stop the housekeeping thread's work on `engine` before it is closed; True if work was running."""
-        ...
+    def engine_to_write(self) -> Engine:
+        """The engine for a commit: a stand-in that refuses if the engine's folder is not at its path.
+
+        Only the first commit of a group looks, in 1.3 µs. The sync of the group looks again, because the folder may go
+        meanwhile; what a commit has written by then cannot be taken back.
+        """
+        if not self.barrier.is_due:
+            try:
+                self.health.require_folder()
+            except StorageLost as error:
+                self.health.lose(error)
+        return self.engine
+
+    def fail(self, error: Exception) -> StorageError:
+        """The StorageError to raise for `error`, an exception of the engine.
+
+        Unless it is a stall (StorageBusy), all calls, or with a full disk writes, are refused until the engine has been
+        reopened. A StorageError is returned as it is, without effect.
+        """
+        if isinstance(error, StorageError):
+            return error
+        fault = storage_error(error, self.place)
+        if not isinstance(fault, StorageBusy):
+            self.health.fail(fault)
+        return fault
+
+    def reclaim(self, lower: bytes, upper: bytes) -> None:
+        """Start freeing the disk space of deleted keys in `lower <= key < upper`, on the housekeeping thread."""
+        self.housekeeper.compact(self.engine, lower, upper)
+
+    async def compact(self, lower: bytes, upper: bytes) -> None:
+        """Remove deleted keys in `lower <= key < upper` from the data files,
+        on the housekeeping thread; wait for it.
+        """
+        engine = self.engine
+        await PAUSE
+        await asyncio.wrap_future(self.housekeeper.compact(engine, lower, upper))
 
 
 class Health:
     """Knows whether the engine works, and reopens it. Methods run on the loop unless their text names a thread."""
 
     def __init__(
-        self, store: ReopenableStore, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None
+        self, site: Site, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None, load: Callable[[], None]
     ) -> None:
-        """`lock` is the lock of the data folder; None: the store is in memory."""
+        """`lock` is the lock of the data folder; None: the store is in memory. `load`: as in `Site`."""
         barrier_kind = VolatileBarrier if lock is None else CommitBarrier
         self.barrier: CommitBarrier = barrier_kind(loop, self._sync, self._sync_failed)
         self.generation = 0
         """Grows when the store loses its engine, or takes one with other rows: rows read before may no longer exist."""
         self.failure: StorageError | None = None
-        self._store = store
-        self._clock = clock
+        self._site = site
+        self._clock = site.clock
+        self._load = load
         self._lock = lock
         self._synced_file = None if lock is None else SyncedFile(lock.folder)
         self._broken: Engine = None
@@ -92,7 +160,7 @@ class Health:
 
     def begin(self) -> None:
         """Note the newly opened engine's last sequence number, and its LOCK and IDENTITY files. Raises OSError."""
-        self._synced_sequence = self._store.engine.latest_sequence_number()
+        self._synced_sequence = self._site.engine.latest_sequence_number()
         if self._lock is not None and self._synced_file is not None:
             self._lock.note_engine()
             self._synced_file.use(self._lock.folder)
@@ -107,7 +175,7 @@ class Health:
         `CommitBarrier.finish` runs it on the calling thread. Raises the engine's bare exceptions, OSError; StorageLost
         if the engine's folder is not at its path.
         """
-        engine = self._store.engine
+        engine = self._site.engine
         sequence = engine.latest_sequence_number()
         self._sync_logs(engine)
         self.require_folder()
@@ -115,7 +183,7 @@ class Health:
             _log.error(
                 "%s: somebody has removed the logs of its engine while it serves. What they held is"
                 " moved into data files now.",
-                self._store.place,
+                self._site.place,
             )
             engine.flush()
         self._synced_sequence = sequence
@@ -133,7 +201,7 @@ class Health:
 
     def _sync_failed(self, error: Exception) -> StorageError:
         """After any failure of a sync, serve nothing until a reopening. Returns the error for waiting callbacks."""
-        fault = storage_error(error, self._store.place)
+        fault = storage_error(error, self._site.place)
         self.lose(fault)
         return fault
 
@@ -165,7 +233,7 @@ class Health:
 
     def _read_from(self, engine: Engine) -> None:
         assert self._lock is not None
-        self._store.use(ReadOnlyEngine(engine, self._lock.folder.engine, self.refusal))
+        self._site.use(ReadOnlyEngine(engine, self._lock.folder.engine, self.refusal))
 
     def lose(self, error: StorageError) -> None:
         """Serve nothing until a reopening: a stand-in refuses every call; callbacks that wait for a sync get `error`.
@@ -177,7 +245,7 @@ class Health:
         self._note_failure(error)
         self._is_reading = False
         self.generation += 1
-        self._store.use(RefusingEngine(self.refusal))
+        self._site.use(RefusingEngine(self.refusal))
         if isinstance(error, StorageLost):
             cancel_work(self._broken)
         self._drop_reader()
@@ -186,13 +254,13 @@ class Health:
     def _drop_reader(self) -> None:
         reader, self._reader = self._reader, None
         if reader is not None:
-            close_engine(reader, self._store.place, may_fail=True)
+            close_engine(reader, self._site.place, may_fail=True)
 
     def _note_failure(self, error: StorageError) -> None:
         if error is not self.failure:
             _log.error("%s", error)
         if self.failure is None:
-            self._broken = self._store.engine
+            self._broken = self._site.engine
         self.failure = error
         self._delay_seconds = REOPEN_DELAY_SECONDS_MIN
         self._next_attempt_seconds = self._clock.monotonic() + self._delay_seconds
@@ -200,7 +268,7 @@ class Health:
     def require(self, generation: int) -> None:
         """Raise StorageError if `self.generation` has grown since a coroutine noted `generation` and suspended."""
         if generation != self.generation:
-            raise self.failure or StorageError(f"{self._store.place} had to be reopened meanwhile. Try again.")
+            raise self.failure or StorageError(f"{self._site.place} had to be reopened meanwhile. Try again.")
 
     def refusal(self) -> StorageError:
         """The error for a call that is refused now. Starts an attempt to reopen on the sync thread when one is due."""
@@ -220,7 +288,7 @@ class Health:
 
         None if no engine is open, or its folder is not at its path: then it is abandoned.
         """
-        engine = self._broken or self._reopened if self.failure is not None else self._store.engine
+        engine = self._broken or self._reopened if self.failure is not None else self._site.engine
         if engine is not None and self._lock is not None:
             try:
                 self._lock.require_engine()
@@ -233,10 +301,10 @@ class Health:
         self._drop_reader()
         if self._synced_file is not None:
             self._synced_file.close()
-        self.failure = StorageError(f"The store of {self._store.place} is closed.")
+        self.failure = StorageError(f"The store of {self._site.place} is closed.")
         self.generation += 1
         self._is_reopening = True
-        self._store.use(RefusingEngine(self.refusal))
+        self._site.use(RefusingEngine(self.refusal))
         return engine
 
     def closed_in_order(self) -> None:
@@ -248,7 +316,7 @@ class Health:
         """On the sync thread, while reads continue: test whether the disk has space for a reopening, and if so open a
         second engine for reads.
         """
-        place = self._store.place
+        place = self._site.place
         assert self._lock is not None
         try:
             self._lock.require_engine()
@@ -269,7 +337,7 @@ class Health:
         if reader.latest_sequence_number() < self._broken.latest_sequence_number():
             reader.close()
             raise StorageError(
-                f"{self._store.place} holds less than the engine that failed; it is opened again"
+                f"{self._site.place} holds less than the engine that failed; it is opened again"
                 " before anything is served."
             )
         return reader
@@ -284,12 +352,12 @@ class Health:
             self._read_from(reader)
             self.barrier.run_on_thread(self._reopen)
         else:
-            close_engine(reader, self._store.place, may_fail=True)
+            close_engine(reader, self._site.place, may_fail=True)
             self._is_reopening = False
 
     def _reopen(self) -> None:
         """On the sync thread: close the broken engine, open it again, and prove that writing and syncing work."""
-        place = self._store.place
+        place = self._site.place
         lock = self._lock
         assert lock is not None
         try:
@@ -297,7 +365,7 @@ class Health:
             if self._broken is not None:
                 lock.require_engine()
                 broken, self._broken = self._broken, None
-                self._store.stop_housekeeping(broken)
+                self._site.housekeeper.stop(broken)
                 close_engine(broken, place, may_fail=True)  # errors do not matter: the next engine reads the disk
             self._reopened = self._proved(self._opened_again(lock))
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
@@ -312,7 +380,7 @@ class Health:
         at the folder's path; StorageLost if that is another folder.
         """
         try:
-            engine = open_engine(self._store.place, folder=lock.folder, may_make=False)
+            engine = open_engine(self._site.place, folder=lock.folder, may_make=False)
         except StorageError:
             lock.clear_away()
             raise
@@ -334,7 +402,7 @@ class Health:
             shown = self._synced_sequence if self._reader is None else self._reader.latest_sequence_number()
             if engine.latest_sequence_number() < shown:
                 raise StorageLost(
-                    f"{self._store.place} was opened again and holds less than was acknowledged:"
+                    f"{self._site.place} was opened again and holds less than was acknowledged:"
                     " files are missing or older than they were. Keep a copy of the folder, and put the missing"
                     " files back or restore a backup, with the server stopped."
                 )
@@ -362,19 +430,19 @@ class Health:
         if self._reopened is None:
             return
         engine, self._reopened = self._reopened, None
-        self._store.use(engine)
+        self._site.use(engine)
         try:
-            self._store.load()
+            self._load()
         except Exception as error:  # noqa: BLE001 - the engine raises bare exceptions
             self._broken = engine
             if self._reader is None:
-                self._store.use(RefusingEngine(self.refusal))
+                self._site.use(RefusingEngine(self.refusal))
             else:
                 self._read_from(self._reader)
-            self._still_failing(storage_error(error, self._store.place))
+            self._still_failing(storage_error(error, self._site.place))
             return
         self._drop_reader()
         self._is_reopening = self._is_reading = False
         self.failure = None
         self.barrier.restart()
-        _log.warning("%s was reopened and serves again.", self._store.place)
+        _log.warning("%s was reopened and serves again.", self._site.place)

@@ -17,13 +17,13 @@ import msgspec
 from hashrange.errors import StorageCorruption
 from hashrange.items.row_layout import ROW_HEADER_BYTES
 from hashrange.items.types import Row
-from hashrange.store.copying import DelayOf
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.ordered_queue import OrderedQueue, Queued
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.schema import Table

@@ -135,7 +135,7 @@ class Participant:
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
         """Take at most `limit_rows` due rows from the participant's queue of delayed or late index entries, and add the
-        writes in them to the draft. (Expired items: `expired_items.py`.)
+        writes in them to the draft. (Expired items: `upkeep.py`.)
 
         Returns the seconds of service time until a row is due, 0 if any row was; None if the queue is empty.
         Raises StorageCorruption and the engine's bare exceptions.

@@ -6,7 +6,7 @@ import asyncio
 
 from hashrange.errors import StorageBusy
 from hashrange.store.embedded.engine import is_behind
-from hashrange.store.embedded.site import Site
+from hashrange.store.embedded.health import Site
 from hashrange.store.pause import PAUSE
 
 STALL_DELAYS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 1.6, 1.6, 1.6, 1.6)

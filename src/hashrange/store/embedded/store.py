@@ -1,21 +1,20 @@
 """How is the store on one machine put together, and how does it read?
 EmbeddedStore: RocksDB, one process, one event loop.
 
-Writes go through `commits.py`; work without a request is in `upkeep.py`. After a failed write, sync or read nothing is
-served until the engine has been reopened (`health.py`), which shows what the disk holds; if a write failed
-because the disk is full, reading continues.
+Writes are in `commits.py`, work without a request in `upkeep.py`, copies in `checkpoints.py`. After a failed write,
+sync or read nothing is served until the engine has been reopened (`health.py`), which shows what the disk holds; if a
+write failed because the disk is full, reading continues.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
-from hashrange.store.copying import DelayOf
-from hashrange.store.embedded.admission import Admission
+from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog, StoredCatalog
 from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
@@ -24,29 +23,19 @@ from hashrange.store.embedded.documents import EmbeddedDocuments
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_error
-from hashrange.store.embedded.expired_items import ExpiredItems
-from hashrange.store.embedded.health import Health
-from hashrange.store.embedded.housekeeping import Housekeeper
+from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import collection_size_bytes
-from hashrange.store.embedded.open_tables import OpenTables
-from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
-from hashrange.store.embedded.positions import last_position
-from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.reading import PageReader
-from hashrange.store.embedded.settling import Settling
-from hashrange.store.embedded.site import Site
-from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.embedded.stream_reads import StreamReads
 from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.embedded.witness import Witness
-from hashrange.store.interface import WHOLE_LEASE, Lease, Page, SeeChanges, Statistics
+from hashrange.store.interface import Page, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
@@ -55,8 +44,8 @@ PAGE_SECONDS_MAX = 0.005
 """After this time, the reading of a page lets other requests run."""
 
 
-class EmbeddedStore:
-    """Rows by key in one engine. Made by `opening.open_store`."""
+class EmbeddedStore(Commits):
+    """Rows by key in one engine: it reads them, and writes them as `Commits` does. Made by `opening.open_store`."""
 
     def __init__(
         self,
@@ -72,52 +61,29 @@ class EmbeddedStore:
         """Serve the engine in `home`, opened here unless given with its catalog.
         `lock`: the data folder's; None: in memory. Raises StorageError.
         """
-        self._is_in_memory = is_in_memory = home.memory is not None
         self._lock = lock
-        reads, statistics = ReadCache(Admission(is_in_memory=is_in_memory)), SourceStatistics(self._wake_jobs)
-        self.site = site = Site(home.place, clock, reads, statistics, is_served=loop is not None)
-        self._health = site.health = Health(self, clock, loop, lock)
-        self._barrier = site.barrier = self._health.barrier
-        site.housekeeper = Housekeeper(self._health.require_folder, self._health.lost_folder)
-        self.wake: Callable[[], None] = lambda: None
-        """Called when there is new work for jobs."""
-        opened, claims, streams = OpenTables(), Claims(), EmbeddedStreams()
+        site, claims, streams = Site(clock, loop, lock, self.load), Claims(), EmbeddedStreams()
+        self._health, self._barrier, self._stream_states = site.health, site.barrier, streams
         self._late_sources: Counter[bytes] = Counter()
         terms = Terms(
             clock,
             options,
             streams,
-            opened.find,
-            opened.find_index,
+            site.tables.find,
+            site.tables.find_index,
             self._has_passed,
             claims,
             self._late_sources,
-            self._wake_jobs,
+            site.wake_jobs,
         )
-        opened.take_participants([make(terms) for make in participants])
-        self._walks = Walks(opened.participants, self._wake_jobs)
-        self._tokens = Tokens(site.housekeeper)
-        self._commits = Commits(site, opened, self._walks, self._tokens, claims)
-        self.catalog = EmbeddedCatalog(site, opened, self._walks, self._commits, options)
-        self._stream_states = streams
-        self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(site, self._commits)
-        self._participants = opened.participants
-        settling = Settling(site.housekeeper, is_in_memory=is_in_memory)
-        upkeep = Upkeep(site, self.catalog, opened, self._walks, self._commits, settling, streams, options)
-        self._maintenance = upkeep
-        self.mutate, self.transact = self._commits.mutate, self._commits.transact
-        self.snapshot_get = self._commits.snapshot_get
-        self.backfills, self.backfill = upkeep.backfills, upkeep.backfill
-        expired = ExpiredItems(site, opened, self._commits)
-        self.expire, self.expire_now, self.on_expired = expired.expire, expired.expire_now, expired.on_expired
-        self.apply_delayed, self.tend_streams = upkeep.apply_delayed, upkeep.tend_streams
-        self.split_partitions, self.split_partition = upkeep.split_partitions, upkeep.split_partition
-        self.want_partitions = upkeep.want_partitions
-        copies = self._copies = Copies(self, site, lock, home, options)
-        self.prepare_checkpoint, self.checkpoint = copies.prepare_checkpoint, copies.checkpoint
-        self.is_kept, self.checkpoint_of = copies.is_kept, copies.checkpoint_of
-        self.open_checkpoint, self.restore = copies.open_checkpoint, copies.restore
-        self._begin(copies.open_engine() if engine is None else engine, stored)
+        site.tables.take_participants([make(terms) for make in participants])
+        walks = Walks(site.tables.participants, site.wake_jobs)
+        super().__init__(site, walks, Tokens(site.housekeeper), claims)
+        self.catalog = EmbeddedCatalog(self, walks, options)
+        self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(self)
+        self.maintenance = Upkeep(self, walks, self.catalog, streams, options)
+        self.copying = Copies(site, self.take_engine, lock, home, options)
+        self._begin(self.copying.open_engine() if engine is None else engine, stored)
 
     def _begin(self, engine: Engine, stored: StoredCatalog | None) -> None:
         """Serve an engine that has been opened, and is closed if that fails. Raises StorageError."""
@@ -138,10 +104,6 @@ class EmbeddedStore:
     def engine(self) -> Engine:
         """The engine, or its stand-in after a failure."""
         return self.site.engine
-
-    @engine.setter
-    def engine(self, engine: Engine) -> None:
-        self.site.engine = engine
 
     # --- rows ------------------------------------------------------------------------------------
 
@@ -167,7 +129,7 @@ class EmbeddedStore:
             return self._page_behind_late_entries(source_id, span, limit_rows, limit_bytes)
         site = self.site
         reader, was_kept = site.reads.page(site.engine, source_id, span, limit_rows, limit_bytes)
-        self._maintenance.pages_read += not was_kept
+        self.maintenance.pages_read += not was_kept
         if isinstance(reader, Page):
             return reader
         return self._read_on(source_id, span, reader)
@@ -228,52 +190,10 @@ class EmbeddedStore:
         """Call `callback` once all commits up to `position` are durable (perhaps at once), or with a StorageError."""
         self._barrier.when_durable(position, callback)
 
-    # --- maintenance -----------------------------------------------------------------------------
-
-    def lease(self) -> Lease:
-        """The lease of all hashes, without end: the folder's lock keeps other servers out."""
-        return WHOLE_LEASE
-
-    async def settle(self) -> float:
-        """Merge old versions of rows away, on the housekeeping thread, if no write came since the last call.
-
-        Also sets the pace of merging, and decides which reads fill the block cache. Returns the seconds until the next
-        call.
-        """
-        return self._maintenance.settle()
+    # --- replacing the engine, and closing ---------------------------------------------------------
 
     def _has_passed(self, source_id: bytes, key: Key) -> bool:
         return self._walks.has_passed(source_id, key)
-
-    def _wake_jobs(self) -> None:
-        self.wake()
-
-    def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, to be called when there is new work for jobs."""
-        self.wake = wake
-
-    def on_changes(self, see: SeeChanges | None) -> None:
-        """From now on, call `see` with the changes of items of each commit; None: call nobody."""
-        for participant in self._participants:
-            if isinstance(participant, Witness) and participant.show_to(see):
-                self.catalog.reopen()
-
-    def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
-        """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`.
-
-        If `draw` is None, there is no delay.
-        """
-        for participant in self._participants:
-            if isinstance(participant, Outbox):
-                participant.delay_by(draw, most_seconds)
-        self.catalog.reopen()
-        self.wake()
-
-    # --- replacing the engine, and closing ---------------------------------------------------------
-
-    def use(self, engine: Engine) -> None:
-        """Switch to another engine, and clear the read cache."""
-        self.site.use(engine)
 
     def load(self, stored: StoredCatalog | None = None) -> None:
         """Read all state kept in memory from a newly opened engine, and commit what `Participant.recover` yields.
@@ -288,30 +208,23 @@ class EmbeddedStore:
         stored = stored or self.catalog.read(engine)
         self._stream_states.load(stored.streams)
         schemas = [table.schema for table in stored.tables]
-        for participant in self._participants:
+        for participant in self._tables.participants:
             participant.load(engine, schemas)
         self.catalog.load(stored)
         self._walks.load(engine, self.catalog.all_tables())
-        for participant in self._participants:
+        for participant in self._tables.participants:
             for make in participant.recover(engine):
-                self._commits.commit_now(make)
-        self.wake()
+                self.commit_now(make)
+        self.site.wake_jobs()
 
     def replace_engine(self, engine: Engine) -> Engine:
         """Continue with another open engine and its content; return the former one, after syncing its commits.
 
         A request that is suspended meanwhile may raise StorageError; its client may send it again.
         """
-        former = self.let_engine_go()
+        former = self.site.let_engine_go()
         self.take_engine(engine)
         return former
-
-    def let_engine_go(self) -> Engine:
-        """Sync all commits and return the engine, which may then be closed; `take_engine` must follow."""
-        self._barrier.finish()
-        self.stop_housekeeping(self.site.engine)
-        self._health.replaced()
-        return self.site.engine
 
     def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> dict[int, StreamState]:
         """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read.
@@ -320,14 +233,10 @@ class EmbeddedStore:
         """
         former = self._stream_states.by_id
         self._stream_states.content_goes()
-        self.use(engine)
+        self.site.use(engine)
         self._health.begin()
         self.load(stored)
         return former
-
-    def stop_housekeeping(self, engine: Engine) -> bool:
-        """Stop housekeeping before `engine` is closed. True if work was cancelled; `engine` then flushes no more."""
-        return self.site.housekeeper.stop(engine)
 
     async def close(self) -> None:
         """Make all commits durable and release the folder. May raise StorageError; the store is closed all the same.
@@ -348,19 +257,36 @@ class EmbeddedStore:
         """Sync all commits, unless the content is deleted now, and refuse all calls;
         returns the engine to be closed, if one is open.
         """
-        self._barrier.finish(is_kept=self.is_kept)
+        self._barrier.finish(is_kept=self.copying.is_kept)
         return self._health.shut()
 
     def _close(self, engine: Engine | None) -> None:
         """Close the engine, on any thread, and release the folder. May raise StorageError."""
         try:
             if engine is not None:
-                is_cut_short = self.stop_housekeeping(engine)
-                close_engine(engine, self.place, may_fail=is_cut_short or self._is_in_memory)
+                is_cut_short = self.site.housekeeper.stop(engine)
+                close_engine(engine, self.place, may_fail=is_cut_short or self.site.is_in_memory)
                 if not is_cut_short:
                     self._health.closed_in_order()
         finally:
             if self._lock is not None:
                 self._lock.release()
-            self._copies.closed()
+            self.copying.closed()
             self._stream_states.drop()
+
+
+def last_position(engine: Engine, at_least: int) -> int:
+    """The position of the last commit in a newly opened engine: the number of the engine's last write.
+
+    Each commit raises that number by at least one, so positions grow across restarts, and nothing has to be written for
+    that. The number may be below `at_least`, the last position so far, if the engine replaces another one in a running
+    store, or was reopened without the last commits: then returns `at_least`, and stores the difference at AHEAD_KEY.
+    Raises StorageCorruption and the engine's bare exceptions.
+    """
+    row = engine.get(layout.AHEAD_KEY)
+    sequence: int = engine.latest_sequence_number()
+    position = sequence + (0 if row is None else layout.decode_counter(row))
+    if position >= at_least:
+        return position
+    engine.put(layout.AHEAD_KEY, layout.encode_counter(at_least - sequence))
+    return at_least

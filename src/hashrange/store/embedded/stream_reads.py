@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.steps import walk
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.reading import Cursor
-from hashrange.store.embedded.site import Site
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.streams import RecordPage
 from hashrange.tables import streams as rules

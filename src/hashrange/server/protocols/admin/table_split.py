@@ -37,7 +37,7 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
     if len(table.partitions[table.source_id]) >= PARTITIONS_MAX:
         raise Refused(409, sentences.TOO_MANY_PARTITIONS.format(name=name, count=PARTITIONS_MAX))
     partition = await _choose(store, table, request.partition)
-    if not await store.split_partition(store.lease(), partition):
+    if not await store.maintenance.split_partition(store.maintenance.lease(), partition):
         raise Refused(409, sentences.PARTITION_CHANGED.format(name=name, number=partition.number))
     table = find_named_table(store.catalog, name, table.schema.account, table.schema.region)
     return {"partitions": [_shown(one) for one in table.partitions[table.source_id]]}

@@ -26,7 +26,7 @@ async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
         table = find_named_table(store.catalog, request.table, request.account, request.region)
     elif request.account is not None or request.region is not None:
         raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
-    expired = await store.expire_now(store.lease(), table)
+    expired = await store.maintenance.expire_now(store.maintenance.lease(), table)
     return {"expired": expired}
 
 

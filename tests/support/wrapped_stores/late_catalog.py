@@ -111,7 +111,7 @@ class LateCatalogStore(WrappedStore):
 
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)
-        self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
+        self._chance = random.Random(seed).random
         self.catalog = LateCatalog(inner.catalog)
         self.get, self.page = self._refreshing_sometimes(inner.get), self._refreshing_sometimes(inner.page)
         self.mutate, self.transact = (

@@ -19,7 +19,7 @@ class SuspendingTime(SystemClock):
     """Clock and index delay of the inner store: `open_store(…, clock=time, index_delay=time.delay)`."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
+        self._random = random.Random(seed)
         self._now_seconds = VIRTUAL_START_SECONDS
 
     def service_time(self) -> float:

@@ -25,7 +25,7 @@ class FaultyStore(WrappedStore):
     def __init__(self, inner: WholeStore, seed: int = 0, busy_probability: float = 0.0) -> None:
         """`busy_probability`: share of calls, drawn from `seed`, that raise StorageBusy."""
         super().__init__(inner)
-        self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
+        self._chance = random.Random(seed).random
         self._busy_probability = busy_probability
         self._faults: dict[str, tuple[int, HashrangeError]] = {}
         self.calls: Counter[str] = Counter()

@@ -28,7 +28,7 @@ class StaleReads(WrappedStore):
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)
         self._inner = inner
-        self._chance = random.Random(seed).random  # noqa: S311 - reproducible, not secret
+        self._chance = random.Random(seed).random
         self._before: dict[tuple[bytes, Key], Row | None] = {}
         """(source id, key) → the row before its last change."""
         self.stale_reads = 0

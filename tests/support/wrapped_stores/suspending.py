@@ -1,5 +1,4 @@
-"""How would a distributed store behave? For tests of everything above the store:
-a wrapper that suspends at every awaited call except `close`.
+"""How would a distributed store behave? `SuspendingStore` suspends at every awaited call except `close`.
 
 A seed decides how concurrent requests overtake each other. Sometimes a commit *loses its race*, as if another write had
 come first, so that its plan is called again; sometimes the reply to it is lost, and the store looks whether it took
@@ -20,9 +19,8 @@ from hashrange.errors import ApiError, StorageError, TransactionConflictExceptio
 from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.soon import settled
-from hashrange.store.copying import Checkpoint, Opened
+from hashrange.store.copying import Checkpoint
 from hashrange.store.interface import (
-    Backfill,
     Backfilled,
     IdempotencyToken,
     Lease,
@@ -33,11 +31,9 @@ from hashrange.store.interface import (
     TransactionStep,
     WholeStore,
 )
-from hashrange.store.outcomes import Outcomes
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId, new_request_id
 from hashrange.store.streams import RecordPage
-from hashrange.store.suspending_time import SuspendingTime
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.open_table import OpenTable
@@ -46,6 +42,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard
+from tests.support.wrapped_stores.outcomes import Outcomes
+from tests.support.wrapped_stores.suspending_time import SuspendingTime
 
 PAUSES_MAX = 3
 LOST_RACE_PROBABILITY = 0.25
@@ -124,6 +122,74 @@ class SuspendingStreams:
         return page
 
 
+class SuspendingMaintenance:
+    """The inner store's maintenance; what is awaited suspends first."""
+
+    def __init__(self, store: "SuspendingStore") -> None:
+        self._suspend = store.suspend
+        inner = self._inner = store.inner.maintenance
+        self.lease, self.backfills, self.on_work = inner.lease, inner.backfills, inner.on_work
+        self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
+        self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
+
+    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
+        """Do one slice of a backfill between two pauses."""
+        await self._suspend()
+        built = await self._inner.backfill(source_id, lease, limit_rows)
+        await self._suspend()
+        return built
+
+    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.apply_delayed(lease, limit_rows)
+
+    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.expire(lease, limit_rows)
+
+    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.expire_now(lease, table)
+
+    async def tend_streams(self, lease: Lease) -> float | None:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.tend_streams(lease)
+
+    async def split_partitions(self, lease: Lease) -> bool:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.split_partitions(lease)
+
+    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.split_partition(lease, partition)
+
+    async def settle(self) -> float:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.settle()
+
+
+class SuspendingCopying:
+    """The inner store's copying; a checkpoint suspends first."""
+
+    def __init__(self, store: "SuspendingStore") -> None:
+        self._suspend = store.suspend
+        inner = self._inner = store.inner.copying
+        self.is_kept, self.checkpoint_of, self.restore = inner.is_kept, inner.checkpoint_of, inner.restore
+        self.prepare_checkpoint, self.open_checkpoint = inner.prepare_checkpoint, inner.open_checkpoint
+
+    async def checkpoint(self) -> Checkpoint:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.checkpoint()
+
+
 class SuspendingStore:
     """A wrapper of a store; the same seed gives the same interleaving of calls."""
 
@@ -134,14 +200,10 @@ class SuspendingStore:
 
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
-        self.inner, self.unread, self.is_kept = inner, inner.unread, inner.is_kept
-        self.checkpoint_of, self.delay_index_entries = inner.checkpoint_of, inner.delay_index_entries
-        self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
-        self.want_partitions, self.open_checkpoint = inner.want_partitions, inner.open_checkpoint
+        self.inner, self.unread, self.documents = inner, inner.unread, inner.documents
         self._time = time
-        self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
-        # S311: reproducible, not secret
-        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)  # noqa: S311
+        self._random = random.Random(seed)
+        self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)
         self._ongoing: set[RowPlace] = set()
         """Rows that running transactions will write or check."""
         self._writing: Counter[RowPlace] = Counter()
@@ -154,7 +216,7 @@ class SuspendingStore:
         """Number of writes, transactions and snapshot reads refused for a conflict."""
         self.catalog = SuspendingCatalog(self)
         self.streams = SuspendingStreams(self)
-        self.documents, self.prepare_checkpoint = inner.documents, inner.prepare_checkpoint
+        self.maintenance, self.copying = SuspendingMaintenance(self), SuspendingCopying(self)
 
     @property
     def lost_outcomes(self) -> int:
@@ -266,74 +328,12 @@ class SuspendingStore:
         await self.suspend()
         return rows
 
-    def backfills(self) -> Sequence[Backfill]:
-        """Delegates to the inner store."""
-        return self.inner.backfills()
-
-    def lease(self) -> Lease:
-        """Delegates to the inner store."""
-        return self.inner.lease()
-
-    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
-        """Do one slice of a backfill between two pauses."""
-        await self.suspend()
-        built = await self.inner.backfill(source_id, lease, limit_rows)
-        await self.suspend()
-        return built
-
-    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.apply_delayed(lease, limit_rows)
-
-    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.expire(lease, limit_rows)
-
-    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.expire_now(lease, table)
-
-    async def tend_streams(self, lease: Lease) -> float | None:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.tend_streams(lease)
-
-    async def split_partitions(self, lease: Lease) -> bool:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.split_partitions(lease)
-
-    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.split_partition(lease, partition)
-
-    async def settle(self) -> float:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.settle()
-
-    async def checkpoint(self) -> Checkpoint:
-        """Calls the inner store, after a pause."""
-        await self.suspend()
-        return await self.inner.checkpoint()
-
-    def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
-        """Delegates to the inner store."""
-        self.inner.restore(checkpoint)
-
     async def propagate(self) -> None:
         """Write all delayed entries of global indexes, advancing virtual time until they are due. For tests only."""
-        while (pause_seconds := await self.apply_delayed(self.lease(), PROPAGATED_COMMITS_MAX)) is not None:
+        maintenance = self.maintenance
+        while (pause := await maintenance.apply_delayed(maintenance.lease(), PROPAGATED_COMMITS_MAX)) is not None:
             if self._time is not None:
-                self._time.advance(pause_seconds)
-
-    def on_work(self, wake: Callable[[], None]) -> None:
-        """Delegates to the inner store."""
-        self.inner.on_work(wake)
+                self._time.advance(pause)
 
     def _is_taken(self, place: RowPlace) -> bool:
         return place in self._ongoing or place in self._writing

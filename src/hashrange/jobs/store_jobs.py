@@ -1,0 +1,99 @@
+"""Which jobs does every store need? `jobs_of` lists them: each calls a method of `Maintenance`, which does the work.
+
+No job polls: the method returns when there is more to do, and the store wakes the jobs for work that is due earlier
+(`Maintenance.on_work`). The index backfill also fills the queue of expiries (a row for each item that expires) of a
+table whose time to live was turned on. Nothing is filled from a table that is still UPDATING: resources for the index
+are being allocated.
+"""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, NamedTuple
+
+from hashrange.clock import Clock
+from hashrange.jobs.job import AT_ONCE, Job
+from hashrange.store.interface import Maintenance
+from hashrange.tables.states import may_backfill
+
+BACKFILL_SLICE_ROWS = 128
+"""Rows of the table that one slice of a backfill reads: about 1.5 ms. The store ends a slice of large rows earlier."""
+DELAY_SLICE_COMMITS = 128
+"""Commits whose delayed index entries one slice writes at most: about 1 ms."""
+EXPIRY_SLICE_ROWS = 64
+"""Rows of one queue of expiries that one slice handles at most: about 2 ms for small items without indexes."""
+
+
+class StoreJob(NamedTuple):
+    """A job over a store."""
+
+    name: str
+    run_slice: Callable[[], Coroutine[Any, Any, float | None]]
+    waits_for_service_time: bool = True
+
+
+def jobs_of(store: Maintenance, clock: Clock) -> list[Job]:
+    """Create the jobs that work on this store."""
+    return [
+        backfill_job(store, clock),
+        delay_job(store),
+        expiry_job(store),
+        shards_job(store),
+        splits_job(store),
+        StoreJob("settle", store.settle, waits_for_service_time=False),
+    ]
+
+
+def backfill_job(store: Maintenance, clock: Clock) -> Job:
+    """The job that fills every CREATING index, and every new queue of expiries, from the rows of its table.
+
+    It fills one at a time, in the order in which their backfills began; after a restart, those in progress come first,
+    in the order of table ids. The store does each slice in one commit, which records how far the slice came; after a
+    kill, the next slice continues there.
+    """
+    return StoreJob("index backfill", partial(_backfill, store, clock))
+
+
+async def _backfill(store: Maintenance, clock: Clock) -> float | None:
+    """Fill one index or queue from at most BACKFILL_SLICE_ROWS more rows.
+
+    Returns AT_ONCE, or None if there is none to fill. If all tables with an index or queue to fill are UPDATING,
+    returns the seconds until the first one is ACTIVE.
+    """
+    ongoing = store.backfills()
+    if not ongoing:
+        return None
+    now_seconds = clock.service_time()
+    for table, source in ongoing:
+        if may_backfill(table, now_seconds):
+            await store.backfill(source, store.lease(), BACKFILL_SLICE_ROWS)
+            return AT_ONCE
+    return min(table.updating_until_seconds for table, _ in ongoing) - now_seconds
+
+
+def delay_job(store: Maintenance) -> Job:
+    """The job that writes delayed index entries once they are due, in the order of the commits that they follow from,
+    and late ones that a failed request has left, one per slice.
+
+    Entries of global indexes are delayed if `index_delay_seconds` is set, which lets people test against eventual
+    consistency.
+    """
+    return StoreJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_COMMITS))
+
+
+def expiry_job(store: Maintenance) -> Job:
+    """The job that deletes expired items (time to live): a few of one table at a time, in order of expiry times."""
+    return StoreJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS))
+
+
+def shards_job(store: Maintenance) -> Job:
+    """The job that replaces stream shards which were open long enough, and deletes shards too old to be read."""
+    return StoreJob("stream shards", lambda: store.tend_streams(store.lease()))
+
+
+def splits_job(store: Maintenance) -> Job:
+    """The job that splits partitions of tables and indexes that have grown, one per slice."""
+    return StoreJob("partition splits", partial(_split, store))
+
+
+async def _split(store: Maintenance) -> float | None:
+    return AT_ONCE if await store.split_partitions(store.lease()) else None
