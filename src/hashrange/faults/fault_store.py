@@ -11,7 +11,13 @@ from itertools import chain
 from typing import Any, Protocol
 
 from hashrange.clock import Clock
-from hashrange.errors import ApiError, InternalServerError, LeftUnprocessed, TransactionConflictException
+from hashrange.errors import (
+    ApiError,
+    InternalServerError,
+    LeftUnprocessed,
+    TransactionConflictException,
+    without_frames,
+)
 from hashrange.faults.drawing import REQUEST_KINDS, Drawing, Touch
 from hashrange.faults.fault import Fault, FaultKind
 from hashrange.faults.remembered import RecentRequests, StaleRows, TableRows, TableRowsById, UnfinishedReads
@@ -304,7 +310,7 @@ class FaultStore(WrappedStore):
             except InternalServerError:
                 raise
             except ApiError as error:
-                reasons.append(error)
+                reasons.append(without_frames(error))
             else:
                 reasons.append(None)
         if self._recent is not None and not any(reasons):

@@ -288,6 +288,8 @@ class KinesisDelivery:
         else:
             self._pause.answered()
             await enabling.answered(catalog, status, now_seconds)
+        finally:
+            del task  # which keeps an error, and the error's traceback this frame
 
     async def _put(
         self, feed: FeedDelivery, shard: ShardDelivery, put: OutgoingPut, task: "asyncio.Task[list[PutResult]]"
@@ -312,6 +314,8 @@ class KinesisDelivery:
             shard.concluded(feed.terms, put, results, now_seconds)
             units = [one for one, result in zip(put.units, results, strict=True) if result == "accepted"]
             self._tell(DeliveryObservation(feed.terms.feed, age_seconds, units, results.count("throttled")))
+        finally:
+            del task  # as above
         self._tell_passed_over(feed, shard)
         if shard.position != before:
             self._unsaved[feed.terms.feed.stream_id, shard.shard.number] = shard.position
