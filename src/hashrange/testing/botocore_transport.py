@@ -9,6 +9,7 @@ Source: botocore's events, `before-send.SERVICE.OPERATION`.
 import sys
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -75,11 +76,8 @@ class Transport:
         url = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         headers = _plain_headers(request.headers)
         headers.setdefault("host", parts.netloc)
-        body = request.body or b""
         try:
-            answer = self._database.ask(
-                request.method, url, headers, body.encode() if isinstance(body, str) else bytes(body)
-            )
+            answer = self._database.ask(request.method, url, headers, _as_bytes(request.body))
         except ConnectionError as error:
             raise ConnectionClosedError(error=error, request=request, endpoint_url=request.url) from error
         return AWSResponse(request.url, answer.status, answer.headers, _Body(answer.body))
@@ -97,25 +95,26 @@ class _ForOtherServices:
         return None if is_ours else self._handler(event_name=event_name, **members)
 
 
-class _Body:
-    """A reply's body, with the part of urllib3's response interface that botocore uses."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
+class _Body(BytesIO):
+    """A reply's body: a file, with the part of urllib3's response interface that botocore uses."""
 
     def read(self, size: int | None = None, **_: Any) -> bytes:
         """The next bytes of the body; all that are left if `size` is None."""
-        end = len(self._body) if size is None or size < 0 else size
-        read, self._body = self._body[:end], self._body[end:]
-        return read
+        return super().read(size)
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
 
     def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
         """Yield the whole body; a second call yields nothing more of it."""
-        body, self._body = self._body, b""
-        yield body
+        yield self.read()
+
+
+def _as_bytes(body: Any) -> bytes:
+    """The body of a request, which may be a text, bytes, or a file such as a function's payload."""
+    if hasattr(body, "read"):
+        body = body.read()
+    return body.encode() if isinstance(body, str) else bytes(body or b"")
 
 
 def moto_handlers() -> list[Any]:
