@@ -34,13 +34,13 @@ class LongBodyRefusals:
 
     def __call__(self, request: HttpRequest) -> Refusal:
         """The refusal of a request, which has no body."""
-        reply = self._reply(request)
+        reply = self.reply(request)
         assert reply.content_type is not None, "every refusal has a body"
         request_id = b"%b: %b\r\n" % (REQUEST_ID, request_id_of(request.number))
         lines = b"Content-Type: %b\r\n%b%b" % (reply.content_type, request_id, reply.header_lines)
         return Refusal(reply.status, reply.body, lines)
 
-    def _reply(self, request: HttpRequest) -> WrittenReply:
+    def reply(self, request: HttpRequest) -> WrittenReply:
         """The reply in the form of the request's service, or in JSON if nothing shows which one that is."""
         message = BODY_OVER_LIMIT.format(most=BODY_BYTES_MAX)
         if self._has_admin and request.url.startswith(_ADMIN_PATH):
