@@ -114,7 +114,7 @@ class FakeKinesis:
         finally:
             self._open -= 1
 
-    async def _answer(self, asked: Asked) -> bytes | None:
+    async def _answer(self, asked: Asked) -> bytes | None:  # noqa: C901 - a branch for each operation and misbehaviour
         wrong = self.misbehave(asked)
         self.met[str(wrong)] += 1
         if wrong == "hang":

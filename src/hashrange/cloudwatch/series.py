@@ -107,7 +107,8 @@ class Series:
             if rolled_up == self._rolled_up:  # otherwise cells have moved meanwhile, and may have been read twice
                 return found
 
-    def _collected(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:
+    # C901: one pass over the cells of several tiers
+    def _collected(self, begin_seconds: int, end_seconds: int, period_seconds: int) -> Cells:  # noqa: C901
         if period_seconds >= MINUTES.period_seconds:
             # A minute that begins before the end counts with all of its seconds.
             end_seconds = -(-end_seconds // MINUTES.period_seconds) * MINUTES.period_seconds

@@ -80,7 +80,7 @@ def measure_number(text: str) -> tuple[str, int]:
     return canonical, number_size_bytes(canonical)
 
 
-def _normalize(text: str) -> str:
+def _normalize(text: str) -> str:  # noqa: C901 - the faults of a number, in the order of the service
     """The canonical text of any number. Checks syntax, then range, then precision; works on strings, in linear time."""
     is_long = len(text) > _PIECE_CHARACTERS
     if is_long:

@@ -116,7 +116,8 @@ NAME_SURELY_SHORT = ATTRIBUTE_NAME_MAX_BYTES // 4
 """A name of at most this many characters cannot exceed ATTRIBUTE_NAME_MAX_BYTES."""
 
 
-def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int]:
+# C901: the hot path: a branch for each type, without calls
+def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int]:  # noqa: C901
     """Canonical attributes of an item or map, and their size in bytes. `level`: count of lists and maps around them."""
     if attributes.__class__ is not dict:
         raise Malformed
@@ -233,7 +234,8 @@ def _inner_contents(content: Content) -> Iterator[Content]:
 # --- one value ----------------------------------------------------------------------------------
 
 
-def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content, int]:
+# C901: a branch for each of the ten types
+def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content, int]:  # noqa: C901
     """The canonical content of a value and its size in bytes. An if-chain costs less than a table of functions."""
     if type_name == "N":
         if content.__class__ is str:
@@ -281,7 +283,8 @@ _JSON_TYPES = {
 }
 
 
-def _refuse_type_count(value: dict[str, Any], level: int) -> NoReturn:
+# C901: the faults of a value, in the order of the service
+def _refuse_type_count(value: dict[str, Any], level: int) -> NoReturn:  # noqa: C901
     """Refuse a value with no type or several; faults in its contents are raised before the fault of having several."""
     if not value:
         raise ValidationException(VALUE_EMPTY)

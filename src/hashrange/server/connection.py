@@ -254,7 +254,7 @@ class Connection(asyncio.Protocol):
         if not self.ready:
             self.go_on()
 
-    def respond(
+    def respond(  # noqa: C901 - the hot path: each kind of reply, without calls
         self, status: int, body: bytes, content_type: bytes | None = None, extra: bytes = b"", used: str = ""
     ) -> None:
         """Answer the request that `take` returned last; may give way if `body` is large. Never raises."""

@@ -165,7 +165,8 @@ class Connections:
 # --- deadlines ------------------------------------------------------------------------------------
 
 
-def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveBudget) -> None:
+# C901: one deadline for each state of a connection
+def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveBudget) -> None:  # noqa: C901
     """End `connection` if it has missed the deadline of its states. `budget`: the memory budget of all connections.
 
     Most states have a limit, a constant of `slow_clients.py`.

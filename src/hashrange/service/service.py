@@ -311,7 +311,7 @@ class Service:
         else:
             self._held.append(call)
 
-    def _refuse(self, call: Call, error: BaseException) -> None:
+    def _refuse(self, call: Call, error: BaseException) -> None:  # noqa: C901 - each kind of error, without calls
         """Write the reply for an operation's error, or run the operation again on a request that was read leniently."""
         if self._counters:
             self._count(call)

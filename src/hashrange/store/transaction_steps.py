@@ -23,7 +23,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.stream_records import images_bytes
 
 
-def plan_steps(
+def plan_steps(  # noqa: C901 - one loop over steps, with each way in which one may be refused
     steps: Sequence[TransactionStep],
     rows: Iterable[Row | None],
     at_seconds: float = 0.0,

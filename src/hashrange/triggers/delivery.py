@@ -125,7 +125,7 @@ class Delivery:
 
     # --- slices -----------------------------------------------------------------------------------
 
-    async def run_slice(self) -> float | None:
+    async def run_slice(self) -> float | None:  # noqa: C901 - one loop: each reason for which a slice goes on or ends
         """Deliver until nothing runs and nothing is due; returns the seconds of service time
         until something is, or None.
 

@@ -48,7 +48,8 @@ class Lineage:
         self._open: list[tuple[SequenceNumber, int]] = []
         """(first sequence number, number) of the shards that were open when they were seen first, as a heap."""
 
-    def see(self, changed: Sequence[Shard]) -> list[Shard]:
+    # C901: one pass over shards, in each state that they may have
+    def see(self, changed: Sequence[Shard]) -> list[Shard]:  # noqa: C901
         """Take in shards that are new, or have changed; returns those of them that may be read now,
         and children that no longer wait.
         """

@@ -242,7 +242,8 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
         raise ValidationException(BATCH_DUPLICATE_KEYS)
 
 
-async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> TableReply:
+# C901: one loop over keys, with each way in which a read may end
+async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> TableReply:  # noqa: C901
     """Read one table's items, in the order of the requested keys, as far as they fit the reply."""
     get, source, projection = scope.store.get, read.table.source_id, read.projection
     consistent = read.entry.ConsistentRead is True

@@ -105,7 +105,7 @@ def item_of(access: AccessPath, values: dict[str, Value], row: Row | None) -> Ro
     return row if projection is None else part_row(projection.project(item))
 
 
-async def read_spans(
+async def read_spans(  # noqa: C901 - one loop over spans, with each limit that ends a page
     scope: Scope,
     access: AccessPath,
     values: dict[str, Value],

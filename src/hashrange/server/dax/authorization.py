@@ -41,7 +41,7 @@ class Authorized(NamedTuple):
     """The key, if there is a time from which it is refused."""
 
 
-def authorize(
+def authorize(  # noqa: C901 - the checks of a signature, in the order of the service
     arguments: list[Any], known_keys: KnownKeys | None, wall_time: Callable[[], float]
 ) -> Authorized | DaxRefusal:
     """Check the arguments of authorizeConnection. `known_keys`: access keys that are let in;

@@ -55,7 +55,7 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
     node.run_long(node.answer, partial(_read_item, known=known), scope, arguments, answer)
 
 
-def _read_item(
+def _read_item(  # noqa: C901 - the members of a request, each once
     node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer, *, known: CachedItem | None
 ) -> None:
     """An item from the cache, or from DynamoDB, whole, so that the cache knows it for every projection."""

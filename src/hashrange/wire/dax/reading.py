@@ -90,7 +90,7 @@ class CborReader:
         at, self.at = self.at, len(self.data)
         return bytes(self.data[at:])
 
-    def value(self, depth: int = 0) -> Any:
+    def value(self, depth: int = 0) -> Any:  # noqa: C901 - a branch for each major type of CBOR
         """The next value: int, float, bytes, str, list, dict, bool, None, CborNumber or Tagged.
         Of repeated keys of a map, the last counts.
         """

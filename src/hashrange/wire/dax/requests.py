@@ -222,7 +222,7 @@ class Skim:
         self._values_left += count
         self._left = [count]
 
-    def goes_on(self, data: bytearray) -> bool:
+    def goes_on(self, data: bytearray) -> bool:  # noqa: C901 - one machine over bytes: a branch for each state
         """Look at what is new; True if all values are complete. Raises BadBytes."""
         left, at, end = self._left, self._at, len(data)
         while True:
