@@ -280,7 +280,7 @@ def test_a_life_of_an_item(sorted_table: DataTable) -> None:
         "won": number(1),
         "detail": {"M": {"grammys": {"L": [number(2020), number(2018)]}}},
         "members": {"SS": ["b", "newbie"]},
-        "scores": {"NS": ["1", "2.5"]},
+        "scores": {"NS": ["2.5", "1"]},
     }
     for condition in (
         "size(members) = 2 AND contains(members, 'newbie')",

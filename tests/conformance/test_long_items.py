@@ -15,7 +15,7 @@ LONG_PARTS: list[dict[str, Any]] = [
 PARTS: dict[str, Any] = {
     "number": {"N": "7"},
     'qu"oted': {"S": "a"},
-    "map": {"M": {"inner": {"L": [{"S": "first"}, {"NS": ["1", "2"]}]}, "flag": {"BOOL": True}}},
+    "map": {"M": {"inner": {"L": [{"S": "first"}, {"NS": ["0", "1"]}]}, "flag": {"BOOL": True}}},
     "set": {"SS": ["a", "b"]},
 }
 NAMES = {"#set": "set", "#text": "text", "#number": "number", "#quoted": 'qu"oted', "#map": "map", "#inner": "inner"}
@@ -66,7 +66,7 @@ def used(places: dict[str, Any], expression: str) -> dict[str, Any]:
         ("key", {"key": {"S": "k"}}),
         ("#number, absent", {"number": {"N": "7"}}),
         ("#quoted", {'qu"oted': {"S": "a"}}),
-        ("#map.#inner[1]", {"map": {"M": {"inner": {"L": [{"NS": ["1", "2"]}]}}}}),
+        ("#map.#inner[1]", {"map": {"M": {"inner": {"L": [{"NS": ["0", "1"]}]}}}}),
         (
             "#map.flag, #map.#inner[0], absent[3]",
             {"map": {"M": {"inner": {"L": [{"S": "first"}]}, "flag": {"BOOL": True}}}},

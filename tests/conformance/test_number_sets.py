@@ -38,11 +38,13 @@ def found(item: Item) -> Item:
 
 
 def test_reads_and_single_writes_list_by_value(table: DataTable) -> None:
-    requests = {table.name: {"Keys": [KEY]}}
+    requests = {table.name: {"Keys": [KEY], "ConsistentRead": True}}
     batch = table.raw("BatchGetItem", {"RequestItems": requests}).json()["Responses"][table.name]
-    query = table.ask("Query", KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": text("a")})["Items"]
+    query = table.ask(
+        "Query", ConsistentRead=True, KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": text("a")}
+    )["Items"]
     ordered = table.ask("PutItem", Item=KEY | HASHED_SETS, ReturnValues="ALL_OLD")["Attributes"]
-    again = table.ask("GetItem", Key=KEY)["Item"]
+    again = table.ask("GetItem", Key=KEY, ConsistentRead=True)["Item"]
     changed = table.ask(
         "UpdateItem",
         Key=KEY,
@@ -63,7 +65,7 @@ def test_reads_and_single_writes_list_by_value(table: DataTable) -> None:
 def test_scan_lists_as_a_hash_set(table: DataTable, members: dict[str, Any]) -> None:
     if "ProjectionExpression" in members:
         members = members | {"ExpressionAttributeNames": {"#t": "text"}}
-    (item,) = table.ask("Scan", **members)["Items"]
+    (item,) = table.ask("Scan", ConsistentRead=True, **members)["Items"]
     assert found(item) == HASHED_SETS
 
 
@@ -84,7 +86,7 @@ def test_statements_list_as_a_hash_set(table: DataTable) -> None:
 
 
 def test_batches_of_statements_list_as_a_hash_set(table: DataTable) -> None:
-    asked = [statement(table, f"SELECT * FROM {{t}} {WHERE}")]
+    asked = [statement(table, f"SELECT * FROM {{t}} {WHERE}") | {"ConsistentRead": True}]
     (read,) = table.raw("BatchExecuteStatement", {"Statements": asked}).json()["Responses"]
     assert found(read["Item"]) == HASHED_SETS
     refused = statement(table, f"DELETE FROM {{t}} {WHERE} AND ns = 2") | {

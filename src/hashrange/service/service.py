@@ -246,7 +246,8 @@ class Service:
                 meter = call.meter = []
                 soon = operation.run(call.scope, call.request, meter)
             if soon.__class__ is CoroutineType:
-                waits_for = soon.send(None)
+                # Other operations begin in a later turn: what opens and closes sockets must not run inside of a read.
+                waits_for = soon.send(None) if call.kind == "dynamodb" else None
                 Driver(soon, waits_for, partial(self._end, call), workers, call)
                 return
             reply = soon
