@@ -55,6 +55,7 @@ FILE_MODULES = (
     "triggers/destinations/files.py",
     "server/credentials.py",
     "server/app.py",
+    "testing/botocore_transport.py",  # a reply's body, a file in memory
     "testing/environment.py",
     "testing/in_process.py",
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread
