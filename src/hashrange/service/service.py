@@ -247,7 +247,8 @@ class Service:
                 soon = operation.run(call.scope, call.request, meter)
             if soon.__class__ is CoroutineType:
                 # Other operations begin in a later turn: what opens and closes sockets must not run inside of a read.
-                waits_for = soon.send(None) if call.kind == "dynamodb" else None
+                begins_now = call.kind == "dynamodb" or not workers.has_loop
+                waits_for = soon.send(None) if begins_now else None
                 Driver(soon, waits_for, partial(self._end, call), workers, call)
                 return
             reply = soon

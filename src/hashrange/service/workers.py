@@ -99,6 +99,11 @@ class Workers:
         self._is_abandoned = False
         steps.install(_look, _queue)
 
+    @property
+    def has_loop(self) -> bool:
+        """True once there is a loop, in whose later turns work may go on."""
+        return self._loop is not None
+
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on, work may give way: `loop`, the running loop, continues it in later turns."""
         self._loop = loop
