@@ -4,14 +4,16 @@ each with a port of its own on the loopback.
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from hashrange.server.connections import Connections
 from hashrange.service.opening import open_fork
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, take_snapshot
+
+if TYPE_CHECKING:
+    from hashrange.server.connections import Connections
 
 FORKS_MAX = 256
 LENT_CONNECTIONS_MAX = 1024
@@ -53,7 +55,7 @@ class Forks:
     def __init__(
         self,
         service: Service,
-        connections: Callable[[], Connections],
+        connections: "Callable[[], Connections]",
         make_server: Callable[[Service], ForkServer],
     ) -> None:
         """`connections` returns the server's connections: it lends each fork some of those that it may have open."""
