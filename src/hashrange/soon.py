@@ -22,6 +22,13 @@ async def then(coming: Coroutine[Any, Any, T], convert: Callable[[T], R]) -> R:
     return convert(await coming)
 
 
+def kept_until_done(task: "asyncio.Task[T]", tasks: "set[asyncio.Task[Any]]") -> "asyncio.Task[T]":
+    """The task, which is in `tasks` until it ends: for those that whoever ends has to wait for."""
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task
+
+
 async def shielded(task: "asyncio.Future[T]") -> T:
     """The result of a task that goes on if the caller is cancelled. Raises what the task raises; no frame of this
     function then holds the task, whose error would lead back to itself and to all that the task has used. So must no

@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
@@ -33,9 +33,7 @@ from hashrange.limits import (
     INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.messages.functions import CONCURRENCY_EXCEEDED
-from hashrange.soon import shielded
-
-T = TypeVar("T")
+from hashrange.soon import kept_until_done, shielded
 
 ReadZip = Callable[[FunctionDescription], Coroutine[Any, Any, bytes | None]]
 """Returns the zip of a function; None if it has been changed or deleted."""
@@ -147,13 +145,7 @@ class LoadedFunctions:
         `zipped`: empty for a declared function. Raises LambdaError if the code cannot be used. To be called while an
         invocation counts (`counted`), which is not possible once the functions are closed.
         """
-        return await shielded(self._noted(asyncio.ensure_future(self._load(description, zipped))))
-
-    def _noted(self, task: "asyncio.Task[T]") -> "asyncio.Task[T]":
-        """The task, for whose end a `close` waits."""
-        self._loads.add(task)
-        task.add_done_callback(self._loads.discard)
-        return task
+        return await shielded(kept_until_done(asyncio.ensure_future(self._load(description, zipped)), self._loads))
 
     async def _load(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
         loaded = await self._make(description, zipped)
@@ -306,7 +298,7 @@ class LoadedFunctions:
                 self._loaded[key] = self._loaded.pop(key)
             return loaded
         if self._loading.get(key, ("", None))[0] != description.run_id:
-            loading = self._noted(asyncio.ensure_future(self._load_and_install(description, read_zip)))
+            loading = kept_until_done(asyncio.ensure_future(self._load_and_install(description, read_zip)), self._loads)
             self._loading[key] = description.run_id, loading
             del loading
         loaded = await shielded(self._loading[key][1])

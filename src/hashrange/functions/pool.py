@@ -13,6 +13,7 @@ from hashrange.functions.invocation_log import FunctionLog, InvocationLog, Repor
 from hashrange.functions.runnable import Runnable
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
+from hashrange.soon import kept_until_done
 
 _MB_BYTES = 1024 * 1024
 
@@ -218,9 +219,7 @@ class EnvironmentPool:
 
     def _end(self, environment: ExecutionEnvironment) -> None:
         environment.kill()
-        task = asyncio.ensure_future(environment.end())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        kept_until_done(asyncio.ensure_future(environment.end()), self._ending)
 
     async def close(self) -> None:
         """End all environments and wait until they have ended; invocations that run return Runtime.ExitError."""

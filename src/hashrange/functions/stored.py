@@ -25,6 +25,7 @@ from hashrange.functions.description import (
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, conflict_refusal
 from hashrange.messages import functions_api as messages
+from hashrange.soon import kept_until_done, shielded
 from hashrange.store.documents import Documents
 
 CALLERS_MAX = 4096
@@ -117,13 +118,7 @@ class StoredFunctions:
 
         A change that has begun is completed even if the caller is cancelled.
         """
-        task = asyncio.ensure_future(self._change(key, change, zipped))
-        self._changing.add(task)
-        task.add_done_callback(self._changing.discard)
-        try:
-            return await asyncio.shield(task)
-        finally:
-            del task  # which would keep an error, and the error's traceback this frame
+        return await shielded(kept_until_done(asyncio.ensure_future(self._change(key, change, zipped)), self._changing))
 
     async def settle(self) -> None:
         """Wait until no change is being made."""

@@ -1,5 +1,5 @@
-"""Where has an item's JSON number sets, and in which order do Scan, PartiQL,
-transactions and streams list their members?
+"""Where are the number sets in an item's JSON, and in which order do Scan, PartiQL, transactions and streams list
+their members?
 
 Stored rows, and replies of GetItem, BatchGetItem, Query and single writes, list them by value. Elsewhere most Regions
 list them as a Java hash set of BigDecimal without trailing zeros that was filled in the order of the values: 3, 2, 1.

@@ -29,6 +29,7 @@ from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.service.taken_apart import take_apart
 from hashrange.settings import Settings, SettingUnusable
+from hashrange.soon import kept_until_done
 
 if TYPE_CHECKING:
     from hashrange.dax.records import SharedCluster
@@ -157,9 +158,7 @@ class Acceptor:
                 for _ in range(ACCEPTED_TOGETHER):
                     accepted = listening.accept()[0]
                     accepted.setblocking(False)
-                    task = self._loop.create_task(self._connect(accepted))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
+                    kept_until_done(self._loop.create_task(self._connect(accepted)), self._tasks)
 
     async def _connect(self, accepted: socket.socket) -> None:
         """Hand an accepted socket to the loop; close it if its client has left already."""

@@ -22,6 +22,7 @@ from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.service.taken_apart import take_apart
 from hashrange.settings import Settings
+from hashrange.soon import kept_until_done
 from hashrange.testing.lending_loop import LendingLoop
 from hashrange.wire.http import LAYOUTS_MAX, HeaderLayout, HttpRequest, layout_of
 from hashrange.wire.identifiers import request_id_of
@@ -391,9 +392,9 @@ class InProcess:
 
     def _run_function(self, ended: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
         """Begin what `run` was asked for."""
-        task = self._loop.create_task(self._finish_function(ended, function, *arguments))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task = kept_until_done(
+            self._loop.create_task(self._finish_function(ended, function, *arguments)), self._running
+        )
         ended.add_done_callback(partial(self._cancel_with, task))
 
     def _cancel_with(self, task: "asyncio.Task[None]", ended: Future[Any]) -> None:

@@ -21,6 +21,7 @@ from hashrange.server.dax.tables import TableShapes
 from hashrange.server.known_keys import KnownKeys
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
+from hashrange.soon import kept_until_done
 
 METHODS = {**METADATA, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
 BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
@@ -105,9 +106,7 @@ class DaxNodes:
         )
 
     def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        kept_until_done(asyncio.get_running_loop().create_task(work), self._tasks)
 
     def _record(self) -> None:
         """Record in CloudWatch what the nodes have counted."""
