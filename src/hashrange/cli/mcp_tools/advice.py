@@ -52,7 +52,7 @@ def time_in_words(seconds: float) -> str:
 
 def looked_back(known: Evidence) -> str:
     """How far the advice looks back, and what is not judged yet."""
-    if not known.seen_seconds:
+    if known.seen_seconds is None:
         return "There are no metrics of this table, so its use is not judged."
     told = f"Metrics of this table cover {time_in_words(known.seen_seconds)}."
     waiting = []
@@ -69,6 +69,8 @@ def _sentence(parts: list[str]) -> str:
 
 
 def _capacity(known: Evidence) -> Iterator[SchemaAdvice]:
+    if known.seen_seconds is None:
+        return
     period = time_in_words(known.seen_seconds)
     if known.use.throttled:
         yield SchemaAdvice(
@@ -105,7 +107,7 @@ def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
             f" {sample.partition_keys:,} different ones.",
         )
 
-    period = time_in_words(min(known.seen_seconds, DAY_SECONDS)) if known.seen_seconds else "a day"
+    period = "a day" if known.seen_seconds is None else time_in_words(min(known.seen_seconds, DAY_SECONDS))
     for hot in known.hot_keys:
         if hot.of_all >= HOT_UNITS_MIN and hot.counted > HOT_SHARE * hot.of_all:
             yield SchemaAdvice(
@@ -118,6 +120,8 @@ def _partition_key(known: Evidence) -> Iterator[SchemaAdvice]:
 
 def _reads(known: Evidence) -> Iterator[SchemaAdvice]:
     scans, queries = known.use.scans, known.use.queries
+    if known.seen_seconds is None:
+        return
     if scans is not None and scans >= SCANS_MIN and scans > (queries or 0.0):
         yield SchemaAdvice(
             "scans",

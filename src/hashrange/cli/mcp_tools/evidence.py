@@ -79,8 +79,8 @@ class Evidence(NamedTuple):
     sample: ItemSample
     hot_keys: Sequence[HotKey] = ()
     """The greatest contributors of Contributor Insights; none while it is off."""
-    seen_seconds: float = 0.0
-    """For how long there are metrics of the table; 0: there are none."""
+    seen_seconds: float | None = None
+    """For how long there are metrics of the table; None: there are none."""
 
 
 def gather_evidence(asking: AskedServer, table: str) -> Evidence:
@@ -99,11 +99,15 @@ def gather_evidence(asking: AskedServer, table: str) -> Evidence:
     use = Use(_sum(reads), _sum(writes), throttled_sum, _sum(scans), _sum(queries))
     uses = {name: _index_use(asking, now_seconds, [*of_table, {"Name": INDEX, "Value": name}]) for name in names}
     moments = [moment for points in (reads, writes, *throttled, scans, queries) for moment in points or ()]
-    seen_seconds = now_seconds - max(min(moments), described.get("CreationDateTime", 0.0)) if moments else 0.0
+    seen_seconds = None
+    if moments:
+        first_moment = max(min(moments), described.get("CreationDateTime", 0.0))
+        # A reply's time is in whole seconds, so a new table may seem younger than nothing.
+        seen_seconds = min(max(now_seconds - first_moment, 0.0), SECONDS_MAX)
     sample = _sampled(described, page["Items"], now_seconds)
     hot = hottest_keys(asking, table, now_seconds)
     is_expiring = expiry in {"ENABLED", "ENABLING"}
-    return Evidence(described, is_expiring, use, uses, sample, hot, min(max(seen_seconds, 0.0), SECONDS_MAX))
+    return Evidence(described, is_expiring, use, uses, sample, hot, seen_seconds)
 
 
 def _index_use(asking: AskedServer, now_seconds: float, dimensions: Sequence[Mapping[str, str]]) -> IndexUse:

@@ -46,7 +46,7 @@ def test_a_table_of_which_nothing_is_known() -> None:
             SOUND._replace(
                 use=nothing,
                 index_uses={"by-name": IndexUse(None, 0)},
-                seen_seconds=0.0,
+                seen_seconds=None,
                 sample=ItemSample(0, 0, 0, 0, {}, []),
             )
         )
@@ -121,7 +121,7 @@ def test_times_in_words(seconds: float, words: str) -> None:
     assert time_in_words(seconds) == words
 
 
-@pytest.mark.parametrize("seen_seconds", [30.0, 3_600.0, 3 * 86_400.0])
+@pytest.mark.parametrize("seen_seconds", [0.0, 30.0, 3_600.0, 3 * 86_400.0])
 def test_no_evidence_is_of_more_time_than_there_are_metrics(seen_seconds: float) -> None:
     use = Use(50.0, 50.0, 7.0, 200.0, 10.0)
     hot = [HotKey("u1", 400.0, 1_000.0, "units")]
@@ -138,7 +138,7 @@ def test_what_is_not_judged_yet_is_told() -> None:
         "Metrics of this table cover 4 minutes. Provisioned capacity is judged from a day of metrics on, and an index"
         " is called unused once there are metrics of it on 7 days."
     )
-    assert "no metrics" in looked_back(SOUND._replace(seen_seconds=0.0))
+    assert "no metrics" in looked_back(SOUND._replace(seen_seconds=None))
 
 
 def make_users(client: Any) -> None:
@@ -170,6 +170,7 @@ def test_a_server_of_seconds_recommends_no_deletion_and_one_of_days_does() -> No
         asking = AskedServer(Remote(database.endpoint, "us-east-1", {}))
         try:
             young = gather_evidence(asking, "Users")
+            assert young.seen_seconds is not None
             assert 0 < young.seen_seconds < DAY_SECONDS
             assert young.index_uses == {"by-name": IndexUse(0.0, 1)}
             assert advise(young) == []
@@ -179,8 +180,25 @@ def test_a_server_of_seconds_recommends_no_deletion_and_one_of_days_does() -> No
             old = gather_evidence(asking, "Users")
         finally:
             asking.close()
+        assert old.seen_seconds is not None
         assert 7 * DAY_SECONDS <= old.seen_seconds < 8 * DAY_SECONDS
         assert old.index_uses == {"by-name": IndexUse(0.0, 8)}
         (advice,) = advise(old)
         assert advice.advice.startswith("Delete it, if nobody needs it")
         assert "on the 8 of the last 14 days that have metrics of the index" in advice.evidence
+
+
+def test_a_table_that_seems_younger_than_nothing_has_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply's time is in whole seconds, so it may lie before the time at which the table was made."""
+    with server(Settings(data_dir=None, port=0)) as database:
+        make_users(database.client())
+        put_users(database.client())
+        created = database.client().describe_table(TableName="Users")["Table"]["CreationDateTime"].timestamp()
+        monkeypatch.setattr(AskedServer, "service_seconds", lambda _: created - 0.5)
+        asking = AskedServer(Remote(database.endpoint, "us-east-1", {}))
+        try:
+            known = gather_evidence(asking, "Users")
+        finally:
+            asking.close()
+    assert known.seen_seconds == 0.0
+    assert looked_back(known).startswith("Metrics of this table cover less than a minute.")
