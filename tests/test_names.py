@@ -1,4 +1,4 @@
-"""Does one word mean one thing? Public names are unique, and ARCHITECTURE.md's glossary says
+"""Does one word mean one thing? Public names are unique, and docs/glossary.md says
 which file each word belongs to.
 """
 
@@ -47,10 +47,9 @@ def glossary() -> dict[str, tuple[str, list[str]]]:
     """Term of the glossary → its home, `file.py` and name, and the other files whose public
     names may contain the word.
     """
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    section = text.split("## Glossary", 1)[1].split("\n## ", 1)[0]
+    terms = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").split("\n## ", 1)[0]
     found = {}
-    for row in re.findall(r"^\|(.+)\|$", section, re.MULTILINE)[2:]:
+    for row in re.findall(r"^\|(.+)\|$", terms, re.MULTILINE)[2:]:
         term, _, home, others = [cell.strip() for cell in row.split("|")]
         found[term] = (home.strip("`"), re.findall(r"`([^`]+)`", others))
     return found
@@ -79,4 +78,4 @@ def test_a_word_of_the_glossary_stays_at_home(term: str) -> None:
         if words <= words_of(name)
         and not any(file == one or file.startswith(one) for one in (home.split(":")[0], *others))
     ]
-    assert not strays, f"{term} is one thing (ARCHITECTURE.md, Glossary); these names use the word too: {strays}"
+    assert not strays, f"{term} is one thing (docs/glossary.md); these names use the word too: {strays}"

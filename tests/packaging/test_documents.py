@@ -52,6 +52,22 @@ def test_the_code_map_names_every_package() -> None:
             assert f"`{package.name.removesuffix('.py')}`" in text
 
 
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "docs/glossary.md", "docs/invariants.md"])
+def test_the_files_that_a_page_names_exist(page: str) -> None:
+    """A file is named from the root of the repository or of the package, or with the end of its path."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<![\w/.-])([\w/.-]+\.(?:py|md))(?![\w/])", text))
+    assert named
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("src/hashrange", "tests", "docs", "benchmarks", "torture")
+        for path in (ROOT / folder).rglob("*.[pm][yd]")
+    }
+    files |= {path.name for path in ROOT.glob("*.md")}
+    missing = {one for one in named if one not in files and not any(file.endswith(f"/{one}") for file in files)}
+    assert not missing
+
+
 def test_every_refused_member_is_listed() -> None:
     """Members passed to `refuse_later_members`, from the dict literals that name them."""
     page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
