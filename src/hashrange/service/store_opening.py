@@ -7,7 +7,7 @@ import asyncio
 from hashrange.clock import Clock
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
-from hashrange.store.embedded.opening import open_fork_engine, open_fork_store, open_store
+from hashrange.store.embedded.opening import open_fork_engine, open_store, open_store_in
 from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 from hashrange.tables.partitions import CountInitialPartitions, one_partition, partitions_of_service
@@ -29,7 +29,7 @@ async def open_copy_of(
     content. Raises StorageError.
     """
     opened = await asyncio.to_thread(open_fork_engine, checkpoint, _options(settings, lag_seconds))
-    return open_fork_store(opened, clock, asyncio.get_running_loop())
+    return open_store_in(opened, clock, asyncio.get_running_loop())
 
 
 def _options(settings: Settings, lag_seconds: float = 0.0) -> Options:

@@ -5,42 +5,31 @@ and the engine in it opened.
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import files, identity
-from hashrange.store.embedded.catalog import StoredCatalog, read_catalog
-from hashrange.store.embedded.checkpoints import Home, fork_home, home_in, open_home
-from hashrange.store.embedded.engine import Engine, close_engine
+from hashrange.store.embedded.catalog import read_catalog
+from hashrange.store.embedded.checkpoints import fork_home, home_in, open_home
+from hashrange.store.embedded.engine import close_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_error
 from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
-from hashrange.store.embedded.store import EmbeddedStore
+from hashrange.store.embedded.store import EmbeddedStore, LockedHome
 from hashrange.tables.partitions import CountInitialPartitions, one_partition
 
 _log = logging.getLogger("hashrange.store")
 
 
-class OpenedFork(NamedTuple):
-    """What a fork begins with: a folder with the content of a checkpoint, its open engine, and its tables."""
-
-    home: Home
-    lock: identity.FolderLock | None
-    options: Options
-    engine: Engine
-    stored: StoredCatalog
-
-
-def open_fork_engine(checkpoint: Checkpoint, options: Options) -> OpenedFork:
+def open_fork_engine(checkpoint: Checkpoint, options: Options) -> LockedHome:
     """Open the engine of a fork, and read its tables, on any thread. Raises StorageError."""
     home = fork_home(checkpoint)
     lock = None if home.data_dir is None else identity.take_folder(home.data_dir)
     try:
         engine = open_home(home, lock)
         try:
-            return OpenedFork(home, lock, options, engine, read_catalog(engine, options))
+            return LockedHome(home, lock, options, engine, read_catalog(engine, options))
         except Exception as error:
             close_engine(engine, home.place, may_fail=True)
             raise storage_error(error, home.place, OPENING) from error
@@ -50,16 +39,22 @@ def open_fork_engine(checkpoint: Checkpoint, options: Options) -> OpenedFork:
         raise
 
 
-def open_fork_store(
-    opened: OpenedFork,
+def open_store_in(
+    place: LockedHome,
     clock: Clock,
     loop: asyncio.AbstractEventLoop | None,
     participants: Sequence[MakeParticipant] = PARTICIPANTS,
 ) -> EmbeddedStore:
-    """Open the store of a fork, which is removed when it is closed. Raises StorageError."""
-    home, lock, options, engine, stored = opened
+    """Open the store in a place that is locked; that of a fork is removed when it is closed. Raises StorageError."""
+    lock = place.lock
     try:
-        return EmbeddedStore(home, clock, loop, lock, options, participants, engine, stored)
+        if lock is not None and place.engine is None and files.has_only_traces(lock.folder):
+            _log.warning(
+                "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the"
+                " server and find out where the folder with the data is.",
+                place.home.place,
+            )
+        return EmbeddedStore(place, clock, loop, participants)
     except BaseException:
         if lock is not None:
             lock.release()
@@ -94,18 +89,7 @@ def open_store(
         index_delay, collection_size_max_bytes, ttl_delay_seconds, partition_size_max_bytes, initial_partitions
     )
     if checkpoint is not None:
-        return open_fork_store(open_fork_engine(checkpoint, options), clock, loop, participants)
+        return open_store_in(open_fork_engine(checkpoint, options), clock, loop, participants)
     home = home_in(data_dir)
     lock = None if data_dir is None else identity.take_folder(data_dir)
-    try:
-        if lock is not None and files.has_only_traces(lock.folder):
-            _log.warning(
-                "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the"
-                " server and find out where the folder with the data is.",
-                data_dir,
-            )
-        return EmbeddedStore(home, clock, loop, lock, options, participants)
-    except BaseException:
-        if lock is not None:
-            lock.release()
-        raise
+    return open_store_in(LockedHome(home, lock, options), clock, loop, participants)

@@ -9,6 +9,7 @@ write failed because the disk is full, reading continues.
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
@@ -44,23 +45,30 @@ PAGE_SECONDS_MAX = 0.005
 """After this time, the reading of a page lets other requests run."""
 
 
+class LockedHome(NamedTuple):
+    """Where a store's engine is, and how it is used."""
+
+    home: Home
+    lock: FolderLock | None
+    """The data folder's; None: in memory."""
+    options: Options
+    engine: Engine | None = None
+    """The engine, if it is open already, as that of a fork is; then its catalog has been read."""
+    stored: StoredCatalog | None = None
+
+
 class EmbeddedStore(Commits):
     """Rows by key in one engine: it reads them, and writes them as `Commits` does. Made by `opening.open_store`."""
 
     def __init__(
         self,
-        home: Home,
+        place: LockedHome,
         clock: Clock,
         loop: asyncio.AbstractEventLoop | None,
-        lock: FolderLock | None,
-        options: Options,
         participants: Sequence[MakeParticipant],
-        engine: Engine | None = None,
-        stored: StoredCatalog | None = None,
     ) -> None:
-        """Serve the engine in `home`, opened here unless given with its catalog.
-        `lock`: the data folder's; None: in memory. Raises StorageError.
-        """
+        """Serve the engine in `place`, opened here if need be. Raises StorageError."""
+        home, lock, options, engine, stored = place
         self._lock = lock
         site, claims, streams = Site(clock, loop, lock, self.load), Claims(), EmbeddedStreams()
         self._health, self._barrier, self._stream_states = site.health, site.barrier, streams
