@@ -1,6 +1,7 @@
 """Tables: created once, replaced by compare-and-swap, deleted with all their data; ids are never reused."""
 
 import asyncio
+import weakref
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -56,6 +57,21 @@ def test_a_view_is_live(store: EmbeddedStore) -> None:
     assert view["orders"] is table
     finish(store.catalog.delete(table.schema))
     assert dict(view) == {}
+
+
+def test_a_place_without_tables_is_kept_while_somebody_asks_for_it(store: EmbeddedStore) -> None:
+    view = store.catalog.tables(ACCOUNT, REGION)
+    for _ in range(2):
+        table = create(store, "orders")
+        finish(store.catalog.delete(table.schema))
+        assert store.catalog.tables(ACCOUNT, REGION) is view
+    kept = weakref.ref(view)
+    del view
+    assert kept() is None
+    create(store, "orders")
+    assert list(store.catalog.tables(ACCOUNT, REGION)) == ["orders"]
+    unused = weakref.ref(store.catalog.tables("111111111111", REGION))
+    assert unused() is None
 
 
 def test_followers_hear_of_each_change(store: EmbeddedStore) -> None:

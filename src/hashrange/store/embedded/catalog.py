@@ -1,11 +1,13 @@
 """Which tables exist? The catalog of an embedded store: rows in the engine, dicts in memory.
 
 Each change is one commit; the dicts change only after it has been written. The views that `tables` returns stay the
-same objects while the store exists, even if the engine is replaced.
+same objects while somebody has them, even if the engine is replaced; no memory is kept of places without tables that
+nobody asks for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from hashrange.errors import StorageError
 from hashrange.items.keys import prefix_upper_bound
@@ -71,6 +73,12 @@ def size_limits(table: OpenTable, options: Options) -> Iterator[tuple[bytes, int
         yield source_id, ALWAYS_GROWN if has_few else len(partitions) * options.partition_size_max_bytes
 
 
+class _View(dict[str, OpenTable]):
+    """The tables of one account and Region, by name."""
+
+    __slots__ = ("__weakref__",)
+
+
 class EmbeddedCatalog:
     """The tables of a store, by (account, Region, name)."""
 
@@ -83,7 +91,10 @@ class EmbeddedCatalog:
         self._commits = commits
         self._options = options
         self._partitions = Partitions(options.initial_partitions)
-        self._tables: dict[tuple[str, str], dict[str, OpenTable]] = {}
+        self._tables: dict[tuple[str, str], _View] = {}
+        """The views that have tables."""
+        self._views: WeakValueDictionary[tuple[str, str], _View] = WeakValueDictionary()
+        """All views."""
         self._next_table_id = 1
         self._followers: list[Callable[[], None]] = []
         """Called after each change."""
@@ -108,6 +119,7 @@ class EmbeddedCatalog:
         """
         for tables in self._tables.values():
             tables.clear()
+        self._tables.clear()
         self._opened.replace_all(stored.tables)
         for table in stored.tables:
             self._of(table.schema)[table.name] = table
@@ -128,7 +140,7 @@ class EmbeddedCatalog:
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """A live, read-only view: name → table, of one account and Region."""
-        return self._tables.setdefault((account, region), {})
+        return self._view((account, region))
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """(account, Region) of every table named `name`, sorted."""
@@ -169,7 +181,7 @@ class EmbeddedCatalog:
             raise StorageError("This store has given out every table id. Move its tables to a new data folder.")
         table = make(table_id)
         assert table.table_id == table_id
-        if table.name in self._of(table):
+        if self.find(table.account, table.region, table.name) is not None:
             return None
         draft.batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_counter(table_id + 1))
         draft.afterwards.append(lambda: self._given_out(table_id))
@@ -241,13 +253,27 @@ class EmbeddedCatalog:
         self._tell()
 
     def _forget(self, table: Table) -> None:
-        del self._of(table)[table.name]
+        tables = self._of(table)
+        del tables[table.name]
+        if not tables:
+            del self._tables[table.account, table.region]
         self._opened.close(table.table_id)
         self._tell()
 
     def _is_stored(self, table: Table) -> bool:
-        stored = self._of(table).get(table.name)
+        stored = self.find(table.account, table.region, table.name)
         return stored is not None and (stored.schema is table or stored.schema == table)
 
-    def _of(self, table: Table) -> dict[str, OpenTable]:
-        return self._tables.setdefault((table.account, table.region), {})
+    def _of(self, table: Table) -> _View:
+        """The view that has the table, or is to have it."""
+        place = (table.account, table.region)
+        found = self._tables.get(place)
+        if found is None:
+            found = self._tables[place] = self._view(place)
+        return found
+
+    def _view(self, place: tuple[str, str]) -> _View:
+        view = self._views.get(place)
+        if view is None:
+            view = self._views[place] = _View()
+        return view
