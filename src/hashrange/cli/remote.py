@@ -38,6 +38,8 @@ ENDPOINT_FLAGS = ("--endpoint", "--endpoint-url")
 """Both are the same. The second is that of the AWS CLI."""
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 NAMES_MAX = 1_000
+REPLY_BYTES_MAX = 64 * 1024 * 1024
+"""Longest body of a reply that is read; those of DynamoDB have up to 16 MB."""
 DEFAULT_REGION = "us-east-1"
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 PLACEHOLDER_KEY = "hashrange"
@@ -192,9 +194,12 @@ class Remote:
             with self._connection.getresponse() as reply:
                 self.replied_at_seconds = _moment(reply.getheader("Date")) or self._wall_time() // 1
                 try:
-                    return reply.status, reply.read()
+                    content = reply.read(REPLY_BYTES_MAX + 1)
                 except ValueError as error:  # from http.client, for a chunk of negative length
                     raise HTTPException("malformed reply") from error
+                if len(content) > REPLY_BYTES_MAX:
+                    raise HTTPException("a reply that has no end")
+                return reply.status, content
         except BaseException:
             self.close()
             raise

@@ -3,11 +3,13 @@ and of keys that cannot be sent.
 """
 
 import os
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hashrange.cli import remote as remote_module
 from hashrange.cli.main import FAILED, WRONG_USE, main
 from hashrange.cli.parsing import UsageError
 from hashrange.cli.remote import RefusedRequest, Remote, RemoteError
@@ -52,6 +54,33 @@ def test_a_chunk_of_negative_length_is_no_answer() -> None:
         remote = Remote(url, "us-east-1", {})
         with pytest.raises(RemoteError, match=r"no server answers at .*: malformed reply"):
             remote.ask("ListTables")
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (b"Content-Length: 100000000000", "is no DynamoDB server"),
+        (b"Content-Length: 70000000", "no server answers at .*: a reply that has no end"),
+    ],
+)
+def test_a_reply_is_read_up_to_a_bound(head: bytes, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first reply ends early; the other has more than is read."""
+    monkeypatch.setattr(remote_module, "REPLY_BYTES_MAX", 100_000)
+    read: list[int | None] = []
+    real = HTTPResponse.read
+
+    def noted(reply: HTTPResponse, size: int | None = None) -> bytes:
+        read.append(size)
+        return real(reply, size)
+
+    monkeypatch.setattr(HTTPResponse, "read", noted)
+    body = b"x" * (1_000 if head.endswith(b"00000000000") else 200_000)
+    with sending(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + body) as url:
+        remote = Remote(url, "us-east-1", {})
+        with pytest.raises(RemoteError, match=told):
+            remote.ask("ListTables")
+        remote.close()
+    assert set(read) == {100_001}
 
 
 def test_a_request_that_is_too_long_is_told_as_such(endpoint: str) -> None:

@@ -8,6 +8,7 @@ Source: CloudWatch user guide, *Metric math syntax and functions*.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_EXPRESSION_LENGTH_MAX, METRIC_MATH_LEVELS_MAX
@@ -53,14 +54,18 @@ _next_token = re.compile(
     re.VERBOSE | re.DOTALL,
 ).match
 
+PROGRAMS_KEPT = 64
+"""Programs that are kept; the longest expression's takes some 140 KB."""
+
 
 class _Token(NamedTuple):
     kind: Literal["number", "text", "name", "sign", "end"]
     text: str
 
 
+@lru_cache(PROGRAMS_KEPT)
 def read_expression(text: str) -> MathProgram:
-    """The program of an expression. Raises MathError."""
+    """The program of an expression; that of an alarm is asked for each minute. Raises MathError."""
     if len(text) > METRIC_EXPRESSION_LENGTH_MAX:
         raise MathError(sentences.EXPRESSION_LONG.format(most=METRIC_EXPRESSION_LENGTH_MAX))
     if re.match(r"\s*SELECT\s", text, re.IGNORECASE):
