@@ -1,0 +1,177 @@
+"""How does a feature keep its records, such as alarms or functions? `KeptRecords` keeps those of one type, each as a
+document: the record in JSON or MessagePack, under a name that follows from what identifies it.
+`RememberedRecords` also has all of them in memory.
+
+A record's *path* identifies it among the others of its type: parts without `/`, except for the last one. The name of
+its document is the prefix of the type and the path with `/` between its parts. Changes of records of several types can
+be written in one commit. Must not know what the records mean.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from hashrange.errors import StorageCorruption
+from hashrange.items.steps import spend_decoding
+from hashrange.store.documents import Documents
+
+RecordT = TypeVar("RecordT")
+
+
+class RecordChange(NamedTuple):
+    """What a write does to one record."""
+
+    name: str
+    """Name of the document."""
+    document: bytes | None
+    """None: the record is removed."""
+    remember: Callable[[], None] | None = None
+    """Called when the write has taken place."""
+
+
+class KeptRecords(Generic[RecordT]):
+    """The records of one type. Every method that reads or writes raises StorageError;
+    for a document that holds no such record, StorageCorruption.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        prefix: str,
+        kind: type[RecordT],
+        noun: str,
+        form: Literal["json", "msgpack"] = "json",
+    ) -> None:
+        """`prefix` ends in `/`. `noun`: what a record is called in the message of StorageCorruption."""
+        self.documents = documents
+        self._prefix = prefix
+        self._noun = noun
+        self._encode = msgspec.json.encode if form == "json" else msgspec.msgpack.encode
+        self._decode = (msgspec.json.Decoder(kind) if form == "json" else msgspec.msgpack.Decoder(kind)).decode
+
+    def get(self, *path: str, gives_way: bool = False) -> RecordT | None:
+        """The record with this path; None if there is none. `gives_way`: also while the document is decoded."""
+        name = self._name(path)
+        document = self.documents.get(name)
+        if document is None:
+            return None
+        if gives_way:
+            spend_decoding(len(document))
+        return self._read(name, document)
+
+    def by_path(self, *begin: str) -> dict[str, RecordT]:
+        """Paths as text → all records whose paths begin with these parts, in the order of their names."""
+        return {self._path(name): self._read(name, document) for name, document in self._below(begin)}
+
+    def walk(self, *begin: str) -> Iterator[tuple[str, RecordT]]:
+        """Path and record as in `by_path`, one after the other; gives way."""
+        for name, document in self._below(begin):
+            spend_decoding(len(document))
+            yield self._path(name), self._read(name, document)
+
+    def change(self, record: RecordT, *path: str) -> RecordChange:
+        """The change that creates or replaces a record."""
+        return RecordChange(self._name(path), self._encode(record))
+
+    def removal(self, *path: str) -> RecordChange:
+        """The change that removes a record, if there is one."""
+        return RecordChange(self._name(path), None)
+
+    async def write(self, *changes: RecordChange, generation: int | None = None) -> bool:
+        """Make changes, of records of other types too, in one commit, which has taken place on return.
+
+        Returns False (nothing done) if `generation` is given and the store's content has been replaced since.
+        """
+        now = self.documents.generation
+        if not await self.documents.write({one.name: one.document for one in changes}, generation):
+            return False
+        for one in changes:
+            if one.remember is not None and now == self.documents.generation:
+                one.remember()
+        return True
+
+    def _below(self, begin: tuple[str, ...]) -> Sequence[tuple[str, bytes]]:
+        return self.documents.below(self._prefix + "".join([f"{part}/" for part in begin]))
+
+    def _name(self, path: tuple[str, ...]) -> str:
+        return self._prefix + "/".join(path)
+
+    def _path(self, name: str) -> str:
+        return name[len(self._prefix) :]
+
+    def _read(self, name: str, document: bytes) -> RecordT:
+        try:
+            return self._decode(document)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise StorageCorruption(f"the document {name} is no {self._noun}: {error}") from error
+
+
+class RememberedRecords(Generic[RecordT]):
+    """All records of one type in memory. They are read when first asked for, and anew when the store's content has been
+    replaced; a write changes them only if it has taken place.
+
+    Every method that reads or writes raises StorageError.
+    """
+
+    def __init__(
+        self,
+        records: KeptRecords[RecordT],
+        path_of: Callable[[RecordT], tuple[str, ...]],
+        *,
+        correct: Callable[[RecordT], RecordT] | None = None,
+        when_read: Callable[[], None] | None = None,
+    ) -> None:
+        """`correct`: returns a record that was read as it is to be from now on.
+        `when_read`: called when all have been read.
+        """
+        self._records = records
+        self._path_of = path_of
+        self._correct = correct
+        self._when_read = when_read
+        self._by_path: dict[str, RecordT] = {}
+        self.generation = -1
+        """Generation of the documents that were read last; -1: none were."""
+
+    def by_path(self) -> Mapping[str, RecordT]:
+        """Path as text → record: in the order of their names as they were read, then new ones."""
+        if self.generation != (generation := self._records.documents.generation):
+            found = self._records.by_path()
+            if self._correct is not None:
+                found = {path: self._correct(record) for path, record in found.items()}
+            self._by_path, self.generation = found, generation
+            if self._when_read is not None:
+                self._when_read()
+        return self._by_path
+
+    def get(self, *path: str) -> RecordT | None:
+        """The record with this path; None if there is none."""
+        return self.by_path().get("/".join(path))
+
+    def change(self, record: RecordT) -> RecordChange:
+        """The change that creates or replaces a record."""
+        path = self._path_of(record)
+        remember = partial(self._put, "/".join(path), record)
+        return self._records.change(record, *path)._replace(remember=remember)
+
+    def removal(self, record: RecordT) -> RecordChange:
+        """The change that removes a record."""
+        path = self._path_of(record)
+        return self._records.removal(*path)._replace(remember=partial(self._put, "/".join(path), None))
+
+    async def write(self, *changes: RecordChange) -> bool:
+        """Make changes, as `KeptRecords.write` does. Returns False (nothing done) if the store's content has been replaced
+        since these records were last asked for.
+        """
+        return await self._records.write(*changes, generation=self.generation)
+
+    def forget(self) -> None:
+        """Read all records anew when they are asked for next: the outcome of a write is not known."""
+        self.generation = -1
+
+    def _put(self, path: str, record: RecordT | None) -> None:
+        if record is None:
+            self._by_path.pop(path, None)
+        else:
+            self._by_path[path] = record
