@@ -161,8 +161,8 @@ class RememberedRecords(Generic[RecordT]):
         return self._records.removal(*path)._replace(remember=partial(self._put, "/".join(path), None))
 
     async def write(self, *changes: RecordChange) -> bool:
-        """Make changes, as `KeptRecords.write` does. Returns False (nothing done) if the store's content has been replaced
-        since these records were last asked for.
+        """Make changes, as `KeptRecords.write` does. Returns False (nothing done) if the store's content
+        has been replaced since these records were last asked for.
         """
         return await self._records.write(*changes, generation=self.generation)
 
