@@ -17,7 +17,6 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.handler_errors import logged_text
@@ -34,6 +33,7 @@ from hashrange.limits import (
     EVENTS_RUNNING_MAX,
 )
 from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords
 
 EVENT_PREFIX = "event/"
 _SHOWN_BYTES = 1000
@@ -125,25 +125,22 @@ class QueuedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """How often the function has returned an error."""
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(QueuedEvent).decode
-
-
 class _Waiting(NamedTuple):
     """A queued event in memory, without its payload; sorted by the time at which it is due."""
 
     due_seconds: float
     number: int
     """Events that are due at the same time run in the order of their arrival."""
-    document: str
+    path: str
+    """Account, Region and name of the function, and the request id, as in the document's name."""
     size_bytes: int
     throttles: int = 0
     """How many times in a row the invocation was throttled when it was due."""
 
     @property
     def function(self) -> str:
-        """Account, Region and name of the function, as in the document's name."""
-        return self.document.rpartition("/")[0]
+        """The path without the request id."""
+        return self.path.rpartition("/")[0]
 
 
 class EventQueue:
@@ -154,6 +151,7 @@ class EventQueue:
 
     def __init__(self, documents: Documents, clock: Clock, find: FindFunction, invoke: InvokeFunction) -> None:
         self._documents, self._clock = documents, clock
+        self._events = KeptRecords(documents, EVENT_PREFIX, QueuedEvent, "asynchronous invocation")
         self._find, self._invoke = find, invoke
         self._generation = documents.generation
         self._is_stale = True
@@ -186,19 +184,19 @@ class EventQueue:
             raise throttling_refusal("CallerRateLimitExceeded")
         now_seconds = self._clock.service_time()
         event = QueuedEvent(payload, now_seconds, now_seconds, client_context)
-        await asyncio.shield(asyncio.ensure_future(self._put(f"{EVENT_PREFIX}{'/'.join(key)}/{request_id}", event)))
+        await asyncio.shield(asyncio.ensure_future(self._put("/".join([*key, request_id]), event)))
 
-    async def _put(self, document: str, event: QueuedEvent) -> None:
+    async def _put(self, path: str, event: QueuedEvent) -> None:
         generation = self._documents.generation
-        if await self._documents.write({document: _encode(event)}, generation):
-            self._add_if_current(document, event, generation)
+        if await self._events.write(self._events.change(event, path), generation=generation):
+            self._add_if_current(path, event, generation)
             self._arrived.set()
             self.wake()
 
-    def _add(self, document: str, event: QueuedEvent, throttles: int = 0) -> None:
+    def _add(self, path: str, event: QueuedEvent, throttles: int = 0) -> None:
         self._number += 1
         self._size_bytes += len(event.payload)
-        waiting = _Waiting(event.due_seconds, self._number, document, len(event.payload), throttles)
+        waiting = _Waiting(event.due_seconds, self._number, path, len(event.payload), throttles)
         heapq.heappush(self._waiting, waiting)
 
     def _refresh(self) -> None:
@@ -207,19 +205,19 @@ class EventQueue:
         if generation == self._generation and not self._is_stale:
             return
         is_same_content = generation == self._generation
-        known = {one.document for one in self._running.values()} if is_same_content else set()
+        known = {one.path for one in self._running.values()} if is_same_content else set()
         self._generation, self._is_stale = generation, False
         self._waiting.clear()
         self._held.clear()
         self._size_bytes = sum(one.size_bytes for one in self._running.values())
-        stored = [(_event_of(name, document), name) for name, document in self._documents.below(EVENT_PREFIX)]
-        for event, name in sorted(stored, key=lambda one: (one[0].queued_at_seconds, one[1])):
-            if name not in known:
-                self._add(name, event)
+        stored = self._events.by_path().items()
+        for path, event in sorted(stored, key=lambda one: (one[1].queued_at_seconds, one[0])):
+            if path not in known:
+                self._add(path, event)
 
     def concurrency_changed(self, key: FunctionKey) -> None:
         """Let the throttled events of a function be tried at once, because its reserved concurrency has changed."""
-        function, now_seconds = f"{EVENT_PREFIX}{'/'.join(key)}", self._clock.service_time()
+        function, now_seconds = "/".join(key), self._clock.service_time()
         self._waiting = [
             one._replace(due_seconds=min(one.due_seconds, now_seconds))
             if one.throttles and one.function == function
@@ -266,7 +264,7 @@ class EventQueue:
             waiting = heapq.heappop(self._waiting)
             if running[waiting.function] < EVENTS_RUNNING_MAX:
                 running[waiting.function] += 1
-                self.chains.begin(_read_name(waiting.document)[0].arn, waiting.number, self._number)
+                self.chains.begin(_read_path(waiting.path)[0].arn, waiting.number, self._number)
                 self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
             else:
                 self._held.setdefault(waiting.function, deque()).append(waiting)
@@ -306,11 +304,10 @@ class EventQueue:
 
     async def _run(self, waiting: _Waiting, generation: int) -> None:
         """Run an event once, and take it from the queue or put it back."""
-        document = self._documents.get(waiting.document)
-        if document is None:
+        event = self._events.get(waiting.path)
+        if event is None:
             return
-        event = _event_of(waiting.document, document)
-        key, request_id = _read_name(waiting.document)
+        key, request_id = _read_path(waiting.path)
         reason, is_stopped = "", False
         try:
             description = self._find(key)
@@ -319,59 +316,52 @@ class EventQueue:
             if invocation.function_error is not None:
                 reason = invocation.payload[:_SHOWN_BYTES].decode(errors="replace") or invocation.function_error
         except FunctionMissing as error:
-            await self._give_up(waiting.document, generation, str(error))
+            await self._give_up(waiting.path, generation, str(error))
             return
         except (ConcurrencyExceeded, FunctionsSwitchedOff) as error:
             if is_stopped or self._clock.service_time() - event.queued_at_seconds >= EVENT_AGE_SECONDS_MAX:
-                await self._give_up(waiting.document, generation, str(error))
+                await self._give_up(waiting.path, generation, str(error))
             else:
                 self._put_back_throttled(waiting, event, generation)
             return
         except LambdaError as error:
             reason = error.message
         if not reason:
-            await self._documents.write({waiting.document: None}, generation)
+            await self._events.write(self._events.removal(waiting.path), generation=generation)
         elif event.failures >= len(EVENT_RETRY_SECONDS):
-            await self._give_up(waiting.document, generation, reason)
+            await self._give_up(waiting.path, generation, reason)
         else:
             await self._put_back_failed(waiting, event, generation)
 
     async def _put_back_failed(self, waiting: _Waiting, event: QueuedEvent, generation: int) -> None:
         due_seconds = self._clock.service_time() + EVENT_RETRY_SECONDS[event.failures]
         event = msgspec.structs.replace(event, due_seconds=due_seconds, failures=event.failures + 1)
-        if await self._documents.write({waiting.document: _encode(event)}, generation):
-            self._add_if_current(waiting.document, event, generation)
+        if await self._events.write(self._events.change(event, waiting.path), generation=generation):
+            self._add_if_current(waiting.path, event, generation)
 
     def _put_back_throttled(self, waiting: _Waiting, event: QueuedEvent, generation: int) -> None:
         """Only in memory: after a restart, the event is tried at once."""
         pause_seconds = min(EVENT_THROTTLED_SECONDS_MIN * 2.0**waiting.throttles, EVENT_THROTTLED_SECONDS_MAX)
         event = msgspec.structs.replace(event, due_seconds=self._clock.service_time() + pause_seconds)
-        self._add_if_current(waiting.document, event, generation, min(waiting.throttles + 1, 10))
+        self._add_if_current(waiting.path, event, generation, min(waiting.throttles + 1, 10))
 
-    def _add_if_current(self, document: str, event: QueuedEvent, generation: int, throttles: int = 0) -> None:
+    def _add_if_current(self, path: str, event: QueuedEvent, generation: int, throttles: int = 0) -> None:
         """Let the event wait, unless the queue will be read again."""
         if generation == self._generation and not self._is_stale:
-            self._add(document, event, throttles)
+            self._add(path, event, throttles)
 
-    async def _give_up(self, document: str, generation: int, reason: str) -> None:
-        key, request_id = _read_name(document)
+    async def _give_up(self, path: str, generation: int, reason: str) -> None:
+        key, request_id = _read_path(path)
         _log.warning(
             "The asynchronous invocation %s of the function %s is given up: %s",
             request_id,
             key.name,
             logged_text(reason),
         )
-        await self._documents.write({document: None}, generation)
+        await self._events.write(self._events.removal(path), generation=generation)
 
 
-def _event_of(name: str, document: bytes) -> QueuedEvent:
-    try:
-        return _decode(document)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StorageCorruption(f"the document {name} is no asynchronous invocation: {error}") from error
-
-
-def _read_name(document: str) -> tuple[FunctionKey, str]:
-    """The function and the request id that a document's name holds."""
-    account, region, name, request_id = document.removeprefix(EVENT_PREFIX).split("/")
+def _read_path(path: str) -> tuple[FunctionKey, str]:
+    """The function and the request id that an event's path holds."""
+    account, region, name, request_id = path.split("/")
     return FunctionKey(account, region, name), request_id
