@@ -1,5 +1,5 @@
 """How does a feature keep its records, such as alarms or functions? `KeptRecords` keeps those of one type, each as a
-document: the record in JSON or MessagePack, under a name that follows from what identifies it.
+document: its JSON, under a name that follows from what identifies it.
 `RememberedRecords` also has all of them in memory.
 
 A record's *path* identifies it among the others of its type: parts without `/`, except for the last one. The name of
@@ -9,7 +9,7 @@ be written in one commit. Must not know what the records mean.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -36,20 +36,12 @@ class KeptRecords(Generic[RecordT]):
     for a document that holds no such record, StorageCorruption.
     """
 
-    def __init__(
-        self,
-        documents: Documents,
-        prefix: str,
-        kind: type[RecordT],
-        noun: str,
-        form: Literal["json", "msgpack"] = "json",
-    ) -> None:
+    def __init__(self, documents: Documents, prefix: str, kind: type[RecordT], noun: str) -> None:
         """`prefix` ends in `/`. `noun`: what a record is called in the message of StorageCorruption."""
         self.documents = documents
         self._prefix = prefix
         self._noun = noun
-        self._encode = msgspec.json.encode if form == "json" else msgspec.msgpack.encode
-        self._decode = (msgspec.json.Decoder(kind) if form == "json" else msgspec.msgpack.Decoder(kind)).decode
+        self._decode = msgspec.json.Decoder(kind).decode
 
     def get(self, *path: str, gives_way: bool = False) -> RecordT | None:
         """The record with this path; None if there is none. `gives_way`: also while the document is decoded."""
@@ -73,7 +65,7 @@ class KeptRecords(Generic[RecordT]):
 
     def change(self, record: RecordT, *path: str) -> RecordChange:
         """The change that creates or replaces a record."""
-        return RecordChange(self._name(path), self._encode(record))
+        return RecordChange(self._name(path), msgspec.json.encode(record))
 
     def removal(self, *path: str) -> RecordChange:
         """The change that removes a record, if there is one."""

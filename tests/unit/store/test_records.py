@@ -49,12 +49,12 @@ def test_records_are_listed_by_the_beginning_of_their_paths(lights: KeptRecords[
     assert lights.by_path("att") == {}
 
 
-def test_records_of_several_types_and_forms_are_one_commit(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
-    rooms = KeptRecords(store.documents, "room/", list[str], "room", "msgpack")
+def test_records_of_several_types_are_one_commit(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    rooms = KeptRecords(store.documents, "room/", list[str], "room")
     before = store.position()
     finish(rooms.write(rooms.change(["lamp", "spot"], "attic"), lights.removal("attic", "lamp")))
     assert store.position() == before + 1
-    assert store.documents.get("room/attic") == msgspec.msgpack.encode(["lamp", "spot"])
+    assert store.documents.get("room/attic") == b'["lamp","spot"]'
     assert rooms.get("attic") == ["lamp", "spot"]
     assert lights.get("attic", "lamp") is None
 
