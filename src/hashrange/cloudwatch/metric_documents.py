@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from hashrange.cloudwatch.blocks import Cells, decode_cells
+from hashrange.cloudwatch.percentiles import Distribution
 from hashrange.cloudwatch.series import BlockName
-from hashrange.cloudwatch.statistics import Distribution
 from hashrange.store.documents import Documents
 
 GROUP_SERIES = 4
