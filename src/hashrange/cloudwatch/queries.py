@@ -25,7 +25,13 @@ from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.query_evaluation import CheckedQuery, MetricQuery, QueryEvaluation, QueryResult
+from hashrange.cloudwatch.query_evaluation import (
+    CheckedQueries,
+    CheckedQuery,
+    MetricQuery,
+    QueryEvaluation,
+    QueryResult,
+)
 from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.cloudwatch.tiers import is_period
 from hashrange.cloudwatch.units import STANDARD_UNITS
@@ -69,11 +75,11 @@ class Queries:
 
     def __init__(self, queries: Sequence[MetricDataQuery]) -> None:
         """Raises ServiceError for queries that are not valid, with a line for each fault of a member."""
-        self._queries = _checked(queries)
-        self._order = _in_order(self._queries)
+        self._queries = checked = _checked(queries)
         self.returned: Sequence[str] = [one.Id for one in queries if one.ReturnData is not False]
         """Ids of the queries whose data is returned."""
-        self.has_expressions = any(query.program for query in self._queries.values())
+        self._checked = CheckedQueries(checked, _in_order(checked), self.returned)
+        self.has_expressions = any(query.program for query in checked.values())
 
     @property
     def functions(self) -> frozenset[str]:
@@ -104,7 +110,7 @@ class Queries:
     def check_series(self, query_id: str) -> None:
         """Raise ServiceError if a query gives a number or a text, whatever the data are."""
         kinds: dict[str, MathKind] = {}
-        for one in self._order:
+        for one in self._checked.order:
             program = self._queries[one].program
             kinds[one] = math_kind_of(program, kinds) if program else "series"
         if kinds[query_id] in {"number", "text"}:
@@ -121,9 +127,7 @@ class Queries:
     ) -> QueryEvaluation:
         """An evaluation for [begin, end), which computes what it is asked for. `zone`: of times in labels."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
-        return QueryEvaluation(
-            self._queries, self._order, metrics, caller, window, zone, points_max, returned=self.returned
-        )
+        return QueryEvaluation(self._checked, metrics, caller, window, zone, points_max)
 
     def evaluate(
         self, metrics: Metrics, caller: Caller, begin_seconds: float, end_seconds: float

@@ -288,8 +288,7 @@ class AlarmDeliveries:
             alarms.arrived.clear()
             while alarms.waiting and len(self._running) < ALARM_ACTIONS_TOGETHER_MAX:
                 told = alarms.waiting.popleft()
-                delivery = alarms.deliver(alarms.deliverer_of(told.action), told)
-                self._running.add(asyncio.ensure_future(delivery))
+                self._running.add(asyncio.ensure_future(alarms.deliver(told)))
             if not self._running:
                 return None
             arrival = asyncio.ensure_future(alarms.arrived.wait())

@@ -56,6 +56,14 @@ class _Deliverer(NamedTuple):
     is_scaling: bool
 
 
+async def _refuse(told: AlarmAction) -> str | None:
+    return sentences.NO_DELIVERY.format(action=told.action)
+
+
+_NOBODY = _Deliverer("", _refuse, is_scaling=False)
+"""Stands for whoever would execute actions that nobody executes."""
+
+
 class Alarms:
     """The alarms of one store, and who executes their actions."""
 
@@ -84,9 +92,8 @@ class Alarms:
         """
         self._deliverers.append(_Deliverer(prefix, deliver, is_scaling))
 
-    def deliverer_of(self, action: str) -> ExecuteAction | None:
-        """Who executes an action; None: nobody."""
-        return next((one.deliver for one in self._deliverers if action.startswith(one.prefix)), None)
+    def _deliverer_of(self, action: str) -> _Deliverer:
+        return next((one for one in self._deliverers if action.startswith(one.prefix)), _NOBODY)
 
     def now_seconds(self) -> float:
         """Service time."""
@@ -215,9 +222,8 @@ class Alarms:
         actions = alarm.definition.actions
         for action in actions.of(alarm.state) if actions.are_enabled else ():
             told = AlarmAction(alarm, action, previous, now_seconds, values)
-            deliverer = self._scaling_deliverer(action)
-            if deliverer is not None:
-                await self.deliver(deliverer, told)
+            if self._deliverer_of(action).is_scaling:
+                await self.deliver(told)
             elif len(self.waiting) >= ALARM_ACTIONS_WAITING_MAX:
                 await self._note_action(told, sentences.TOO_MANY_ACTIONS, self._alarms.generation)
             else:
@@ -229,22 +235,16 @@ class Alarms:
         """Execute the scaling actions of the alarm's state once more. Raises StorageError."""
         actions = alarm.definition.actions
         for action in actions.of(alarm.state) if actions.are_enabled else ():
-            deliverer = self._scaling_deliverer(action)
-            if deliverer is not None:
-                await deliverer(AlarmAction(alarm, action, alarm, now_seconds, values))
+            deliverer = self._deliverer_of(action)
+            if deliverer.is_scaling:
+                await deliverer.deliver(AlarmAction(alarm, action, alarm, now_seconds, values))
 
-    def _scaling_deliverer(self, action: str) -> ExecuteAction | None:
-        return next((one.deliver for one in self._deliverers if one.is_scaling and action.startswith(one.prefix)), None)
-
-    async def deliver(self, deliver: ExecuteAction | None, told: AlarmAction) -> None:
+    async def deliver(self, told: AlarmAction) -> None:
         """Execute one action, and note it in the history, unless the content has been replaced
         meanwhile. Raises StorageError.
         """
         generation = self._alarms.generation
-        if deliver is None:
-            error: str | None = sentences.NO_DELIVERY.format(action=told.action)
-        else:
-            error = await deliver(told)
+        error = await self._deliverer_of(told.action).deliver(told)
         await self._note_action(told, error, generation)
 
     async def _note_action(self, told: AlarmAction, error: str | None, generation: int) -> None:
