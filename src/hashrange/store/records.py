@@ -20,6 +20,14 @@ from hashrange.store.documents import Documents
 RecordT = TypeVar("RecordT")
 
 
+def decode_document(decode: Callable[[bytes], RecordT], name: str, document: bytes, noun: str) -> RecordT:
+    """What `decode` makes of a document. Raises StorageCorruption for one that is no `noun`."""
+    try:
+        return decode(document)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise StorageCorruption(f"the document {name} is no {noun}: {error}") from error
+
+
 class RecordChange(NamedTuple):
     """What a write does to one record."""
 
@@ -94,10 +102,7 @@ class KeptRecords(Generic[RecordT]):
         return name[len(self._prefix) :]
 
     def _read(self, name: str, document: bytes) -> RecordT:
-        try:
-            return self._decode(document)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise StorageCorruption(f"the document {name} is no {self._noun}: {error}") from error
+        return decode_document(self._decode, name, document, self._noun)
 
 
 class RememberedRecords(Generic[RecordT]):
