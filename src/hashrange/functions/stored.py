@@ -67,7 +67,7 @@ class StoredFunctions:
         """
         zipped = self._documents.get(code_document(description))
         if zipped is None:
-            if self._changed(description) is None:
+            if self._require_changed(description) is None:
                 raise FunctionMissing(messages.function_missing(description.arn))
             raise conflict_refusal(messages.update_in_progress(description.arn))
         return zipped
@@ -76,10 +76,10 @@ class StoredFunctions:
         """As `zip_of`, for tasks. None if another zip has been stored since, or the function deleted."""
         zipped = await self._documents.read(code_document(description))
         if zipped is None:
-            self._changed(description)
+            self._require_changed(description)
         return zipped
 
-    def _changed(self, description: FunctionDescription) -> FunctionDescription | None:
+    def _require_changed(self, description: FunctionDescription) -> FunctionDescription | None:
         """The function as of the last commit. Raises StorageCorruption if it still has the zip of this description,
         which was not found.
         """

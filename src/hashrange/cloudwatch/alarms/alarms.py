@@ -28,9 +28,6 @@ GONE_PREFIX = "alarm-gone/"
 """Of each name with a history and without an alarm: when the alarm was deleted, in seconds of service time as JSON."""
 _log = logging.getLogger("hashrange.cloudwatch")
 
-AlarmPlace = tuple[str, str, str]
-"""Account, Region and name."""
-
 
 class AlarmAction(NamedTuple):
     """What a deliverer is told. Times are seconds of service time."""
@@ -69,7 +66,7 @@ class Alarms:
 
     def __init__(self, documents: Documents, clock: Clock) -> None:
         alarms = KeptRecords(documents, ALARM_PREFIX, Alarm, "alarm")
-        self._alarms = RememberedRecords(alarms, _place, when_read=self._begin_anew)
+        self._alarms = RememberedRecords(alarms, lambda one: one.place, when_read=self._begin_anew)
         self._histories = KeptRecords(documents, HISTORY_PREFIX, History, "history of an alarm")
         self._gone = KeptRecords(documents, GONE_PREFIX, float, "time of an alarm's deletion")
         self._clock = clock
@@ -103,7 +100,7 @@ class Alarms:
 
     def all(self) -> Sequence[Alarm]:
         """All alarms, in order of account, Region and name."""
-        return sorted(self._alarms.by_path().values(), key=_place)
+        return sorted(self._alarms.by_path().values(), key=lambda one: one.place)
 
     def of(self, account: str, region: str) -> Sequence[Alarm]:
         """The alarms of one account and Region, by name; may give way."""
@@ -151,11 +148,11 @@ class Alarms:
             changes += [
                 self._alarms.removal(alarm),
                 self._with_history(alarm, [item]),
-                self._gone.change(now_seconds, *_place(alarm)),
+                self._gone.change(now_seconds, *alarm.place),
             ]
         if gone and await self._alarms.write(*changes, *self._without_old_histories(now_seconds, len(gone))):
             for alarm in gone:
-                self.rules.forget(*_place(alarm))
+                self.rules.forget(alarm.place)
 
     def _without_old_histories(self, now_seconds: float, more: int) -> list[RecordChange]:
         """Changes that forget the histories of alarms that were deleted too long ago,
@@ -270,22 +267,18 @@ class Alarms:
         """Keep what has changed in an alarm, with these events. Raises StorageError."""
         changes = [self._alarms.change(alarm)]
         if items:
-            changes += [self._with_history(alarm, items), self._gone.removal(*_place(alarm))]
+            changes += [self._with_history(alarm, items), self._gone.removal(*alarm.place)]
         await self._alarms.write(*changes)
 
     def _with_history(self, alarm: Alarm, items: Sequence[HistoryItem]) -> RecordChange:
         """The change that adds these events to the alarm's history."""
-        history = self._histories.get(*_place(alarm)) or History()
+        history = self._histories.get(*alarm.place) or History()
         history.is_composite = alarm.definition.is_composite
         for item in items:
             history.add(item)
-        return self._histories.change(history, *_place(alarm))
+        return self._histories.change(history, *alarm.place)
 
     def _begin_anew(self) -> None:
         """Forget what was begun for other content of the store."""
         self.waiting.clear()
         self.rules.clear()
-
-
-def _place(alarm: Alarm) -> AlarmPlace:
-    return (alarm.account, alarm.region, alarm.name)
