@@ -75,7 +75,7 @@ class Queries:
 
     def __init__(self, queries: Sequence[MetricDataQuery]) -> None:
         """Raises ServiceError for queries that are not valid, with a line for each fault of a member."""
-        self._queries = checked = _checked(queries)
+        checked = _checked(queries)
         self.returned: Sequence[str] = [one.Id for one in queries if one.ReturnData is not False]
         """Ids of the queries whose data is returned."""
         self._checked = CheckedQueries(checked, _in_order(checked), self.returned)
@@ -84,26 +84,26 @@ class Queries:
     @property
     def functions(self) -> frozenset[str]:
         """Names of all functions that the expressions call."""
-        steps = (step for query in self._queries.values() for step in query.program)
+        steps = (step for query in self._checked.by_id.values() for step in query.program)
         return frozenset(step.text for step in steps if step.kind == "call")
 
     @property
     def has_period(self) -> bool:
         """False if no query has a period of its own."""
-        return any(isinstance(one.source, MetricQuery) or one.period_seconds for one in self._queries.values())
+        return any(isinstance(one.source, MetricQuery) or one.period_seconds for one in self._checked.by_id.values())
 
     @property
     def period_seconds(self) -> int:
         """The longest period of any query."""
         periods = [
             query.source.period_seconds if isinstance(query.source, MetricQuery) else query.period_seconds or 0
-            for query in self._queries.values()
+            for query in self._checked.by_id.values()
         ]
         return max([*periods, MINUTE_SECONDS])
 
     def check_accounts(self, caller: Caller) -> None:
         """Raise ServiceError if a query is about another account's metrics."""
-        for query in self._queries.values():
+        for query in self._checked.by_id.values():
             if query.account not in (None, caller.account):
                 raise invalid(sentences.OTHER_ACCOUNT.format(account=query.account))
 
@@ -111,7 +111,7 @@ class Queries:
         """Raise ServiceError if a query gives a number or a text, whatever the data are."""
         kinds: dict[str, MathKind] = {}
         for one in self._checked.order:
-            program = self._queries[one].program
+            program = self._checked.by_id[one].program
             kinds[one] = math_kind_of(program, kinds) if program else "series"
         if kinds[query_id] in {"number", "text"}:
             raise _expression_error(query_id, MathError(sentences.NOT_A_SERIES))

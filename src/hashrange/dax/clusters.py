@@ -12,9 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.dax.limits import EVENT_SECONDS, EVENTS_MAX
+from hashrange.dax.limits import EVENT_SECONDS, EVENTS_MAX, NODE_MEMORY_BYTES, SMALLEST_TYPE
 from hashrange.dax.node_host import NodeHost, NodePlace, NodeTerms
-from hashrange.dax.node_types import NODE_MEMORY_BYTES, SMALLEST_TYPE
 from hashrange.dax.records import (
     DEFAULT_PARAMETER_GROUP,
     DEFAULT_SUBNET_GROUP,

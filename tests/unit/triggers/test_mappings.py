@@ -1,5 +1,6 @@
 """Mappings are stored, pass through their states by service time, and go with their checkpoints."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,17 @@ def test_a_document_holds_a_mapping_without_its_defaults() -> None:
     kept.begin()
     with pytest.raises(StorageCorruption, match=f"the document {name} is no event source mapping"):
         kept.mappings.all()
+
+
+def test_a_new_mapping_is_created_in_the_present_content() -> None:
+    kept = Kept()
+    checkpoint = asyncio.run(kept.store.copying.checkpoint())
+    kept.create()
+    kept.store.copying.restore(checkpoint)
+    checkpoint.release()
+    created = kept.create()
+    assert list(kept.mappings.all()) == [created]
+    assert kept.names() == ["mapping/" + "/".join(created.path)]
 
 
 def test_a_transition_that_began_in_the_future_ends_now() -> None:
