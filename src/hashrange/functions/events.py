@@ -11,7 +11,7 @@ import hashlib
 import heapq
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -23,6 +23,8 @@ from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, describe_timeout_before
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
+from hashrange.items.shared_work import SharedWork
+from hashrange.items.steps import spend
 from hashrange.limits import (
     EVENT_AGE_SECONDS_MAX,
     EVENT_RETRY_SECONDS,
@@ -31,11 +33,14 @@ from hashrange.limits import (
     EVENTS_QUEUED_BYTES_MAX,
     EVENTS_QUEUED_MAX,
     EVENTS_RUNNING_MAX,
+    INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords
 
 EVENT_PREFIX = "event/"
+STEPS_TO_TAKE = 5
+"""Steps of taking an event from the queue."""
 _SHOWN_BYTES = 1000
 """Bytes of a failed invocation's error that the log shows."""
 
@@ -161,6 +166,11 @@ class EventQueue:
         self._held: dict[str, deque[_Waiting]] = {}
         """By function: events that were due while EVENTS_RUNNING_MAX of the function ran, oldest first."""
         self._running: dict[asyncio.Task[None], _Waiting] = {}
+        self._reading = SharedWork()
+        self._read_generation = self._generation
+        """Generation of the documents that are being read."""
+        self._came_meanwhile: dict[str, _Waiting] = {}
+        """By path: events that were queued, or put back, while the queue is read."""
         self._number = 0
         self._size_bytes = 0
         """Of all events that wait or run."""
@@ -193,27 +203,39 @@ class EventQueue:
             self._arrived.set()
             self.wake()
 
-    def _add(self, path: str, event: QueuedEvent, throttles: int = 0) -> None:
+    def _waits(self, path: str, event: QueuedEvent, throttles: int = 0) -> _Waiting:
         self._number += 1
-        self._size_bytes += len(event.payload)
-        waiting = _Waiting(event.due_seconds, self._number, path, len(event.payload), throttles)
-        heapq.heappush(self._waiting, waiting)
+        return _Waiting(event.due_seconds, self._number, path, len(event.payload), throttles)
 
     def _refresh(self) -> None:
-        """Read the queue again if it must be, or if the content of the store has been replaced."""
-        generation = self._documents.generation
-        if generation == self._generation and not self._is_stale:
-            return
-        is_same_content = generation == self._generation
-        known = {one.path for one in self._running.values()} if is_same_content else set()
+        """Read the queue again if it must be, or if the content of the store has been replaced; gives way meanwhile."""
+        while self._is_stale or self._generation != self._documents.generation:
+            if not self._reading.is_left or self._read_generation != self._documents.generation:
+                self._read_generation = self._documents.generation
+                self._reading.begin(self._read)
+            self._reading.finish()
+
+    def _read(self) -> Iterator[None]:
+        """Read the queue, some events at each step; ends early if the store's content is replaced meanwhile."""
+        generation = self._read_generation
+        self._came_meanwhile.clear()
+        stored: list[tuple[float, str, _Waiting]] = []
+        for some in self._events.pieces():
+            stored += [(event.queued_at_seconds, path, self._waits(path, event)) for path, event in some]
+            yield
+            if generation != self._documents.generation:
+                return
+        known = {one.path for one in self._running.values()} if generation == self._generation else set()
+        known |= self._came_meanwhile.keys()
         self._generation, self._is_stale = generation, False
-        self._waiting.clear()
+        listed = [waiting for _, path, waiting in sorted(stored) if path not in known]
+        listed += self._came_meanwhile.values()
+        self._came_meanwhile.clear()
+        self._waiting = [one._replace(number=self._number + place) for place, one in enumerate(listed, 1)]
+        self._number += len(listed)
+        heapq.heapify(self._waiting)
         self._held.clear()
-        self._size_bytes = sum(one.size_bytes for one in self._running.values())
-        stored = self._events.by_path().items()
-        for path, event in sorted(stored, key=lambda one: (one[1].queued_at_seconds, one[0])):
-            if path not in known:
-                self._add(path, event)
+        self._size_bytes = sum(one.size_bytes for one in (*self._running.values(), *listed))
 
     def concurrency_changed(self, key: FunctionKey) -> None:
         """Let the throttled events of a function be tried at once, because its reserved concurrency has changed."""
@@ -257,10 +279,18 @@ class EventQueue:
         return max(0.0, self._waiting[0].due_seconds - self._clock.service_time())
 
     def _begin_due(self) -> None:
+        """Begin the events that are due, of each function at most EVENTS_RUNNING_MAX, and of all as many as may run;
+        gives way.
+        """
         self._refresh()
         now_seconds = self._clock.service_time()
         running = Counter(one.function for one in self._running.values())
         while self._waiting and self._waiting[0].due_seconds <= now_seconds:
+            if len(self._running) >= INVOCATIONS_RUNNING_MAX:
+                break
+            spend(STEPS_TO_TAKE)
+            if not self._waiting:
+                break  # the content was replaced while this gave way
             waiting = heapq.heappop(self._waiting)
             if running[waiting.function] < EVENTS_RUNNING_MAX:
                 running[waiting.function] += 1
@@ -347,8 +377,12 @@ class EventQueue:
 
     def _add_if_current(self, path: str, event: QueuedEvent, generation: int, throttles: int = 0) -> None:
         """Let the event wait, unless the queue will be read again."""
+        waiting = self._waits(path, event, throttles)
         if generation == self._generation and not self._is_stale:
-            self._add(path, event, throttles)
+            self._size_bytes += waiting.size_bytes
+            heapq.heappush(self._waiting, waiting)
+        elif self._reading.is_left and generation == self._read_generation:
+            self._came_meanwhile[path] = waiting
 
     async def _give_up(self, path: str, generation: int, reason: str) -> None:
         key, request_id = _read_path(path)

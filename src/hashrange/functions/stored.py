@@ -38,7 +38,12 @@ class StoredFunctions:
         self._clock = clock
         self.state_delay_seconds = state_delay_seconds
         self._stored = KeptRecords(documents, FUNCTION_PREFIX, FunctionDescription, "function")
-        self._functions = RememberedRecords(self._stored, lambda one: one.key, correct=self._without_overlong_waits)
+        self._functions = RememberedRecords(
+            self._stored,
+            lambda one: one.key,
+            groups_of=lambda one: (one.key[:2],),
+            correct=self._without_overlong_waits,
+        )
         self._order = asyncio.Lock()
         """A lock that is held while a change is made, so that the next one sees its outcome."""
         self._changing: set[asyncio.Task[FunctionDescription | None]] = set()
@@ -58,8 +63,7 @@ class StoredFunctions:
 
     def all_of(self, caller: Caller) -> Sequence[FunctionDescription]:
         """All functions of a caller, in no order."""
-        begin = f"{caller.account}/{caller.region}/"
-        return [one for path, one in self._functions.by_path().items() if path.startswith(begin)]
+        return list(self._functions.among((caller.account, caller.region)).values())
 
     def zip_of(self, description: FunctionDescription) -> bytes:
         """The function's zip. Raises LambdaError if another one has been stored since,

@@ -13,6 +13,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
+from hashrange.items.steps import sort, walk
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
@@ -47,7 +48,12 @@ class Mappings:
         self._clock = clock
         self._delay_seconds = state_delay_seconds
         records = KeptRecords(documents, PREFIX, EventSourceMapping, "event source mapping")
-        self._mappings = RememberedRecords(records, lambda one: one.path, correct=self._without_overlong_transition)
+        self._mappings = RememberedRecords(
+            records,
+            lambda one: one.path,
+            groups_of=lambda one: ((one.account, one.region),),
+            correct=self._without_overlong_transition,
+        )
         self._change = asyncio.Lock()
         """A lock that is held from the comparison with the stored mapping to the end of the commit."""
         self._listeners: list[Callable[[], None]] = []
@@ -62,8 +68,8 @@ class Mappings:
     def all_of(self, caller: Caller) -> Sequence[EventSourceMapping]:
         """The caller's mappings that are not gone, in the order of their UUIDs."""
         now_seconds = self._clock.service_time()
-        found = [one for one in self.all() if (one.account, one.region) == caller]
-        return sorted((one for one in found if not is_mapping_gone(one, now_seconds)), key=lambda one: one.uuid)
+        found = [one for one in walk(self._mappings.among(caller).values()) if not is_mapping_gone(one, now_seconds)]
+        return sort(found, key=lambda one: one.uuid)
 
     def all(self) -> Sequence[EventSourceMapping]:
         """All mappings of all callers, also those that are gone and not yet purged,

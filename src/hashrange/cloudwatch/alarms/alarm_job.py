@@ -114,8 +114,7 @@ class AlarmEvaluation:
 
     async def run_slice(self) -> float | None:
         """Evaluate some alarms; returns the seconds until the next minute ends. Raises StorageError."""
-        alarms = self._alarms.all()
-        if not alarms:
+        if self._alarms.is_empty:
             self._minute = None
             return None
         now_seconds = self._clock.service_time()
@@ -126,7 +125,7 @@ class AlarmEvaluation:
             if self._minute >= current:
                 return (current + 1) * MINUTE_SECONDS - now_seconds
             self._minute = max(self._minute + 1, current - MINUTES_CAUGHT_UP_MAX)
-            self._left = [one.place for one in reversed(alarms)]
+            self._left = [one.place for one in reversed(self._alarms.all())]
             self._are_composites_left = True
         end_seconds = float(self._minute * MINUTE_SECONDS)
         self._metrics.read_sources()
@@ -185,7 +184,7 @@ class AlarmEvaluation:
     # --- composite alarms ------------------------------------------------------------------------
 
     async def _evaluate_composites(self, end_seconds: float) -> None:
-        composites = [one.place for one in self._alarms.all() if one.definition.is_composite]
+        composites = [one.place for one in self._alarms.composites()]
         for _ in range(COMPOSITE_LEVELS_MAX):
             changed = False
             for place in composites:

@@ -5,7 +5,7 @@ changes their states, and passes actions on.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ from hashrange.cloudwatch.alarms.composite_rules import CompositeRules
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX, ALARM_HISTORIES_GONE_MAX, ALARM_HISTORY_SECONDS
-from hashrange.items.steps import walk
+from hashrange.items.steps import sort
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
@@ -66,7 +66,12 @@ class Alarms:
 
     def __init__(self, documents: Documents, clock: Clock) -> None:
         alarms = KeptRecords(documents, ALARM_PREFIX, Alarm, "alarm")
-        self._alarms = RememberedRecords(alarms, lambda one: one.place, when_read=self._begin_anew)
+        self._alarms = RememberedRecords(
+            alarms,
+            lambda one: one.place,
+            groups_of=lambda one: (one.place[:2], one.definition.is_composite),
+            when_read=self._begin_anew,
+        )
         self._histories = KeptRecords(documents, HISTORY_PREFIX, History, "history of an alarm")
         self._gone = KeptRecords(documents, GONE_PREFIX, float, "time of an alarm's deletion")
         self._clock = clock
@@ -98,17 +103,26 @@ class Alarms:
 
     # --- the alarms ------------------------------------------------------------------------------
 
+    @property
+    def is_empty(self) -> bool:
+        """True if there are no alarms."""
+        return not self._alarms.by_path()
+
     def all(self) -> Sequence[Alarm]:
-        """All alarms, in order of account, Region and name."""
-        return sorted(self._alarms.by_path().values(), key=lambda one: one.place)
+        """All alarms, in order of account, Region and name; may give way."""
+        return _sorted(self._alarms.by_path())
+
+    def composites(self) -> Sequence[Alarm]:
+        """All composite alarms, in the same order."""
+        return _sorted(self._alarms.among(group=True))
 
     def of(self, account: str, region: str) -> Sequence[Alarm]:
         """The alarms of one account and Region, by name; may give way."""
-        return [alarm for alarm in walk(self.all()) if (alarm.account, alarm.region) == (account, region)]
+        return _sorted(self._alarms.among((account, region)))
 
     def count(self, account: str, region: str) -> int:
         """How many alarms the account has in the Region."""
-        return sum((one.account, one.region) == (account, region) for one in self._alarms.by_path().values())
+        return len(self._alarms.among((account, region)))
 
     def get(self, account: str, region: str, name: str) -> Alarm | None:
         """The alarm of this name; None if there is none."""
@@ -282,3 +296,7 @@ class Alarms:
         """Forget what was begun for other content of the store."""
         self.waiting.clear()
         self.rules.clear()
+
+
+def _sorted(alarms: Mapping[str, Alarm]) -> list[Alarm]:
+    return sort(alarms.values(), key=lambda one: one.place)
