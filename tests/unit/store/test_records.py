@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from hashrange.errors import StorageCorruption
+from hashrange.items import steps
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.records import KeptRecords, RememberedRecords
 from tests.support.samples import finish
@@ -112,3 +113,47 @@ def test_remembered_records_are_corrected_as_they_are_read_and_forgotten(lights:
     assert remembered.get("attic", "lamp") is not None
     remembered.forget()
     assert remembered.get("attic", "lamp") is None
+
+
+def test_remembered_records_are_found_by_groups(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    remembered = RememberedRecords(lights, path_of, groups_of=lambda one: (one.room, one.lumens < 100))
+    assert remembered.among("attic") == {"attic/a/spot": SPOT, "attic/lamp": LAMP}
+    assert list(remembered.among(group=True).values()) == [CANDLE]
+    bright = msgspec.structs.replace(CANDLE, lumens=500)
+    finish(remembered.write(remembered.change(bright)))
+    assert dict(remembered.among("cellar")) == {"cellar/candle": bright}
+    assert dict(remembered.among(group=True)) == {}
+    finish(remembered.write(remembered.removal(bright)))
+    assert dict(remembered.among("cellar")) == {}
+    finish(store.documents.write({"light/attic/lamp": None}))
+    remembered.forget()
+    assert remembered.among("attic") == {"attic/a/spot": SPOT}
+
+
+def test_records_are_read_in_pieces(lights: KeptRecords[Light]) -> None:
+    """Others are asked for while they are read, and content that is replaced meanwhile is read instead."""
+    for number in range(200):
+        finish(lights.write(lights.change(Light("hall", f"{number:03}"), "hall", f"{number:03}")))
+    pieces = [len(some) for some in lights.pieces()]
+    assert pieces[:4] == [1, 2, 4, 8]
+    assert max(pieces) <= 100
+    assert sum(pieces) == 203
+    remembered = RememberedRecords(lights, path_of)
+    looked: list[int] = []
+
+    def look() -> None:
+        looked.append(1)
+        if len(looked) == 3:
+            assert len(remembered.by_path()) == 203, "whoever asks meanwhile reads what is left"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "_look", look)
+        assert len(remembered.by_path()) == 203
+    assert len(looked) > 3
+
+
+def test_long_records_are_read_one_by_one(lights: KeptRecords[Light]) -> None:
+    for number in range(20):
+        name = f"{number:02}" + "x" * 40_000
+        finish(lights.write(lights.change(Light("hall", name), "hall", name)))
+    assert max(len(some) for some in lights.pieces("hall")) == 1
