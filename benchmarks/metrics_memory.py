@@ -30,8 +30,8 @@ from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.percentiles import distribution_of
-from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.cloudwatch.percentiles import Distribution, distribution_of
+from hashrange.cloudwatch.statistic import StatisticSet
 from hashrange.store.embedded import EmbeddedStore, open_store
 
 ACCOUNT, REGION, NAMESPACE = "000000000000", "us-east-1", "AWS/DynamoDB"

@@ -3,10 +3,8 @@ kept as documents, and changes capacity.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
-
-import msgspec
 
 from hashrange.autoscaling.capacity import change_capacity, current_capacity, is_active, is_read
 from hashrange.autoscaling.limits import SCALING_ACTIVITIES_MAX, SCALING_ACTIVITY_SECONDS
@@ -23,10 +21,11 @@ from hashrange.autoscaling.tracking import alarm_definitions
 from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.errors import ApiError
-from hashrange.items.steps import sort, spend_decoding, walk
+from hashrange.items.steps import sort, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
 
 TARGET_PREFIX = "scalable-target/"
 POLICY_PREFIX = "scaling-policy/"
@@ -37,31 +36,29 @@ BUSY_SECONDS = 1.0
 REFUSED_SECONDS = 60.0
 """The same if UpdateTable has refused the change: decreases are allowed again each hour,
 and alarms try each minute too."""
-_encode = msgspec.json.encode
-_read_target = msgspec.json.Decoder(ScalableTarget).decode
-_read_policy = msgspec.json.Decoder(ScalingPolicy).decode
-_read_scheduled = msgspec.json.Decoder(ScheduledAction).decode
-_read_activities = msgspec.json.Decoder(list[Activity]).decode
 
 SeeAccount = Callable[[str, str], Scope]
 OwnedT = TypeVar("OwnedT", ScalingPolicy, ScheduledAction)
+"""What belongs to a target."""
 
 
 class AutoScaling:
     """Application Auto Scaling of one store."""
 
     def __init__(self, documents: Documents, clock: Clock, alarms: Alarms, scope_of: SeeAccount) -> None:
-        self._documents = documents
+        targets = KeptRecords(documents, TARGET_PREFIX, ScalableTarget, "scalable target")
+        self._targets = RememberedRecords(
+            targets, lambda one: _path(one.place), groups_of=lambda one: (one.place[:2],), when_read=self._look_at_all
+        )
+        policies = KeptRecords(documents, POLICY_PREFIX, ScalingPolicy, "scaling policy")
+        self._policies = RememberedRecords(policies, lambda one: (one.id,), groups_of=_groups_of)
+        scheduled = KeptRecords(documents, SCHEDULED_PREFIX, ScheduledAction, "scheduled action")
+        self._scheduled = RememberedRecords(scheduled, lambda one: (one.id,), groups_of=_groups_of)
+        self._activities = KeptRecords(documents, ACTIVITY_PREFIX, list[Activity], "list of scaling activities")
         self._clock = clock
         self._scope_of = scope_of
         self.alarms = alarms
-        self._generation = -1
-        self._targets: dict[TargetPlace, ScalableTarget] = {}
-        self._policies: dict[tuple[TargetPlace, str], ScalingPolicy] = {}
-        self._scheduled: dict[tuple[TargetPlace, str], ScheduledAction] = {}
-        self.unsettled: dict[TargetPlace, float] = {}
-        """Targets whose capacity is, or may be, outside of their bounds,
-        and the service time at which to look at each."""
+        self._unsettled: dict[TargetPlace, float] = {}
         self.wake: Callable[[], None] = lambda: None
         """Called when the job has work."""
 
@@ -76,64 +73,68 @@ class AutoScaling:
     # --- what there is ---------------------------------------------------------------------------
 
     def targets(self, account: str, region: str) -> Sequence[ScalableTarget]:
-        """The targets of one account and Region."""
-        self._see_content()
-        return [self._targets[place] for place in sorted(self._targets) if place[:2] == (account, region)]
+        """The targets of one account and Region, sorted; gives way."""
+        return sort(self._targets.among((account, region)).values(), key=lambda one: one.place)
+
+    def count_targets(self, account: str, region: str) -> int:
+        """Number of targets of one account and Region."""
+        return len(self._targets.among((account, region)))
 
     def target(self, place: TargetPlace) -> ScalableTarget | None:
         """The target; None if it is not registered."""
-        self._see_content()
-        return self._targets.get(place)
+        return self._targets.get(*_path(place))
+
+    @property
+    def unsettled(self) -> dict[TargetPlace, float]:
+        """Targets whose capacity is, or may be, outside of their bounds,
+        and the service time at which to look at each.
+        """
+        self._targets.by_path()  # of other content, all are looked at
+        return self._unsettled
 
     def policies(self, account: str, region: str) -> Sequence[ScalingPolicy]:
-        """The policies of one account and Region."""
-        self._see_content()
-        return _of(self._policies.values(), account, region)
+        """The policies of one account and Region, sorted; gives way."""
+        return sort(self._policies.among((account, region)).values(), key=_order)
 
     def policies_of(self, place: TargetPlace) -> Sequence[ScalingPolicy]:
         """The policies of one target."""
-        self._see_content()
-        return [one for one in self._policies.values() if one.place == place]
+        return list(self._policies.among(place).values())
 
     def policy(self, place: TargetPlace, name: str) -> ScalingPolicy | None:
         """A target's policy of this name; None if there is none."""
-        self._see_content()
-        return self._policies.get((place, name))
+        return next(iter(self._policies.among((place, name)).values()), None)
 
     def policy_of_arn(self, arn: str) -> ScalingPolicy | None:
-        """The policy with this ARN; None if there is none. 0.1 ms with 2,000 policies."""
-        self._see_content()
-        policy_id = arn.partition(":scalingPolicy:")[2].partition(":")[0]
-        found = next((one for one in self._policies.values() if one.id == policy_id), None)
+        """The policy with this ARN; None if there is none."""
+        found = self._policies.get(arn.partition(":scalingPolicy:")[2].partition(":")[0])
         return found if found is not None and found.arn == arn else None
 
     def scheduled_actions(self, account: str, region: str) -> Sequence[ScheduledAction]:
-        """The scheduled actions of one account and Region."""
-        self._see_content()
-        return _of(self._scheduled.values(), account, region)
+        """The scheduled actions of one account and Region, sorted; gives way."""
+        return sort(self._scheduled.among((account, region)).values(), key=_order)
+
+    def count_scheduled(self, place: TargetPlace) -> int:
+        """Number of scheduled actions of one target."""
+        return len(self._scheduled.among(place))
 
     def scheduled_action(self, place: TargetPlace, name: str) -> ScheduledAction | None:
         """A target's scheduled action of this name; None if there is none."""
-        self._see_content()
-        return self._scheduled.get((place, name))
+        return next(iter(self._scheduled.among((place, name)).values()), None)
 
     def all_scheduled(self) -> Sequence[ScheduledAction]:
         """The scheduled actions of all accounts."""
-        self._see_content()
-        return list(self._scheduled.values())
+        return list(self._scheduled.by_path().values())
 
     def activities(self, account: str, region: str) -> Sequence[tuple[TargetPlace, Activity]]:
         """The activities of the last six weeks, newest first, those of former targets too;
         may give way. Raises StorageError.
         """
-        prefix = f"{ACTIVITY_PREFIX}{account}/{region}/"
         oldest_seconds = self.now_seconds() - SCALING_ACTIVITY_SECONDS
         found = []
-        for name, value in self._documents.below(prefix):
-            dimension, _, resource_id = name.removeprefix(prefix).partition("/")
+        for path, activities in self._activities.walk(account, region):
+            dimension, _, resource_id = path.removeprefix(f"{account}/{region}/").partition("/")
             place = TargetPlace(account, region, resource_id, dimension)  # type: ignore[arg-type]
-            spend_decoding(len(value))
-            found += [(place, one) for one in walk(_read_activities(value)) if one.begin_seconds >= oldest_seconds]
+            found += [(place, one) for one in walk(activities) if one.begin_seconds >= oldest_seconds]
         ordered = sort([(one.begin_seconds, number) for number, (_, one) in enumerate(walk(found))])
         return [found[number] for _, number in walk(ordered)][::-1]
 
@@ -141,34 +142,27 @@ class AutoScaling:
 
     async def keep_target(self, target: ScalableTarget) -> None:
         """Create or replace a target. Raises StorageError."""
-        if await self._write({_document(TARGET_PREFIX, target.place): _encode(target)}):
-            self._targets[target.place] = target
+        await self._write(self._targets.change(target))
 
     async def remove_target(self, target: ScalableTarget) -> None:
         """Deregister a target, with its policies, their alarms, and scheduled actions. Raises StorageError."""
         place = target.place
         policies = self.policies_of(place)
-        scheduled = [one for one in self._scheduled.values() if one.place == place]
+        scheduled = list(self._scheduled.among(place).values())
         for policy in policies:
             await self._delete_alarms(place, policy.alarms.values())
-        changes: dict[str, bytes | None] = {_document(TARGET_PREFIX, place): None}
-        changes |= {POLICY_PREFIX + policy.id: None for policy in policies}
-        changes |= {SCHEDULED_PREFIX + one.id: None for one in scheduled}
-        if not await self._write(changes):
-            return
-        self._targets.pop(place, None)
-        self.unsettled.pop(place, None)
-        for policy in policies:
-            self._policies.pop((place, policy.name), None)
-        for one in scheduled:
-            self._scheduled.pop((place, one.name), None)
+        if await self._write(
+            self._targets.removal(target),
+            *[self._policies.removal(one) for one in policies],
+            *[self._scheduled.removal(one) for one in scheduled],
+        ):
+            self._unsettled.pop(place, None)
 
     async def keep_policy(self, policy: ScalingPolicy) -> None:
         """Create or replace a policy; alarms that it has no longer are deleted. Raises StorageError."""
         before = self.policy(policy.place, policy.name)
-        if not await self._write({POLICY_PREFIX + policy.id: _encode(policy)}):
+        if not await self._write(self._policies.change(policy)):
             return
-        self._policies[policy.place, policy.name] = policy
         if before is not None:
             await self._delete_alarms(policy.place, set(before.alarms.values()) - set(policy.alarms.values()))
         await self.put_alarms(policy)
@@ -184,22 +178,19 @@ class AutoScaling:
     async def remove_policy(self, policy: ScalingPolicy) -> None:
         """Delete a policy and its alarms. Raises StorageError."""
         await self._delete_alarms(policy.place, policy.alarms.values())
-        if await self._write({POLICY_PREFIX + policy.id: None}):
-            self._policies.pop((policy.place, policy.name), None)
+        await self._write(self._policies.removal(policy))
 
     async def _delete_alarms(self, place: TargetPlace, names: Iterable[str]) -> None:
         await self.alarms.delete(place.account, place.region, names)
 
     async def keep_scheduled(self, action: ScheduledAction) -> None:
         """Create or replace a scheduled action. Raises StorageError."""
-        if await self._write({SCHEDULED_PREFIX + action.id: _encode(action)}):
-            self._scheduled[action.place, action.name] = action
+        if await self._write(self._scheduled.change(action)):
             self.wake()
 
     async def remove_scheduled(self, action: ScheduledAction) -> None:
         """Delete a scheduled action. Raises StorageError."""
-        if await self._write({SCHEDULED_PREFIX + action.id: None}):
-            self._scheduled.pop((action.place, action.name), None)
+        await self._write(self._scheduled.removal(action))
 
     # --- capacity --------------------------------------------------------------------------------
 
@@ -219,9 +210,9 @@ class AutoScaling:
             elif not await self.scale(place, units, cause):
                 again_seconds = REFUSED_SECONDS
         if again_seconds is None:
-            self.unsettled.pop(place, None)
+            self._unsettled.pop(place, None)
         else:
-            self.unsettled[place] = self.now_seconds() + again_seconds
+            self._unsettled[place] = self.now_seconds() + again_seconds
             self.wake()
 
     async def scale(self, place: TargetPlace, units: int, cause: str) -> bool:
@@ -249,37 +240,20 @@ class AutoScaling:
         """Keep an activity; the oldest ones are forgotten. One that only repeats why the newest one had no effect
         is not kept. Raises StorageError.
         """
-        name = _document(ACTIVITY_PREFIX, place)
-        stored = self._documents.get(name)
         oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
-        before = [] if stored is None else _read_activities(stored)
+        before = self._activities.get(*_path(place)) or []
         if before and activity.status != "Successful" and _outcome(before[-1]) == _outcome(activity):
             return
         kept = [one for one in before if one.begin_seconds >= oldest_seconds]
-        await self._write({name: _encode([*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity])})
+        await self._write(self._activities.change([*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity], *_path(place)))
 
-    # --- documents -------------------------------------------------------------------------------
+    async def _write(self, *changes: RecordChange) -> bool:
+        """Returns False if the store's content has been replaced meanwhile: nothing was written."""
+        self._targets.by_path()  # so that what is written is of the present content
+        return await self._targets.write(*changes)
 
-    async def _write(self, changes: dict[str, bytes | None]) -> bool:
-        """Returns False if the store's content has been replaced meanwhile:
-        nothing was written, and nothing is to be remembered.
-        """
-        self._see_content()
-        return await self._documents.write(changes, self._generation)
-
-    def _see_content(self) -> None:
-        """Read everything, the first time and after the store's content has been replaced."""
-        if self._generation == (generation := self._documents.generation):
-            return
-        self._generation = generation
-        below = self._documents.below
-        targets = [_read_target(value) for _, value in below(TARGET_PREFIX)]
-        policies = [_read_policy(value) for _, value in below(POLICY_PREFIX)]
-        scheduled = [_read_scheduled(value) for _, value in below(SCHEDULED_PREFIX)]
-        self._targets = {one.place: one for one in targets}
-        self._policies = {(one.place, one.name): one for one in policies}
-        self._scheduled = {(one.place, one.name): one for one in scheduled}
-        self.unsettled = dict.fromkeys(self._targets, 0.0)
+    def _look_at_all(self) -> None:
+        self._unsettled = {one.place: 0.0 for one in self._targets.by_path().values()}
 
 
 def next_time(action: ScheduledAction, after_seconds: float) -> float | None:
@@ -299,13 +273,17 @@ def next_time(action: ScheduledAction, after_seconds: float) -> float | None:
     return None if is_over else due_seconds
 
 
-def _of(records: Iterable[OwnedT], account: str, region: str) -> list[OwnedT]:
-    found = [one for one in records if one.place[:2] == (account, region)]
-    return sorted(found, key=lambda one: (one.place, one.name))
+def _groups_of(one: ScalingPolicy | ScheduledAction) -> tuple[Hashable, ...]:
+    """What it is found by: account and Region, target, target and name."""
+    return (one.place[:2], one.place, (one.place, one.name))
 
 
-def _document(prefix: str, place: TargetPlace) -> str:
-    return f"{prefix}{place.account}/{place.region}/{place.dimension}/{place.resource_id}"
+def _order(one: ScalingPolicy | ScheduledAction) -> tuple[TargetPlace, str]:
+    return (one.place, one.name)
+
+
+def _path(place: TargetPlace) -> tuple[str, str, str, str]:
+    return (place.account, place.region, place.dimension, place.resource_id)
 
 
 def _outcome(activity: Activity) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ import msgspec
 
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
 from hashrange.autoscaling.records import Activity, ScalableTarget, ScheduledAction
+from hashrange.items.steps import walk
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import autoscaling as sentences
 
@@ -27,8 +28,8 @@ class ScalingJob:
         """
         scaling = self._auto_scaling
         now_seconds = scaling.now_seconds()
-        actions = [one for one in scaling.all_scheduled() if one.due_seconds is not None]
-        first = min(actions, key=lambda one: one.due_seconds or 0.0, default=None)
+        actions = [one for one in walk(scaling.all_scheduled()) if one.due_seconds is not None]
+        first = min(walk(actions), key=lambda one: one.due_seconds or 0.0, default=None)
         if first is not None and first.due_seconds is not None and first.due_seconds <= now_seconds:
             await self._execute(first, now_seconds)
             return AT_ONCE

@@ -7,22 +7,14 @@ kept: of values that are all the same, there is only their number. Format: docs/
 import zlib
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 import msgspec
 
 from hashrange.cloudwatch.columns import Column, column_of, column_of_whole, differences, numbers_of, whole_numbers_of
 from hashrange.cloudwatch.percentiles import bucket_of
-from hashrange.cloudwatch.statistics import Distribution, StatisticSet, merged
+from hashrange.cloudwatch.statistic import Cell, StatisticSet, merged
 
 COMPRESSION_LEVEL = 6
-
-
-class Cell(NamedTuple):
-    """What was observed in one period of a series."""
-
-    statistics: StatisticSet
-    distribution: Distribution | None = None
 
 
 Cells = dict[int, Cell]

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from hashrange.cloudwatch.blocks import Cells, decode_cells
+from hashrange.cloudwatch.percentiles import Distribution
 from hashrange.cloudwatch.series import BlockName
-from hashrange.cloudwatch.statistics import Distribution
 from hashrange.store.documents import Documents
+from hashrange.store.records import decode_document
 
 GROUP_SERIES = 4
 """Series whose names and runs share a document: those with numbers from a multiple of this on."""
@@ -70,7 +71,7 @@ class MetricDocuments:
         last: str | None = None
         count = FIRST_GROUPS
         while groups := self._documents.some_below(SERIES_PREFIX, last, count):
-            yield [one for _, group in groups for one in _decode(group)]
+            yield [one for name, group in groups for one in decode_document(_decode, name, group, "group of series")]
             last = groups[-1][0]
             bytes_each = sum(len(group) for _, group in groups) // len(groups) + 1
             count = max(1, min(GROUPS_TOGETHER, READ_BYTES // bytes_each))

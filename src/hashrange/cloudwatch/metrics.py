@@ -14,17 +14,16 @@ from typing import TypeVar
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.cloudwatch.blocks import Cell
 from hashrange.cloudwatch.limits import METRIC_FOUND_SECONDS, METRIC_UNSAVED_BYTES, METRIC_UNSAVED_BYTES_MAX
 from hashrange.cloudwatch.metric_documents import GROUP_SERIES, MetricDocuments, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import has_these_dimensions
+from hashrange.cloudwatch.percentiles import Distribution
 from hashrange.cloudwatch.runs import run_of
 from hashrange.cloudwatch.series import BlockName, Series
 from hashrange.cloudwatch.series_order import SeriesPlace
 from hashrange.cloudwatch.series_table import KnownSeries, SeriesTable, load_series
-from hashrange.cloudwatch.statistic import Statistic
-from hashrange.cloudwatch.statistics import Datapoint, Distribution, StatisticSet
+from hashrange.cloudwatch.statistic import Cell, Datapoint, Statistic, StatisticSet
 from hashrange.cloudwatch.tiers import first_shown
 from hashrange.cloudwatch.totals import MetricTotals
 from hashrange.items.shared_work import SharedWork

@@ -8,11 +8,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from hashrange.cloudwatch.statistics import Distribution
-
 _LOG_WIDTH = math.log(1.1)
 _FIRST = 10_000
 """Number of the bucket that begins at 1. The smallest double has one above 0."""
+
+Distribution = Mapping[int, float]
+"""Number of a bucket → how many values lie in it."""
 
 
 class ValueShare(NamedTuple):

@@ -25,7 +25,13 @@ from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.math.windows import Window
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.query_evaluation import CheckedQuery, MetricQuery, QueryEvaluation, QueryResult
+from hashrange.cloudwatch.query_evaluation import (
+    CheckedQueries,
+    CheckedQuery,
+    MetricQuery,
+    QueryEvaluation,
+    QueryResult,
+)
 from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.cloudwatch.tiers import is_period
 from hashrange.cloudwatch.units import STANDARD_UNITS
@@ -69,43 +75,43 @@ class Queries:
 
     def __init__(self, queries: Sequence[MetricDataQuery]) -> None:
         """Raises ServiceError for queries that are not valid, with a line for each fault of a member."""
-        self._queries = _checked(queries)
-        self._order = _in_order(self._queries)
+        checked = _checked(queries)
         self.returned: Sequence[str] = [one.Id for one in queries if one.ReturnData is not False]
         """Ids of the queries whose data is returned."""
-        self.has_expressions = any(query.program for query in self._queries.values())
+        self._checked = CheckedQueries(checked, _in_order(checked), self.returned)
+        self.has_expressions = any(query.program for query in checked.values())
 
     @property
     def functions(self) -> frozenset[str]:
         """Names of all functions that the expressions call."""
-        steps = (step for query in self._queries.values() for step in query.program)
+        steps = (step for query in self._checked.by_id.values() for step in query.program)
         return frozenset(step.text for step in steps if step.kind == "call")
 
     @property
     def has_period(self) -> bool:
         """False if no query has a period of its own."""
-        return any(isinstance(one.source, MetricQuery) or one.period_seconds for one in self._queries.values())
+        return any(isinstance(one.source, MetricQuery) or one.period_seconds for one in self._checked.by_id.values())
 
     @property
     def period_seconds(self) -> int:
         """The longest period of any query."""
         periods = [
             query.source.period_seconds if isinstance(query.source, MetricQuery) else query.period_seconds or 0
-            for query in self._queries.values()
+            for query in self._checked.by_id.values()
         ]
         return max([*periods, MINUTE_SECONDS])
 
     def check_accounts(self, caller: Caller) -> None:
         """Raise ServiceError if a query is about another account's metrics."""
-        for query in self._queries.values():
+        for query in self._checked.by_id.values():
             if query.account not in (None, caller.account):
                 raise invalid(sentences.OTHER_ACCOUNT.format(account=query.account))
 
     def check_series(self, query_id: str) -> None:
         """Raise ServiceError if a query gives a number or a text, whatever the data are."""
         kinds: dict[str, MathKind] = {}
-        for one in self._order:
-            program = self._queries[one].program
+        for one in self._checked.order:
+            program = self._checked.by_id[one].program
             kinds[one] = math_kind_of(program, kinds) if program else "series"
         if kinds[query_id] in {"number", "text"}:
             raise _expression_error(query_id, MathError(sentences.NOT_A_SERIES))
@@ -121,9 +127,7 @@ class Queries:
     ) -> QueryEvaluation:
         """An evaluation for [begin, end), which computes what it is asked for. `zone`: of times in labels."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
-        return QueryEvaluation(
-            self._queries, self._order, metrics, caller, window, zone, points_max, returned=self.returned
-        )
+        return QueryEvaluation(self._checked, metrics, caller, window, zone, points_max)
 
     def evaluate(
         self, metrics: Metrics, caller: Caller, begin_seconds: float, end_seconds: float

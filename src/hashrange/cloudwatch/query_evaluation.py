@@ -58,6 +58,16 @@ class CheckedQuery(NamedTuple):
         return () if isinstance(self.source, MetricQuery) else self.source
 
 
+class CheckedQueries(NamedTuple):
+    """The queries of one request."""
+
+    by_id: Mapping[str, CheckedQuery]
+    order: Sequence[str]
+    """The ids, each after those that its expression names."""
+    returned: Sequence[str]
+    """Ids of the queries whose data is returned, for each of which `QueryEvaluation.results` is called once."""
+
+
 class QueryResult(NamedTuple):
     """One series that a query gives."""
 
@@ -79,33 +89,26 @@ class QueryEvaluation:
 
     def __init__(
         self,
-        queries: Mapping[str, CheckedQuery],
-        order: Sequence[str],
+        checked: CheckedQueries,
         metrics: Metrics,
         caller: Caller,
         window: Window,
         zone: timezone,
         points_max: int,
-        *,
-        returned: Sequence[str],
     ) -> None:
-        """`queries`: by id. `order`: the ids, each after those that its expression names. `zone`: of times in labels.
-        `returned`: the queries that `results` is called for, each once.
-
-        `points_max`: datapoints that the expressions may work on.
-        """
+        """`zone`: of times in labels. `points_max`: datapoints that the expressions may work on."""
         self.window = window
         self.has_too_many = False
         """True if searches have found more series than they may give, or an array has more."""
-        self._queries = queries
-        self._order = order
+        self._queries = queries = checked.by_id
+        self._order = checked.order
         self._metrics = metrics
         self._caller = caller
         self._zone = zone
         self._budget = MathBudget(points_max)
         self._keeps_values = any(query.program for query in queries.values())
         self._values: dict[str, MathValue] = {}
-        self._uses = _uses(queries, returned)
+        self._uses = _uses(queries, checked.returned)
         """How often what each query gives will still be used."""
         self._uses_metrics = any(step.text == "METRICS" for query in queries.values() for step in query.program)
         self._searched: dict[str | None, SearchedMetrics] = {}
@@ -114,7 +117,7 @@ class QueryEvaluation:
         """Series that searches may still give."""
         self._forbidden: dict[str, str] = {}
         """Queries that ask for another account's metrics, and those that name these → that account."""
-        for query_id in order:
+        for query_id in checked.order:
             query = queries[query_id]
             if query.account not in (None, caller.account):
                 self._forbidden[query_id] = query.account

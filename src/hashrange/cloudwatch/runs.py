@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from hashrange.cloudwatch.statistics import StatisticSet
+from hashrange.cloudwatch.statistic import StatisticSet
 
 RUNS_MAX = 24
 """Runs of one series; when there are more, the shortest one becomes single cells."""

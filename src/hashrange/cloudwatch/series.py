@@ -9,9 +9,10 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from hashrange.cloudwatch.blocks import Cell, Cells, decode_cells, encode_cells, merged_cells
+from hashrange.cloudwatch.blocks import Cells, decode_cells, encode_cells, merged_cells
+from hashrange.cloudwatch.percentiles import Distribution
 from hashrange.cloudwatch.runs import Runs, SteadyRun
-from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.cloudwatch.statistic import Cell, StatisticSet
 from hashrange.cloudwatch.tiers import ALL_TIERS, MINUTES, SECONDS, TIERS, Tier
 from hashrange.items.steps import spend, walk
 

@@ -1,4 +1,5 @@
-"""What does the name of a statistic mean? `Sum`, `p99.9`, `TM(10%:90%)` … → a function of what was observed.
+"""What is a statistic? Of many observed values, a `StatisticSet` and a distribution are kept; the name of a statistic,
+`Sum`, `p99.9`, `TM(10%:90%)` …, becomes a function of these.
 
 Source: operations.md 7; CloudWatch user guide, *Statistics definitions*.
 """
@@ -7,27 +8,60 @@ import math
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from hashrange.cloudwatch.percentiles import ValueShare, count_of, shares_of, sum_of, value_at, within
-from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.cloudwatch.percentiles import Distribution, ValueShare, count_of, shares_of, sum_of, value_at, within
 
-
-class Sampled(Protocol):
-    """What was observed in one period."""
-
-    @property
-    def statistics(self) -> StatisticSet:
-        """The statistics of all values."""
-        ...
-
-    @property
-    def distribution(self) -> Distribution | None:
-        """How many values lie in each bucket; None: percentiles cannot be told."""
-        ...
+# --- what is kept of observed values ---------------------------------------------------------------
 
 
-Statistic = Callable[[Sampled], float | None]
+class StatisticSet(NamedTuple):
+    """Statistics of at least one observed value."""
+
+    sample_count: float
+    sum: float
+    minimum: float
+    maximum: float
+
+
+def of_value(value: float, count: float = 1.0) -> StatisticSet:
+    """The statistics of one value that was observed `count` times."""
+    return StatisticSet(count, value * count, value, value)
+
+
+def merged(one: StatisticSet, other: StatisticSet) -> StatisticSet:
+    """The statistics of all values of both."""
+    return StatisticSet(
+        one.sample_count + other.sample_count,
+        one.sum + other.sum,
+        min(one.minimum, other.minimum),
+        max(one.maximum, other.maximum),
+    )
+
+
+class Cell(NamedTuple):
+    """What was observed in one period of a series."""
+
+    statistics: StatisticSet
+    distribution: Distribution | None = None
+    """None: percentiles cannot be told."""
+
+
+class Datapoint(NamedTuple):
+    """What was observed of a metric in one period, in one unit."""
+
+    at_seconds: int
+    """Begin of the period, in seconds since 1970 by service time."""
+    unit: str
+    """One of the service's standard units, such as `Count`; `None` is a unit too."""
+    statistics: StatisticSet
+    distribution: Distribution | None = None
+    """None: percentiles cannot be told."""
+
+
+# --- what names of statistics mean ------------------------------------------------------------------
+
+Statistic = Callable[[Cell | Datapoint], float | None]
 """The value of what was observed, which is finite; None if it cannot be told, as for percentiles of statistic sets."""
 
 _SIMPLE: dict[str, Callable[[StatisticSet], float]] = {
@@ -104,7 +138,7 @@ def _range_of(name: str) -> _Range | None:
     return _Range(kind.lower(), lower, upper, is_percent)
 
 
-def _of_shares(point: Sampled, compute: Callable[[list[ValueShare]], float | None]) -> float | None:
+def _of_shares(point: Cell | Datapoint, compute: Callable[[list[ValueShare]], float | None]) -> float | None:
     """What a function makes of the datapoint's distribution; None if it has none, unless all its values are the same.
 
     None also if a value is negative: the service has no percentiles then.

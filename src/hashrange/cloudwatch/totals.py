@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_TOTALS_MAX
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.statistics import Distribution, StatisticSet, merged
+from hashrange.cloudwatch.percentiles import Distribution
+from hashrange.cloudwatch.statistic import StatisticSet, merged
 
 
 class Total(NamedTuple):

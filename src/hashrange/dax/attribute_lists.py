@@ -21,6 +21,7 @@ import msgspec
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import batches, spend_decoding, walk
 from hashrange.store.interface import WholeStore
+from hashrange.store.records import KeptRecords
 from hashrange.wire.dax.reading import BadBytes
 
 PREFIX = "dax-attribute-list/"
@@ -38,9 +39,6 @@ LAYOUTS_MAX, LAYOUT_NAMES_MAX = 1_000, 256
 _LIST_BYTES, _NAME_BYTES = 200, 60
 _IDS = 2**30
 """So many ids are given; clients take an id for a signed integer of 32 bits at least."""
-_OLD_PARTS = 2
-"""Parts of the name of a document that an earlier version has written, for all accounts together.
-Such a list is not known any more."""
 
 
 class TooManyLists(HashrangeError):
@@ -150,18 +148,20 @@ class AttributeLists:
 
     def __init__(self, store: WholeStore) -> None:
         """Reads the known lists. Raises StorageError."""
-        self._store = store
         self._accounts: dict[str, AccountLists] = {}
         self._generation = store.documents.generation
         self._unwritten: dict[tuple[str, int], tuple[str, ...]] = {}
+        self._lists = KeptRecords(store.documents, PREFIX, tuple[str, ...], "attribute list")
         self._gone: list[str] = []
-        """Names of documents that the next `write` deletes."""
-        for name, content in store.documents.below(PREFIX):
-            parts = name.split("/")
-            if len(parts) == _OLD_PARTS:
-                self._gone.append(name)
+        """Paths of lists that an earlier version has written, for all accounts together.
+        They are not known any more; the next `write` removes them.
+        """
+        for path, names in self._lists.by_path().items():
+            account, _, list_id = path.rpartition("/")
+            if account:
+                self.of(account).add(int(list_id), names)
             else:
-                self.of(parts[1]).add(int(parts[2]), tuple(msgspec.json.decode(content, type=list[str])))
+                self._gone.append(path)
 
     def of(self, account: str) -> AccountLists:
         """The lists of an account."""
@@ -184,24 +184,24 @@ class AttributeLists:
     @property
     def is_durable(self) -> bool:
         """True if every id may be sent: the store knows its list."""
-        return not self._unwritten and self._generation == self._store.documents.generation
+        return not self._unwritten and self._generation == self._lists.documents.generation
 
     async def write(self) -> None:
         """Write the lists that are not written yet. Their ids may be sent once the store's position after
         this is durable. Raises StorageError.
         """
-        documents = self._store.documents
-        changes: dict[str, bytes | None] = dict.fromkeys(self._gone)
-        if self._generation != documents.generation:
-            self._generation = documents.generation
-            changes = {name: None for name, _ in documents.below(PREFIX)}
+        gone = self._gone
+        if self._generation != (generation := self._lists.documents.generation):
+            self._generation = generation
+            gone = list(self._lists.by_path())
             self._unwritten.clear()
             for account, lists in self._accounts.items():
                 self._unwritten.update({(account, list_id): names for list_id, names in lists.known.items() if names})
         written = dict(self._unwritten)
-        for (account, list_id), names in written.items():
-            changes[f"{PREFIX}{account}/{list_id}"] = msgspec.json.encode(names)
-        await documents.write(changes)
+        await self._lists.write(
+            *[self._lists.removal(path) for path in gone],
+            *[self._lists.change(names, account, str(list_id)) for (account, list_id), names in written.items()],
+        )
         self._gone.clear()
         for place in written:
             self._unwritten.pop(place, None)

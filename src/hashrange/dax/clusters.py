@@ -12,9 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.dax.limits import EVENT_SECONDS, EVENTS_MAX
+from hashrange.dax.limits import EVENT_SECONDS, EVENTS_MAX, NODE_MEMORY_BYTES, SMALLEST_TYPE
 from hashrange.dax.node_host import NodeHost, NodePlace, NodeTerms
-from hashrange.dax.node_types import NODE_MEMORY_BYTES, SMALLEST_TYPE
 from hashrange.dax.records import (
     DEFAULT_PARAMETER_GROUP,
     DEFAULT_SUBNET_GROUP,
@@ -30,16 +29,17 @@ from hashrange.dax.records import (
     SubnetGroup,
 )
 from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords, RecordChange
 
 CLUSTER_PREFIX = "dax-cluster/"
 PARAMETERS_PREFIX = "dax-parameter-group/"
 SUBNETS_PREFIX = "dax-subnet-group/"
 EVENTS_PREFIX = "dax-events/"
-_encode = msgspec.json.encode
-_read_cluster = msgspec.json.Decoder(Cluster).decode
-_read_parameters = msgspec.json.Decoder(ParameterGroup).decode
-_read_subnets = msgspec.json.Decoder(SubnetGroup).decode
-_read_events = msgspec.json.Decoder(list[Event]).decode
+_SUBJECTS: dict[type[Cluster | ParameterGroup | SubnetGroup], EventSubject] = {
+    Cluster: "CLUSTER",
+    ParameterGroup: "PARAMETER_GROUP",
+    SubnetGroup: "SUBNET_GROUP",
+}
 
 
 class _Running(NamedTuple):
@@ -57,6 +57,10 @@ class Clusters:
         """`delay_seconds`: service time for which a cluster is creating, modifying or deleting, and a node rebooting.
         `memory_bytes`: of each node; None: that of its type.
         """
+        self._clusters = KeptRecords(documents, CLUSTER_PREFIX, Cluster, "DAX cluster")
+        self._parameters = KeptRecords(documents, PARAMETERS_PREFIX, ParameterGroup, "parameter group")
+        self._subnets = KeptRecords(documents, SUBNETS_PREFIX, SubnetGroup, "subnet group")
+        self._events = KeptRecords(documents, EVENTS_PREFIX, list[Event], "list of DAX events")
         self._documents = documents
         self._clock = clock
         self._delay_seconds = delay_seconds
@@ -97,9 +101,8 @@ class Clusters:
         """The clusters that a caller sees, in order of their names:
         its own, and that of everyone. Raises StorageError.
         """
-        own = self._documents.below(f"{CLUSTER_PREFIX}{account}/{region}/")
-        shared = [] if account == EVERYONE else self._documents.below(f"{CLUSTER_PREFIX}{EVERYONE}/{EVERYONE}/")
-        return sorted([_read_cluster(value) for _, value in (*own, *shared)], key=lambda cluster: cluster.name)
+        found = self._clusters.by_path(account, region) | self._clusters.by_path(EVERYONE, EVERYONE)
+        return sorted(found.values(), key=lambda cluster: cluster.name)
 
     def cluster(self, account: str, region: str, name: str) -> Cluster | None:
         """The cluster of this name that a caller sees; None if there is none. Raises StorageError."""
@@ -107,14 +110,13 @@ class Clusters:
 
     def parameter_groups(self, account: str, region: str) -> Sequence[ParameterGroup]:
         """The parameter groups of an account and Region, that of the service first. Raises StorageError."""
-        own = self._documents.below(f"{PARAMETERS_PREFIX}{account}/{region}/")
         usual = ParameterGroup(
             account=account,
             region=region,
             name=DEFAULT_PARAMETER_GROUP,
             description="Default parameter group for dax1.0",
         )
-        return [usual, *[_read_parameters(value) for _, value in own]]
+        return [usual, *self._parameters.by_path(account, region).values()]
 
     def parameter_group(self, account: str, region: str, name: str) -> ParameterGroup | None:
         """The parameter group of this name; None if there is none. Raises StorageError."""
@@ -122,9 +124,8 @@ class Clusters:
 
     def subnet_groups(self, account: str, region: str) -> Sequence[SubnetGroup]:
         """The subnet groups of an account and Region, the default one first. Raises StorageError."""
-        own = self._documents.below(f"{SUBNETS_PREFIX}{account}/{region}/")
         usual = SubnetGroup(account=account, region=region, name=DEFAULT_SUBNET_GROUP, subnets=["subnet-default"])
-        return [usual, *[_read_subnets(value) for _, value in own]]
+        return [usual, *self._subnets.by_path(account, region).values()]
 
     def subnet_group(self, account: str, region: str, name: str) -> SubnetGroup | None:
         """The subnet group of this name; None if there is none. Raises StorageError."""
@@ -132,18 +133,14 @@ class Clusters:
 
     def events(self, account: str, region: str) -> Sequence[Event]:
         """The events of the last 14 days, oldest first. Raises StorageError."""
-        value = self._documents.get(f"{EVENTS_PREFIX}{account}/{region}")
         oldest_seconds = self.now_seconds() - EVENT_SECONDS
-        return [] if value is None else [one for one in _read_events(value) if one.at_seconds >= oldest_seconds]
+        return [one for one in self._events.get(account, region) or () if one.at_seconds >= oldest_seconds]
 
     # --- changes --------------------------------------------------------------------------------
 
-    async def keep(self, cluster: Cluster, message: str | None = None) -> None:
-        """Create or replace a cluster, note an event, and do what is due. Raises StorageError."""
-        changes: dict[str, bytes | None] = {_document(CLUSTER_PREFIX, cluster): _encode(cluster)}
-        if message is not None:
-            changes |= self._with_events(cluster.account, cluster.region, "CLUSTER", cluster.name, message)
-        await self._documents.write(changes)
+    async def keep(self, cluster: Cluster, *messages: str) -> None:
+        """Create or replace a cluster, note events, and do what is due. Raises StorageError."""
+        await self._write(cluster, *messages)
         try:
             left_seconds = await self.settle()
         except OSError:  # a node has found no port; the job tries again
@@ -151,32 +148,31 @@ class Clusters:
         if left_seconds is not None:
             self.wake()
 
-    async def keep_parameter_group(self, group: ParameterGroup, message: str) -> None:
-        """Create or replace a parameter group. Raises StorageError."""
-        event = self._with_events(group.account, group.region, "PARAMETER_GROUP", group.name, message)
-        await self._documents.write({_document(PARAMETERS_PREFIX, group): _encode(group), **event})
-
-    async def keep_subnet_group(self, group: SubnetGroup, message: str) -> None:
-        """Create or replace a subnet group. Raises StorageError."""
-        event = self._with_events(group.account, group.region, "SUBNET_GROUP", group.name, message)
-        await self._documents.write({_document(SUBNETS_PREFIX, group): _encode(group), **event})
+    async def keep_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
+        """Create or replace a group. Raises StorageError."""
+        if isinstance(group, ParameterGroup):
+            change = self._parameters.change(group, *_path(group))
+        else:
+            change = self._subnets.change(group, *_path(group))
+        await self._events.write(change, self._with_events(group, message))
 
     async def remove_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
         """Delete a group. Raises StorageError."""
-        is_parameters = isinstance(group, ParameterGroup)
-        kind: EventSubject = "PARAMETER_GROUP" if is_parameters else "SUBNET_GROUP"
-        event = self._with_events(group.account, group.region, kind, group.name, message)
-        prefix = PARAMETERS_PREFIX if is_parameters else SUBNETS_PREFIX
-        await self._documents.write({_document(prefix, group): None, **event})
+        records = self._parameters if isinstance(group, ParameterGroup) else self._subnets
+        await self._events.write(records.removal(*_path(group)), self._with_events(group, message))
 
-    def _with_events(
-        self, account: str, region: str, kind: EventSubject, source: str, *messages: str
-    ) -> dict[str, bytes | None]:
-        """The document of events with these added. They have happened in whole milliseconds, as replies show it."""
+    async def _write(self, cluster: Cluster, *messages: str) -> None:
+        """Create or replace a cluster, and note events."""
+        changes = [self._with_events(cluster, *messages)] if messages else []
+        await self._clusters.write(self._clusters.change(cluster, *_path(cluster)), *changes)
+
+    def _with_events(self, subject: Cluster | ParameterGroup | SubnetGroup, *messages: str) -> RecordChange:
+        """The change that notes events. They have happened in whole milliseconds, as replies show it."""
         at_seconds = int(self.now_seconds() * 1000) / 1000
-        added = [Event(at_seconds, kind, source, message) for message in messages]
-        events = [*self.events(account, region), *added]
-        return {f"{EVENTS_PREFIX}{account}/{region}": _encode(events[-EVENTS_MAX:])}
+        kind = _SUBJECTS[type(subject)]
+        added = [Event(at_seconds, kind, subject.name, message) for message in messages]
+        events = [*self.events(subject.account, subject.region), *added]
+        return self._events.change(events[-EVENTS_MAX:], subject.account, subject.region)
 
     # --- nodes ----------------------------------------------------------------------------------
 
@@ -209,11 +205,13 @@ class Clusters:
 
     async def _keep_shared(self) -> None:
         """Let there be the cluster that everyone may use, or not. Its further nodes, its groups and tags are kept."""
-        name = f"{CLUSTER_PREFIX}{EVERYONE}/{EVERYONE}/{SHARED_NAME}"
-        value, shared = self._documents.get(name), self._shared
+        path = (EVERYONE, EVERYONE, SHARED_NAME)
+        before, shared = self._clusters.get(*path), self._shared
         if shared is None:
-            changed = None
-        elif value is None:
+            if before is not None:
+                await self._clusters.write(self._clusters.removal(*path))
+            return
+        if before is None:
             node = ClusterNode(
                 node_id=f"{SHARED_NAME}-a",
                 zone=f"{SHARED_REGION}a",
@@ -234,12 +232,9 @@ class Clusters:
                 encryption=shared.encryption,
             )
         else:
-            changed = msgspec.structs.replace(
-                _read_cluster(value), encryption=shared.encryption, discovery_port=shared.port
-            )
-        content = None if changed is None else _encode(changed)
-        if content != value:
-            await self._documents.write({name: content})
+            changed = msgspec.structs.replace(before, encryption=shared.encryption, discovery_port=shared.port)
+        if changed != before:
+            await self._write(changed)
 
     async def catch_up(self) -> None:
         """Let nodes run as the records say if the store's content has been replaced. Raises StorageError."""
@@ -259,12 +254,11 @@ class Clusters:
             await self._keep_shared()
         left: list[float] = []
         wanted: set[NodePlace] = set()
-        found = [name for name, _ in self._documents.below(CLUSTER_PREFIX)]
+        found = list(self._clusters.by_path())
         if not found and not self._running and self._generation == generation:
             return None
-        for name in found:
-            value = self._documents.get(name)  # anew, as what comes before this one may have waited
-            cluster = None if value is None else _read_cluster(value)
+        for path in found:
+            cluster = self._clusters.get(path)  # anew, as what comes before this one may have waited
             if cluster is not None and _is_busy(cluster):
                 left_seconds = cluster.until_seconds - self.now_seconds()
                 if left_seconds > 0:
@@ -276,18 +270,16 @@ class Clusters:
                 wanted |= {_place(cluster, node) for node in cluster.nodes if node.status == "available"}
         for place in self._running.keys() - wanted:
             await self._stop(place)
-        for name, _ in self._documents.below(CLUSTER_PREFIX):
-            await self._keep_found(name)
+        for path in self._clusters.by_path():
+            await self._keep_found(path)
         self._generation = generation  # last, as `catch_up` waits for all of this
         return min(left, default=None)
 
     async def _end(self, cluster: Cluster) -> Cluster | None:
         """End what is under way in a cluster; None if it was its deletion."""
-        name = _document(CLUSTER_PREFIX, cluster)
-        account, region = cluster.account, cluster.region
         if cluster.status == "deleting":
-            event = self._with_events(account, region, "CLUSTER", cluster.name, "Cluster deleted.")
-            await self._documents.write({name: None, **event})
+            removal = self._clusters.removal(*_path(cluster))
+            await self._clusters.write(removal, self._with_events(cluster, "Cluster deleted."))
             return None
         group = self.parameters_of(cluster)
         nodes = []
@@ -312,8 +304,7 @@ class Clusters:
                 )
             nodes.append(changed)
         ended = msgspec.structs.replace(cluster, status="available", nodes=nodes)
-        events = self._with_events(account, region, "CLUSTER", cluster.name, *messages)
-        await self._documents.write({name: _encode(ended), **events})
+        await self._write(ended, *messages)
         return ended
 
     def parameters_of(self, cluster: Cluster) -> ParameterGroup:
@@ -349,10 +340,8 @@ class Clusters:
                     must_have_port=shared is not None,
                 )
                 self._running[place] = _Running(port, *wanted)
-        name = _document(CLUSTER_PREFIX, cluster)
-        value = self._documents.get(name)
-        if value is not None:  # read anew, as starting a node takes time
-            now = _read_cluster(value)
+        now = self._clusters.get(*_path(cluster))  # anew, as starting a node takes time
+        if now is not None:
             nodes = [
                 msgspec.structs.replace(node, port=running.port)
                 if (running := self._running.get(_place(now, node))) is not None
@@ -360,16 +349,15 @@ class Clusters:
                 for node in now.nodes
             ]
             if nodes != now.nodes:
-                await self._documents.write({name: _encode(msgspec.structs.replace(now, nodes=nodes))})
+                await self._write(msgspec.structs.replace(now, nodes=nodes))
 
-    async def _keep_found(self, name: str) -> None:
+    async def _keep_found(self, path: str) -> None:
         """Let clients find a cluster where they did: if no node has that port any more,
         another one listens there too.
         """
-        value = self._documents.get(name)
-        if value is None:
+        cluster = self._clusters.get(path)
+        if cluster is None:
             return
-        cluster = _read_cluster(value)
         places = [place for node in cluster.nodes if (place := _place(cluster, node)) in self._running]
         ports = [self._running[place].port for place in places]
         if not places or cluster.discovery_port in [*ports, *map(self._stand_ins.get, places)]:
@@ -381,7 +369,7 @@ class Clusters:
                 pass
             else:
                 return
-        await self._documents.write({name: _encode(msgspec.structs.replace(cluster, discovery_port=ports[0]))})
+        await self._write(msgspec.structs.replace(cluster, discovery_port=ports[0]))
 
     async def _stand_in(self, place: NodePlace, port: int | None) -> None:
         """Let a node that runs also listen at this port, or not. Raises OSError if it is taken."""
@@ -409,5 +397,5 @@ def _place(cluster: Cluster, node: ClusterNode) -> NodePlace:
     return NodePlace(cluster.account, cluster.region, cluster.name, node.node_id)
 
 
-def _document(prefix: str, record: Cluster | ParameterGroup | SubnetGroup) -> str:
-    return f"{prefix}{record.account}/{record.region}/{record.name}"
+def _path(record: Cluster | ParameterGroup | SubnetGroup) -> tuple[str, str, str]:
+    return (record.account, record.region, record.name)

@@ -13,7 +13,7 @@ from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.percentiles import distribution_of
-from hashrange.cloudwatch.statistics import StatisticSet
+from hashrange.cloudwatch.statistic import StatisticSet
 from hashrange.dax.node_caches import NodeCaches
 
 NAMESPACE = "AWS/DAX"

@@ -15,8 +15,6 @@ from uuid import UUID
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
-from hashrange.errors import StorageCorruption
 from hashrange.functions.names import FunctionKey
 
 FunctionState = Literal["Pending", "Active"]
@@ -92,34 +90,6 @@ class FunctionDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
     def code_sha256_base64(self) -> str:
         """CodeSha256 as the API shows it."""
         return base64.b64encode(binascii.unhexlify(self.code_sha256)).decode()
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(FunctionDescription).decode
-
-
-def encode_description(description: FunctionDescription) -> bytes:
-    """The document of a function that is not declared."""
-    assert not description.is_declared
-    return _encode(description)
-
-
-def decode_description(name: str, document: bytes) -> FunctionDescription:
-    """The function in a document of this name. Raises StorageCorruption."""
-    try:
-        return _decode(document)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StorageCorruption(f"the document {name} is no function: {error}") from error
-
-
-def functions_prefix(caller: Caller) -> str:
-    """What the names of the documents of all functions of a caller begin with."""
-    return f"{FUNCTION_PREFIX}{caller.account}/{caller.region}/"
-
-
-def function_document(key: FunctionKey) -> str:
-    """Name of the document of a function."""
-    return functions_prefix(key.caller) + key.name
 
 
 def code_document(description: FunctionDescription) -> str:

@@ -11,19 +11,20 @@ import hashlib
 import heapq
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, describe_timeout_before
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
+from hashrange.items.shared_work import SharedWork
+from hashrange.items.steps import spend
 from hashrange.limits import (
     EVENT_AGE_SECONDS_MAX,
     EVENT_RETRY_SECONDS,
@@ -32,10 +33,14 @@ from hashrange.limits import (
     EVENTS_QUEUED_BYTES_MAX,
     EVENTS_QUEUED_MAX,
     EVENTS_RUNNING_MAX,
+    INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords
 
 EVENT_PREFIX = "event/"
+STEPS_TO_TAKE = 5
+"""Steps of taking an event from the queue."""
 _SHOWN_BYTES = 1000
 """Bytes of a failed invocation's error that the log shows."""
 
@@ -125,25 +130,22 @@ class QueuedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """How often the function has returned an error."""
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(QueuedEvent).decode
-
-
 class _Waiting(NamedTuple):
     """A queued event in memory, without its payload; sorted by the time at which it is due."""
 
     due_seconds: float
     number: int
     """Events that are due at the same time run in the order of their arrival."""
-    document: str
+    path: str
+    """Account, Region and name of the function, and the request id, as in the document's name."""
     size_bytes: int
     throttles: int = 0
     """How many times in a row the invocation was throttled when it was due."""
 
     @property
     def function(self) -> str:
-        """Account, Region and name of the function, as in the document's name."""
-        return self.document.rpartition("/")[0]
+        """The path without the request id."""
+        return self.path.rpartition("/")[0]
 
 
 class EventQueue:
@@ -154,6 +156,7 @@ class EventQueue:
 
     def __init__(self, documents: Documents, clock: Clock, find: FindFunction, invoke: InvokeFunction) -> None:
         self._documents, self._clock = documents, clock
+        self._events = KeptRecords(documents, EVENT_PREFIX, QueuedEvent, "asynchronous invocation")
         self._find, self._invoke = find, invoke
         self._generation = documents.generation
         self._is_stale = True
@@ -163,6 +166,11 @@ class EventQueue:
         self._held: dict[str, deque[_Waiting]] = {}
         """By function: events that were due while EVENTS_RUNNING_MAX of the function ran, oldest first."""
         self._running: dict[asyncio.Task[None], _Waiting] = {}
+        self._reading = SharedWork()
+        self._read_generation = self._generation
+        """Generation of the documents that are being read."""
+        self._came_meanwhile: dict[str, _Waiting] = {}
+        """By path: events that were queued, or put back, while the queue is read."""
         self._number = 0
         self._size_bytes = 0
         """Of all events that wait or run."""
@@ -186,40 +194,52 @@ class EventQueue:
             raise throttling_refusal("CallerRateLimitExceeded")
         now_seconds = self._clock.service_time()
         event = QueuedEvent(payload, now_seconds, now_seconds, client_context)
-        await asyncio.shield(asyncio.ensure_future(self._put(f"{EVENT_PREFIX}{'/'.join(key)}/{request_id}", event)))
+        await asyncio.shield(asyncio.ensure_future(self._put("/".join([*key, request_id]), event)))
 
-    async def _put(self, document: str, event: QueuedEvent) -> None:
+    async def _put(self, path: str, event: QueuedEvent) -> None:
         generation = self._documents.generation
-        if await self._documents.write({document: _encode(event)}, generation):
-            self._add_if_current(document, event, generation)
+        if await self._events.write(self._events.change(event, path), generation=generation):
+            self._add_if_current(path, event, generation)
             self._arrived.set()
             self.wake()
 
-    def _add(self, document: str, event: QueuedEvent, throttles: int = 0) -> None:
+    def _waits(self, path: str, event: QueuedEvent, throttles: int = 0) -> _Waiting:
         self._number += 1
-        self._size_bytes += len(event.payload)
-        waiting = _Waiting(event.due_seconds, self._number, document, len(event.payload), throttles)
-        heapq.heappush(self._waiting, waiting)
+        return _Waiting(event.due_seconds, self._number, path, len(event.payload), throttles)
 
     def _refresh(self) -> None:
-        """Read the queue again if it must be, or if the content of the store has been replaced."""
-        generation = self._documents.generation
-        if generation == self._generation and not self._is_stale:
-            return
-        is_same_content = generation == self._generation
-        known = {one.document for one in self._running.values()} if is_same_content else set()
+        """Read the queue again if it must be, or if the content of the store has been replaced; gives way meanwhile."""
+        while self._is_stale or self._generation != self._documents.generation:
+            if not self._reading.is_left or self._read_generation != self._documents.generation:
+                self._read_generation = self._documents.generation
+                self._reading.begin(self._read)
+            self._reading.finish()
+
+    def _read(self) -> Iterator[None]:
+        """Read the queue, some events at each step; ends early if the store's content is replaced meanwhile."""
+        generation = self._read_generation
+        self._came_meanwhile.clear()
+        stored: list[tuple[float, str, _Waiting]] = []
+        for some in self._events.pieces():
+            stored += [(event.queued_at_seconds, path, self._waits(path, event)) for path, event in some]
+            yield
+            if generation != self._documents.generation:
+                return
+        known = {one.path for one in self._running.values()} if generation == self._generation else set()
+        known |= self._came_meanwhile.keys()
         self._generation, self._is_stale = generation, False
-        self._waiting.clear()
+        listed = [waiting for _, path, waiting in sorted(stored) if path not in known]
+        listed += self._came_meanwhile.values()
+        self._came_meanwhile.clear()
+        self._waiting = [one._replace(number=self._number + place) for place, one in enumerate(listed, 1)]
+        self._number += len(listed)
+        heapq.heapify(self._waiting)
         self._held.clear()
-        self._size_bytes = sum(one.size_bytes for one in self._running.values())
-        stored = [(_event_of(name, document), name) for name, document in self._documents.below(EVENT_PREFIX)]
-        for event, name in sorted(stored, key=lambda one: (one[0].queued_at_seconds, one[1])):
-            if name not in known:
-                self._add(name, event)
+        self._size_bytes = sum(one.size_bytes for one in (*self._running.values(), *listed))
 
     def concurrency_changed(self, key: FunctionKey) -> None:
         """Let the throttled events of a function be tried at once, because its reserved concurrency has changed."""
-        function, now_seconds = f"{EVENT_PREFIX}{'/'.join(key)}", self._clock.service_time()
+        function, now_seconds = "/".join(key), self._clock.service_time()
         self._waiting = [
             one._replace(due_seconds=min(one.due_seconds, now_seconds))
             if one.throttles and one.function == function
@@ -259,14 +279,22 @@ class EventQueue:
         return max(0.0, self._waiting[0].due_seconds - self._clock.service_time())
 
     def _begin_due(self) -> None:
+        """Begin the events that are due, of each function at most EVENTS_RUNNING_MAX, and of all as many as may run;
+        gives way.
+        """
         self._refresh()
         now_seconds = self._clock.service_time()
         running = Counter(one.function for one in self._running.values())
         while self._waiting and self._waiting[0].due_seconds <= now_seconds:
+            if len(self._running) >= INVOCATIONS_RUNNING_MAX:
+                break
+            spend(STEPS_TO_TAKE)
+            if not self._waiting:
+                break  # the content was replaced while this gave way
             waiting = heapq.heappop(self._waiting)
             if running[waiting.function] < EVENTS_RUNNING_MAX:
                 running[waiting.function] += 1
-                self.chains.begin(_read_name(waiting.document)[0].arn, waiting.number, self._number)
+                self.chains.begin(_read_path(waiting.path)[0].arn, waiting.number, self._number)
                 self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
             else:
                 self._held.setdefault(waiting.function, deque()).append(waiting)
@@ -306,11 +334,10 @@ class EventQueue:
 
     async def _run(self, waiting: _Waiting, generation: int) -> None:
         """Run an event once, and take it from the queue or put it back."""
-        document = self._documents.get(waiting.document)
-        if document is None:
+        event = self._events.get(waiting.path)
+        if event is None:
             return
-        event = _event_of(waiting.document, document)
-        key, request_id = _read_name(waiting.document)
+        key, request_id = _read_path(waiting.path)
         reason, is_stopped = "", False
         try:
             description = self._find(key)
@@ -319,59 +346,56 @@ class EventQueue:
             if invocation.function_error is not None:
                 reason = invocation.payload[:_SHOWN_BYTES].decode(errors="replace") or invocation.function_error
         except FunctionMissing as error:
-            await self._give_up(waiting.document, generation, str(error))
+            await self._give_up(waiting.path, generation, str(error))
             return
         except (ConcurrencyExceeded, FunctionsSwitchedOff) as error:
             if is_stopped or self._clock.service_time() - event.queued_at_seconds >= EVENT_AGE_SECONDS_MAX:
-                await self._give_up(waiting.document, generation, str(error))
+                await self._give_up(waiting.path, generation, str(error))
             else:
                 self._put_back_throttled(waiting, event, generation)
             return
         except LambdaError as error:
             reason = error.message
         if not reason:
-            await self._documents.write({waiting.document: None}, generation)
+            await self._events.write(self._events.removal(waiting.path), generation=generation)
         elif event.failures >= len(EVENT_RETRY_SECONDS):
-            await self._give_up(waiting.document, generation, reason)
+            await self._give_up(waiting.path, generation, reason)
         else:
             await self._put_back_failed(waiting, event, generation)
 
     async def _put_back_failed(self, waiting: _Waiting, event: QueuedEvent, generation: int) -> None:
         due_seconds = self._clock.service_time() + EVENT_RETRY_SECONDS[event.failures]
         event = msgspec.structs.replace(event, due_seconds=due_seconds, failures=event.failures + 1)
-        if await self._documents.write({waiting.document: _encode(event)}, generation):
-            self._add_if_current(waiting.document, event, generation)
+        if await self._events.write(self._events.change(event, waiting.path), generation=generation):
+            self._add_if_current(waiting.path, event, generation)
 
     def _put_back_throttled(self, waiting: _Waiting, event: QueuedEvent, generation: int) -> None:
         """Only in memory: after a restart, the event is tried at once."""
         pause_seconds = min(EVENT_THROTTLED_SECONDS_MIN * 2.0**waiting.throttles, EVENT_THROTTLED_SECONDS_MAX)
         event = msgspec.structs.replace(event, due_seconds=self._clock.service_time() + pause_seconds)
-        self._add_if_current(waiting.document, event, generation, min(waiting.throttles + 1, 10))
+        self._add_if_current(waiting.path, event, generation, min(waiting.throttles + 1, 10))
 
-    def _add_if_current(self, document: str, event: QueuedEvent, generation: int, throttles: int = 0) -> None:
+    def _add_if_current(self, path: str, event: QueuedEvent, generation: int, throttles: int = 0) -> None:
         """Let the event wait, unless the queue will be read again."""
+        waiting = self._waits(path, event, throttles)
         if generation == self._generation and not self._is_stale:
-            self._add(document, event, throttles)
+            self._size_bytes += waiting.size_bytes
+            heapq.heappush(self._waiting, waiting)
+        elif self._reading.is_left and generation == self._read_generation:
+            self._came_meanwhile[path] = waiting
 
-    async def _give_up(self, document: str, generation: int, reason: str) -> None:
-        key, request_id = _read_name(document)
+    async def _give_up(self, path: str, generation: int, reason: str) -> None:
+        key, request_id = _read_path(path)
         _log.warning(
             "The asynchronous invocation %s of the function %s is given up: %s",
             request_id,
             key.name,
             logged_text(reason),
         )
-        await self._documents.write({document: None}, generation)
+        await self._events.write(self._events.removal(path), generation=generation)
 
 
-def _event_of(name: str, document: bytes) -> QueuedEvent:
-    try:
-        return _decode(document)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StorageCorruption(f"the document {name} is no asynchronous invocation: {error}") from error
-
-
-def _read_name(document: str) -> tuple[FunctionKey, str]:
-    """The function and the request id that a document's name holds."""
-    account, region, name, request_id = document.removeprefix(EVENT_PREFIX).split("/")
+def _read_path(path: str) -> tuple[FunctionKey, str]:
+    """The function and the request id that an event's path holds."""
+    account, region, name, request_id = path.split("/")
     return FunctionKey(account, region, name), request_id

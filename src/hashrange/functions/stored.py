@@ -7,19 +7,15 @@ It may be called again if the store's whole content was replaced meanwhile.
 """
 
 import asyncio
-from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.errors import StorageCorruption
 from hashrange.functions.description import (
+    FUNCTION_PREFIX,
     FunctionDescription,
     code_document,
-    decode_description,
-    encode_description,
-    function_document,
-    functions_prefix,
     without_overlong_waits,
 )
 from hashrange.functions.names import FunctionKey
@@ -27,30 +23,10 @@ from hashrange.functions.refusals import FunctionMissing, conflict_refusal
 from hashrange.messages import functions_api as messages
 from hashrange.soon import kept_until_done, shielded
 from hashrange.store.documents import Documents
-
-CALLERS_MAX = 4096
-"""Callers whose functions are in memory; a client may name any number of Regions."""
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
 
 ChangeFunction = Callable[[FunctionDescription | None], FunctionDescription | None]
 """Returns the new description of a function, or None to delete it. Raises LambdaError to refuse; pure."""
-
-
-class _FunctionsOfCaller:
-    """All stored functions of one account and Region."""
-
-    def __init__(self, descriptions: Sequence[FunctionDescription]) -> None:
-        self.by_name = {one.name: one for one in descriptions}
-        self.names = sorted(self.by_name)
-
-    def put(self, name: str, description: FunctionDescription | None) -> None:
-        """Take over the outcome of a change."""
-        if description is None:
-            if self.by_name.pop(name, None):
-                self.names.remove(name)
-            return
-        if name not in self.by_name:
-            insort(self.names, name)
-        self.by_name[name] = description
 
 
 class StoredFunctions:
@@ -61,8 +37,13 @@ class StoredFunctions:
         self._documents = documents
         self._clock = clock
         self.state_delay_seconds = state_delay_seconds
-        self._generation = documents.generation
-        self._callers: dict[Caller, _FunctionsOfCaller] = {}
+        self._stored = KeptRecords(documents, FUNCTION_PREFIX, FunctionDescription, "function")
+        self._functions = RememberedRecords(
+            self._stored,
+            lambda one: one.key,
+            groups_of=lambda one: (one.key[:2],),
+            correct=self._without_overlong_waits,
+        )
         self._order = asyncio.Lock()
         """A lock that is held while a change is made, so that the next one sees its outcome."""
         self._changing: set[asyncio.Task[FunctionDescription | None]] = set()
@@ -74,16 +55,15 @@ class StoredFunctions:
 
     def get(self, key: FunctionKey) -> FunctionDescription | None:
         """The function, or None if there is none."""
-        return self._of(key.caller).by_name.get(key.name)
+        return self._functions.get(*key)
 
     def names(self, caller: Caller, after: str = "") -> Sequence[str]:
         """The names of the caller's functions that follow `after`, in order."""
-        names = self._of(caller).names
-        return names[bisect_right(names, after) :]
+        return sorted(one.name for one in self.all_of(caller) if one.name > after)
 
     def all_of(self, caller: Caller) -> Sequence[FunctionDescription]:
         """All functions of a caller, in no order."""
-        return list(self._of(caller).by_name.values())
+        return list(self._functions.among((caller.account, caller.region)).values())
 
     def zip_of(self, description: FunctionDescription) -> bytes:
         """The function's zip. Raises LambdaError if another one has been stored since,
@@ -91,8 +71,7 @@ class StoredFunctions:
         """
         zipped = self._documents.get(code_document(description))
         if zipped is None:
-            self._require_changed(description)
-            if self._documents.get(function_document(description.key)) is None:
+            if self._require_changed(description) is None:
                 raise FunctionMissing(messages.function_missing(description.arn))
             raise conflict_refusal(messages.update_in_progress(description.arn))
         return zipped
@@ -104,12 +83,14 @@ class StoredFunctions:
             self._require_changed(description)
         return zipped
 
-    def _require_changed(self, description: FunctionDescription) -> None:
-        """Raise StorageCorruption if the function still has the zip of this description, which was not found."""
-        name = function_document(description.key)
-        current = self._documents.get(name)
-        if current is not None and decode_description(name, current).code_sha256 == description.code_sha256:
+    def _require_changed(self, description: FunctionDescription) -> FunctionDescription | None:
+        """The function as of the last commit. Raises StorageCorruption if it still has the zip of this description,
+        which was not found.
+        """
+        current = self._stored.get(*description.key)
+        if current is not None and current.code_sha256 == description.code_sha256:
             raise StorageCorruption(f"the document {code_document(description)}, a function's code, is missing")
+        return current
 
     async def change(
         self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None = None
@@ -130,52 +111,28 @@ class StoredFunctions:
     ) -> FunctionDescription | None:
         async with self._order:
             while True:
-                generation = self._documents.generation
                 old = self.get(key)
                 new = change(old)
-                documents = _documents_of(key, old, new, zipped)
-                if not documents:
+                if old == new:
                     return new
                 try:
-                    is_written = await self._documents.write(documents, generation)
+                    is_written = await self._functions.write(*self._changes(old, new, zipped))
                 except BaseException:
-                    self._callers.pop(key.caller, None)  # whether it was written is found out by reading
+                    self._functions.forget()  # whether it was written is found out by reading
                     raise
                 if is_written:
-                    self._of(key.caller).put(key.name, new)
                     return new
 
-    def _of(self, caller: Caller) -> _FunctionsOfCaller:
-        if self._generation != self._documents.generation:
-            self._generation = self._documents.generation
-            self._callers.clear()
-        found = self._callers.get(caller)
-        if found is None:
-            if len(self._callers) >= CALLERS_MAX:
-                self._callers.clear()
-            now_seconds = self._clock.service_time()
-            found = self._callers[caller] = _FunctionsOfCaller(
-                [
-                    without_overlong_waits(decode_description(name, document), now_seconds, self.state_delay_seconds)
-                    for name, document in self._documents.below(functions_prefix(caller))
-                ]
-            )
-        return found
+    def _changes(
+        self, old: FunctionDescription | None, new: FunctionDescription | None, zipped: bytes | None
+    ) -> list[RecordChange]:
+        """What a change does to the function's document and that of its zip. Both zips may have the same name."""
+        old_code = [] if old is None else [RecordChange(code_document(old), None)]
+        if new is None:
+            return [] if old is None else [*old_code, self._functions.removal(old)]
+        assert not new.is_declared
+        code = [] if zipped is None else [*old_code, RecordChange(code_document(new), zipped)]
+        return [*code, self._functions.change(new)]
 
-
-def _documents_of(
-    key: FunctionKey, old: FunctionDescription | None, new: FunctionDescription | None, zipped: bytes | None
-) -> dict[str, bytes | None]:
-    """The documents that a change puts and, with None, deletes; none if nothing changes."""
-    if old == new:
-        return {}
-    documents: dict[str, bytes | None] = {}
-    if old is not None:
-        documents[code_document(old)] = None
-    if new is not None:
-        if zipped is not None:
-            documents[code_document(new)] = zipped
-        else:
-            documents.pop(code_document(new), None)
-    documents[function_document(key)] = None if new is None else encode_description(new)
-    return documents
+    def _without_overlong_waits(self, description: FunctionDescription) -> FunctionDescription:
+        return without_overlong_waits(description, self._clock.service_time(), self.state_delay_seconds)

@@ -10,8 +10,9 @@ from hashrange.insights.rule_counts import COUNTS_PREFIX, RuleCounts
 from hashrange.insights.watched_keys import KeysToPay, WatchedKeys
 from hashrange.jobs.job import AT_ONCE
 from hashrange.operations.insights.rule_names import RULE_KINDS, InsightRuleKind, rule_kinds, rule_name
-from hashrange.operations.insights.watching import Watch, all_watches, watch_document
+from hashrange.operations.insights.watching import Watch, kept_watches, watch_path
 from hashrange.store.interface import WholeStore
+from hashrange.store.records import RecordChange
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import SourceId, make_source_id
 from hashrange.tables.throttling import ThrottleEvent
@@ -42,6 +43,7 @@ class Insights:
     def __init__(self, store: WholeStore, now_seconds: Callable[[], float], wake: Callable[[], None]) -> None:
         """`wake` is called when there is something to save or to remove."""
         self._documents = store.documents
+        self._watches = kept_watches(store.documents)
         self._catalog = store.catalog
         self.now_seconds = now_seconds
         self._wake = wake
@@ -77,7 +79,7 @@ class Insights:
             self._counts.clear()
             self._gone.clear()
         before, self._counts, self._watched = self._counts, {}, {}
-        for watch in all_watches(self._documents):
+        for watch in self._watches.by_path().values():
             found = self._source_of(watch)
             kinds = () if found is None or not watch.is_on else rule_kinds(found[0].schema, watch)
             rules: dict[InsightRuleKind, RuleCounts] = {}
@@ -156,15 +158,17 @@ class Insights:
     async def remove_leftovers(self) -> None:
         """Delete the documents of tables and indexes that are gone, and of rules that are. Raises StorageError."""
         generation = self._generation
-        changes: dict[str, bytes | None] = {
-            watch_document(watch): None for watch in all_watches(self._documents) if self._source_of(watch) is None
-        }
+        changes = [
+            self._watches.removal(*watch_path(watch))
+            for watch in self._watches.by_path().values()
+            if self._source_of(watch) is None
+        ]
         gone, self._gone = self._gone, set()
         self.has_leftovers = False
         for name in gone:
-            changes |= {document: None for document, _ in self._documents.below(name)}
+            changes += [RecordChange(document, None) for document, _ in self._documents.below(name)]
         if changes:
-            await self._documents.write(changes, generation)
+            await self._watches.write(*changes, generation=generation)
 
 
 def _counts_name(watch: Watch, kind: InsightRuleKind) -> str:

@@ -7,10 +7,14 @@ A report of a day may take a second, and gives way meanwhile.
 import heapq
 from collections.abc import Mapping, Sequence
 
+from hashrange.aws_services.operation import Caller
+from hashrange.cloudwatch.math.values import MathError
+from hashrange.insights.insights import Insights
 from hashrange.insights.rule_counts import RuleCounts
 from hashrange.insights.summary import Contributor, Merged, Summary
 from hashrange.items.steps import spend, walk
 
+METRICS = ("UniqueContributors", "MaxContributorValue", "SampleCount", "Sum", "Minimum", "Maximum", "Average")
 SUMMARY_STEPS = 40
 """Steps of adding a summary once, without those for its contributors."""
 
@@ -80,3 +84,23 @@ def metrics_of(period: Merged) -> Mapping[str, float]:
         "Maximum": max(counts, default=0.0),
         "Average": period.total / unique if unique else 0.0,
     }
+
+
+def read_insight_rule(
+    insights: Insights,
+    caller: Caller,
+    rule_name: str,
+    metric: str,
+    begin_seconds: int,
+    end_seconds: float,
+    period_seconds: int,
+) -> Mapping[int, float]:
+    """What INSIGHT_RULE_METRIC returns in metric math: values by the begin of their period, in seconds since 1970.
+    Raises MathError if there is no such rule or metric.
+    """
+    rule = next((one for one in insights.rules(caller) if one.name == rule_name), None)
+    if rule is None or metric not in METRICS:
+        raise MathError(f"there is no insight rule {rule_name} with a metric {metric}")
+    report = RuleReport(begin_seconds, period_seconds)
+    report.read_periods(rule.counts, end_seconds, insights.now_seconds())
+    return {at: metrics_of(period)[metric] for at, period in report.periods.items()}

@@ -20,6 +20,7 @@ import msgspec
 from hashrange.insights.summary import Contributor, Summary, merged_summary
 from hashrange.insights.unique_keys import UniqueKeys
 from hashrange.store.documents import Documents
+from hashrange.store.records import decode_document
 
 COUNTS_PREFIX = "insight-counts/"
 MINUTE_SECONDS, HOUR_SECONDS, HOUR_MINUTES = 60, 3600, 60
@@ -151,8 +152,9 @@ class RuleCounts:
         return f"{self.name}{hour:08d}"
 
     def _kept(self, hour: int) -> Minutes:
-        document = self._documents.get(self._document(hour))
-        return [] if document is None else _decode(document)
+        name = self._document(hour)
+        document = self._documents.get(name)
+        return [] if document is None else _minutes_of(name, document)
 
     async def save(self, now_seconds: float, generation: int) -> None:
         """Keep all that has been counted, and roll up old minutes.
@@ -184,13 +186,20 @@ class RuleCounts:
             hour = int(name[len(self.name) :])
             if hour <= now_hour - HOURS_KEPT:
                 rolled[name] = None
-            elif hour <= now_hour - MINUTES_KEPT_HOURS and len(minutes := _decode(changes.get(name) or stored)) > 1:
+            elif (
+                hour <= now_hour - MINUTES_KEPT_HOURS
+                and len(minutes := _minutes_of(name, changes.get(name) or stored)) > 1
+            ):
                 if len(rolled) >= ROLLED_UP_HOURS:
                     self._tended_hour = -1
                     break
                 whole = merged_summary([summary for _, summary in minutes])
                 rolled[name] = _encode([(hour * HOUR_MINUTES, whole.shortened(KEYS_KEPT, KEYS_KEPT_BYTES))])
         return rolled
+
+
+def _minutes_of(name: str, document: bytes) -> Minutes:
+    return decode_document(_decode, name, document, "hour of a rule's counts")
 
 
 def _by_minute(minutes: Minutes) -> Minutes:

@@ -19,8 +19,8 @@ from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.functions.functions import Functions
 from hashrange.insights.api.registry import insight_operations
-from hashrange.insights.insight_rule_metric import read_insight_rule
 from hashrange.insights.insights import Insights
+from hashrange.insights.report import read_insight_rule
 from hashrange.jobs.job import Job
 from hashrange.operations.operation import Scope
 from hashrange.service.alarm_actions import follow_actions

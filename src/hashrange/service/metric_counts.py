@@ -14,8 +14,8 @@ from hashrange.cloudwatch.dynamodb.definitions import UNITS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
 from hashrange.cloudwatch.dynamodb.metric_ids import consumed_metric, operation_metrics
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.percentiles import distribution_of
-from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.cloudwatch.percentiles import Distribution, distribution_of
+from hashrange.cloudwatch.statistic import StatisticSet
 from hashrange.tables.open_table import OpenTable, ReadSource
 
 Counted = dict[float, int]

@@ -23,7 +23,7 @@ from hashrange.cloudwatch.dynamodb.gauges import (
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.service.metric_places import MetricPlaces
 from hashrange.service.shown_gauges import ShownGauges, next_observation
 from hashrange.store.interface import Catalog

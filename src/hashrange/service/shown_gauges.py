@@ -6,7 +6,7 @@ from hashrange.cloudwatch.dynamodb.gauges import unit_of
 from hashrange.cloudwatch.limits import METRIC_GAUGE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 
 
 class ShownGauges:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.errors import StorageCorruption
+from hashrange.store.records import decode_document
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import parse_sequence, sequence_text
 from hashrange.triggers.lanes import Lane
@@ -66,11 +66,12 @@ def encode_checkpoint(lanes: Iterable[Lane]) -> bytes:
 
 def decode_checkpoint(name: str, document: bytes) -> ShardPosition:
     """What a checkpoint of this name says. Raises StorageCorruption."""
-    try:
-        checkpoint = _decode(document)
-        positions = [parse_sequence(one) for one in checkpoint.next]
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise StorageCorruption(f"the document {name} is no checkpoint: {error}") from error
+    return decode_document(_shard_position, name, document, "checkpoint")
+
+
+def _shard_position(document: bytes) -> ShardPosition:
+    checkpoint = _decode(document)
+    positions = [parse_sequence(one) for one in checkpoint.next]
     window = checkpoint.window
     return ShardPosition(positions, None if window is None else TumblingWindow(window.start, bytes(window.state)))
 

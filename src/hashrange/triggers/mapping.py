@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller
-from hashrange.errors import StorageCorruption
 from hashrange.tables.streams import Sequence, parse_sequence
 
 StartingPosition = Literal["TRIM_HORIZON", "LATEST"]
@@ -81,9 +79,9 @@ class EventSourceMapping(msgspec.Struct, frozen=True, kw_only=True, omit_default
     last_modified_seconds: float = 0.0
 
     @property
-    def name(self) -> str:
-        """Name of the mapping's document."""
-        return document_name(Caller(self.account, self.region), self.uuid)
+    def path(self) -> tuple[str, str, str]:
+        """What identifies the mapping, as in its document's name."""
+        return (self.account, self.region, self.uuid)
 
     @property
     def arn(self) -> str:
@@ -94,33 +92,6 @@ class EventSourceMapping(msgspec.Struct, frozen=True, kw_only=True, omit_default
     def first(self) -> Sequence:
         """`starting_sequence` as a number."""
         return parse_sequence(self.starting_sequence)
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(EventSourceMapping).decode
-
-
-def document_name(caller: Caller, uuid: str) -> str:
-    """Name of the document of a caller's mapping."""
-    return f"{prefix_of(caller)}{uuid}"
-
-
-def prefix_of(caller: Caller) -> str:
-    """What the names of the documents of all mappings of a caller begin with."""
-    return f"{PREFIX}{caller.account}/{caller.region}/"
-
-
-def encode_mapping(mapping: EventSourceMapping) -> bytes:
-    """The mapping's document."""
-    return _encode(mapping)
-
-
-def decode_mapping(name: str, document: bytes) -> EventSourceMapping:
-    """The mapping in a document of this name. Raises StorageCorruption."""
-    try:
-        return _decode(document)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StorageCorruption(f"the document {name} is no event source mapping: {error}") from error
 
 
 def state_of(mapping: EventSourceMapping, now_seconds: float) -> MappingState:

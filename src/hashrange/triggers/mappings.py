@@ -13,8 +13,10 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
+from hashrange.items.steps import sort, walk
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
 from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
 from hashrange.store.streams import Streams
 from hashrange.tables.streams import sequence_text
 from hashrange.triggers.mapping import (
@@ -22,11 +24,7 @@ from hashrange.triggers.mapping import (
     EventSourceMapping,
     MappingState,
     Transition,
-    decode_mapping,
-    document_name,
-    encode_mapping,
     is_mapping_gone,
-    prefix_of,
     state_of,
     without_overlong_transition,
 )
@@ -49,8 +47,13 @@ class Mappings:
         self._streams = streams
         self._clock = clock
         self._delay_seconds = state_delay_seconds
-        self._generation = -1
-        self._by_name: dict[str, EventSourceMapping] = {}
+        records = KeptRecords(documents, PREFIX, EventSourceMapping, "event source mapping")
+        self._mappings = RememberedRecords(
+            records,
+            lambda one: one.path,
+            groups_of=lambda one: ((one.account, one.region),),
+            correct=self._without_overlong_transition,
+        )
         self._change = asyncio.Lock()
         """A lock that is held from the comparison with the stored mapping to the end of the commit."""
         self._listeners: list[Callable[[], None]] = []
@@ -59,24 +62,20 @@ class Mappings:
 
     def find(self, caller: Caller, uuid: str) -> EventSourceMapping | None:
         """The caller's mapping, in any state; None if there is none, or it is gone."""
-        found = self._current().get(document_name(caller, uuid))
+        found = self._mappings.get(*caller, uuid)
         return None if found is None or is_mapping_gone(found, self._clock.service_time()) else found
 
     def all_of(self, caller: Caller) -> Sequence[EventSourceMapping]:
         """The caller's mappings that are not gone, in the order of their UUIDs."""
-        prefix, now_seconds = prefix_of(caller), self._clock.service_time()
-        current = self._current()
-        return [
-            current[name]
-            for name in sorted(one for one in current if one.startswith(prefix))
-            if not is_mapping_gone(current[name], now_seconds)
-        ]
+        now_seconds = self._clock.service_time()
+        found = [one for one in walk(self._mappings.among(caller).values()) if not is_mapping_gone(one, now_seconds)]
+        return sort(found, key=lambda one: one.uuid)
 
     def all(self) -> Sequence[EventSourceMapping]:
         """All mappings of all callers, also those that are gone and not yet purged,
         in the order of their creation or load.
         """
-        return list(self._current().values())
+        return list(self._mappings.by_path().values())
 
     def shown_state(self, mapping: EventSourceMapping) -> MappingState:
         """The mapping's state now. Replies to requests that change it show `mapping.transition` instead."""
@@ -91,17 +90,8 @@ class Mappings:
         """Call `callback` after each change of a mapping."""
         self._listeners.append(callback)
 
-    def _current(self) -> dict[str, EventSourceMapping]:
-        """All mappings by the names of their documents, read again if the store's content has been replaced."""
-        generation = self._documents.generation
-        if generation != self._generation:
-            now_seconds = self._clock.service_time()
-            self._by_name = {
-                name: without_overlong_transition(decode_mapping(name, document), now_seconds, self._delay_seconds)
-                for name, document in self._documents.below(PREFIX)
-            }
-            self._generation = generation
-        return self._by_name
+    def _without_overlong_transition(self, mapping: EventSourceMapping) -> EventSourceMapping:
+        return without_overlong_transition(mapping, self._clock.service_time(), self._delay_seconds)
 
     # --- changes --------------------------------------------------------------------------------
 
@@ -112,7 +102,10 @@ class Mappings:
         """
         if mapping.starting_position == "LATEST":
             mapping = msgspec.structs.replace(mapping, starting_sequence=sequence_text(self._streams.last() + 1))
-        return await self._write(self._changed(mapping, "Creating"))
+        created = self._changed(mapping, "Creating")
+        while not await self._write(self._mappings.change(created)):
+            self._mappings.by_path()  # the mapping is created in the present content
+        return created
 
     async def replace(self, old: EventSourceMapping, new: EventSourceMapping) -> EventSourceMapping | None:
         """Replace a mapping; returns it as stored: Enabling, Disabling or Updating.
@@ -122,18 +115,20 @@ class Mappings:
         if old.is_enabled != new.is_enabled:
             transition = "Enabling" if new.is_enabled else "Disabling"
         async with self._change:
-            if self._current().get(old.name) != old:
+            if self._mappings.get(*old.path) != old:
                 return None
-            return await self._write(self._changed(new, transition))
+            changed = self._changed(new, transition)
+            return changed if await self._write(self._mappings.change(changed)) else None
 
     async def replace_tags(self, mapping: EventSourceMapping, tags: Mapping[str, str]) -> EventSourceMapping | None:
         """Replace the tags of a mapping, whose state and LastModified stay; returns it.
         None if it is no longer the stored one.
         """
         async with self._change:
-            if self._current().get(mapping.name) != mapping:
+            if self._mappings.get(*mapping.path) != mapping:
                 return None
-            return await self._write(msgspec.structs.replace(mapping, tags=tags))
+            changed = msgspec.structs.replace(mapping, tags=tags)
+            return changed if await self._write(self._mappings.change(changed)) else None
 
     async def delete(self, mapping: EventSourceMapping) -> EventSourceMapping | None:
         """Delete a mapping with its checkpoints; returns it as it is shown until it is gone: Deleting.
@@ -141,22 +136,25 @@ class Mappings:
         None if `mapping` is no longer the stored one. An invocation that runs for it goes on, and is not retried.
         """
         async with self._change:
-            if self._current().get(mapping.name) != mapping:
+            if self._mappings.get(*mapping.path) != mapping:
                 return None
             deleted = self._changed(mapping, "Deleting")
             if is_mapping_gone(deleted, self._clock.service_time()):
-                await self._remove([deleted])
+                change = self._mappings.removal(deleted)
             else:
-                await self._write(deleted, self._belongings(deleted))
-        return deleted
+                change = self._mappings.change(deleted)
+            return deleted if await self._write(change, *self._without_belongings(deleted)) else None
 
     async def purge(self) -> None:
         """Remove the documents of mappings that are gone."""
         now_seconds = self._clock.service_time()
         async with self._change:
-            gone = [one for one in self._current().values() if is_mapping_gone(one, now_seconds)]
-            if gone:
-                await self._remove(gone)
+            gone = [one for one in self.all() if is_mapping_gone(one, now_seconds)]
+            changes = [
+                change for one in gone for change in (self._mappings.removal(one), *self._without_belongings(one))
+            ]
+            if changes:
+                await self._write(*changes)
 
     def _changed(self, mapping: EventSourceMapping, transition: Transition) -> EventSourceMapping:
         now_seconds = self._clock.service_time()
@@ -167,25 +165,16 @@ class Mappings:
             last_modified_seconds=now_seconds,
         )
 
-    def _belongings(self, mapping: EventSourceMapping) -> list[str]:
-        """Names of the documents that go with a mapping, except its own."""
+    def _without_belongings(self, mapping: EventSourceMapping) -> list[RecordChange]:
+        """Changes that remove the documents that go with a mapping, except its own."""
         checkpoints = self._documents.below(f"{CHECKPOINT_PREFIX}{mapping.uuid}/")
-        return [RESULT_PREFIX + mapping.uuid, *[name for name, _ in checkpoints]]
+        names = [RESULT_PREFIX + mapping.uuid, *[name for name, _ in checkpoints]]
+        return [RecordChange(name, None) for name in names]
 
-    async def _write(self, mapping: EventSourceMapping, gone: Sequence[str] = ()) -> EventSourceMapping:
-        changes: dict[str, bytes | None] = dict.fromkeys(gone)
-        changes[mapping.name] = encode_mapping(mapping)
-        await self._documents.write(changes)
-        self._current()[mapping.name] = mapping
-        self._tell()
-        return mapping
-
-    async def _remove(self, mappings: Sequence[EventSourceMapping]) -> None:
-        await self._documents.write({name: None for one in mappings for name in [one.name, *self._belongings(one)]})
-        for one in mappings:
-            self._current().pop(one.name, None)
-        self._tell()
-
-    def _tell(self) -> None:
-        for callback in self._listeners:
-            callback()
+    async def _write(self, *changes: RecordChange) -> bool:
+        """Returns False (nothing done) if the store's content has been replaced."""
+        is_written = await self._mappings.write(*changes)
+        if is_written:
+            for callback in self._listeners:
+                callback()
+        return is_written

@@ -1,4 +1,4 @@
-"""Descriptions of very many activities give way: other requests do not wait for them."""
+"""Descriptions of very many activities and scheduled actions give way: other requests do not wait for them."""
 
 import asyncio
 from typing import Any
@@ -9,11 +9,18 @@ from hashrange.autoscaling.api.describe_scaling_activities import (
     DescribeScalingActivitiesRequest,
     describe_scaling_activities,
 )
-from hashrange.autoscaling.auto_scaling import ACTIVITY_PREFIX, AutoScaling
-from hashrange.autoscaling.records import Activity
+from hashrange.autoscaling.api.describe_scheduled_actions import (
+    DescribeScheduledActionsRequest,
+    describe_scheduled_actions,
+)
+from hashrange.autoscaling.auto_scaling import ACTIVITY_PREFIX, SCHEDULED_PREFIX, AutoScaling
+from hashrange.autoscaling.records import Activity, ScheduledAction, TargetPlace
+from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
-from tests.support.working import lines_between_looks
+from hashrange.store.embedded import open_store
+from tests.support.samples import finish
+from tests.support.working import calls_of, lines_between_looks
 from tests.unit.insights.test_rule_counts import OwnDocuments
 
 TARGETS, ACTIVITIES = 30, 1_000
@@ -38,3 +45,31 @@ def test_many_activities_are_described_in_pieces() -> None:
         asyncio.run(describe_scaling_activities(scaling, Caller("1", "us-east-1"), request))
 
     assert lines_between_looks(describe) < 5 * ACTIVITIES
+
+
+def test_many_scheduled_actions_are_read_listed_and_looked_up_in_pieces() -> None:
+    store = open_store(None, VirtualClock(), None)
+    places = [TargetPlace("1", "us-east-1", f"table/t{one}", "dynamodb:table:WriteCapacityUnits") for one in range(30)]
+    actions = [
+        ScheduledAction(places[number % 30], f"a{number}", f"{number:05}", 0.0, "rate(1 day)", due_seconds=9e9)
+        for number in range(6_000)
+    ]
+    finish(store.documents.write({SCHEDULED_PREFIX + one.id: msgspec.json.encode(one) for one in actions}))
+    unused: Any = None
+    scaling = AutoScaling(store.documents, VirtualClock(), unused, unused)
+    assert lines_between_looks(scaling.all_scheduled) < 5_000
+    request = DescribeScheduledActionsRequest("dynamodb")
+
+    def describe() -> None:
+        reply = asyncio.run(describe_scheduled_actions(scaling, Caller("1", "us-east-1"), request))
+        assert len(reply["ScheduledActions"]) == 50
+
+    assert lines_between_looks(describe) < 5_000
+    assert lines_between_looks(lambda: asyncio.run(ScalingJob(scaling).run_slice())) < 5_000
+    assert calls_of(scaling.scheduled_action, places[0], "a60") < 50
+    assert calls_of(scaling.count_scheduled, places[0]) < 50
+    assert scaling.count_scheduled(places[0]) == 200
+    found = scaling.scheduled_action(places[0], "a60")
+    assert found is not None
+    assert found.id == "00060"
+    store.close_now()

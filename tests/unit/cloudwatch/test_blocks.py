@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from hashrange.cloudwatch.blocks import Cell, Cells, decode_cells, encode_cells
+from hashrange.cloudwatch.blocks import Cells, decode_cells, encode_cells
 from hashrange.cloudwatch.columns import column_of, numbers_of
 from hashrange.cloudwatch.percentiles import bucket_of
-from hashrange.cloudwatch.statistics import StatisticSet, of_value
+from hashrange.cloudwatch.statistic import Cell, StatisticSet, of_value
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from greenlet import getcurrent
 from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.server.connections import Connections
 from hashrange.server.forks import Forks
 from hashrange.service import snapshots

@@ -9,7 +9,7 @@ from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.api.checks import DimensionMember
 from hashrange.cloudwatch.api.get_metric_statistics import OPERATION, GetMetricStatisticsRequest
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.statistics import StatisticSet, of_value
+from hashrange.cloudwatch.statistic import StatisticSet, of_value
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
 CALLER = Caller("000000000000", "us-east-1")

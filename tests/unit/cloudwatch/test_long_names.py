@@ -21,7 +21,7 @@ from hashrange.cloudwatch.metric_documents import StoredSeries
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import DROPPED_TOGETHER
 from hashrange.cloudwatch.series_table import SeriesTable
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.cloudwatch.totals import MetricTotals
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 

@@ -19,7 +19,7 @@ from hashrange.cloudwatch.metric_documents import cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import MetricNames
 from hashrange.cloudwatch.series import Series
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.errors import StorageError
 from tests.support.working import give_way_always, lines_between_looks
 from tests.unit.cloudwatch.conftest import START_SECONDS, World

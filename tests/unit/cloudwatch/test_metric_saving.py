@@ -10,7 +10,7 @@ from hashrange.cloudwatch import metrics as metrics_module
 from hashrange.cloudwatch.metric_documents import MetricDocuments, cell_bytes
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.errors import StorageError
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 

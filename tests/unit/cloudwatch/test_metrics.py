@@ -10,7 +10,7 @@ import pytest
 from hashrange.cloudwatch import series_table
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.runs import RUNS_MAX
-from hashrange.cloudwatch.statistics import StatisticSet, of_value
+from hashrange.cloudwatch.statistic import StatisticSet, of_value
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
 DAY_SECONDS = 86_400

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.statistics import Datapoint, StatisticSet
+from hashrange.cloudwatch.statistic import Datapoint, StatisticSet
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
 DAY_SECONDS = 86_400

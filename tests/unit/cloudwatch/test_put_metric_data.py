@@ -14,7 +14,7 @@ from hashrange.cloudwatch.api.put_metric_data import OPERATION as PUT_METRIC_DAT
 from hashrange.cloudwatch.api.put_metric_data import PutMetricDataRequest
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import bucket_of
-from hashrange.cloudwatch.statistics import Datapoint, StatisticSet
+from hashrange.cloudwatch.statistic import Datapoint, StatisticSet
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
 CALLER = Caller("000000000000", "us-east-1")

@@ -8,7 +8,7 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import MetricDataQuery, MetricMember, MetricStatMember, Queries
 from hashrange.cloudwatch.query_evaluation import QueryResult
-from hashrange.cloudwatch.statistics import Datapoint, of_value
+from hashrange.cloudwatch.statistic import Datapoint, of_value
 
 BEGIN_SECONDS = 1_800_000_000
 CALLER = Caller("000000000000", "us-east-1")

@@ -13,8 +13,7 @@ from hashrange.cloudwatch.limits import METRIC_DIMENSION_VALUE_LENGTH_MAX, METRI
 from hashrange.cloudwatch.math import searched_metrics
 from hashrange.cloudwatch.math.evaluation import MathBudget
 from hashrange.cloudwatch.math.search import read_search
-from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
-from hashrange.cloudwatch.math.text_tokens import fits, may_fit, tokens_of
+from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics, fits, may_fit, tokens_of
 from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.items.steps import LOOK_STEPS

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from hashrange.cloudwatch.percentiles import bucket_of, distribution_of, upper_bound
-from hashrange.cloudwatch.statistic import statistic_of
-from hashrange.cloudwatch.statistics import Datapoint, StatisticSet
+from hashrange.cloudwatch.statistic import Datapoint, StatisticSet, statistic_of
 
 WIDTH = 1.1
 """A bucket's upper bound divided by its lower one."""

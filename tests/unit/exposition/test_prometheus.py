@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from hashrange.clock import SystemClock
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import bucket_of
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.cloudwatch.totals import MetricTotals
 from hashrange.server.exposition.prometheus import Exposition
 from hashrange.server.exposition.server_state import ServerState

@@ -14,7 +14,7 @@ import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.server.exposition.server_state import Viewer, look_at_server
 from hashrange.server.listener import Server, read_secrets
 from hashrange.service.opening import open_service

@@ -6,7 +6,7 @@ from typing import Any
 
 from hashrange.cloudwatch.dynamodb.definitions import DYNAMODB_NAMESPACE
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.statistics import Datapoint, StatisticSet, merged
+from hashrange.cloudwatch.statistic import Datapoint, StatisticSet, merged
 from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
 from hashrange.testing import Database

@@ -20,7 +20,7 @@ import pytest
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.statistics import of_value
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.items.shared_work import SharedWork
 from hashrange.server.app import run_on_best_loop
 from hashrange.server.listener import Server, read_secrets

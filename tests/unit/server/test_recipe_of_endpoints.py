@@ -1,4 +1,4 @@
-"""ARCHITECTURE's recipe for a new endpoint of the admin API, followed literally: a record, and a line in the registry."""
+"""ARCHITECTURE's recipe for a new endpoint of the admin API, followed literally: a record, and a line in a list."""
 
 from typing import Any
 

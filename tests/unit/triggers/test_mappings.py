@@ -1,5 +1,6 @@
 """Mappings are stored, pass through their states by service time, and go with their checkpoints."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import StorageCorruption
 from hashrange.store.embedded import open_store
 from hashrange.tables.streams import sequence_text
-from hashrange.triggers.mapping import EventSourceMapping, decode_mapping, encode_mapping, without_overlong_transition
+from hashrange.triggers.mapping import EventSourceMapping, without_overlong_transition
 from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings, new_uuid
 from tests.unit.jobs.world import drive
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION
@@ -104,7 +105,7 @@ def test_states_pass_after_the_delay() -> None:
     assert kept.mappings.shown_state(deleting) == "Deleting"
     kept.clock.advance(DELAY)
     assert kept.mappings.all_of(CALLER) == []
-    assert kept.names() == [deleting.name]
+    assert kept.names() == ["mapping/" + "/".join(deleting.path)]
     drive(kept.mappings.purge())
     assert kept.names() == []
 
@@ -158,16 +159,31 @@ def test_after_a_restore_the_mappings_are_those_of_the_content() -> None:
 
 
 def test_a_document_holds_a_mapping_without_its_defaults() -> None:
-    mapping = EventSourceMapping(
-        uuid="u", account=ACCOUNT, region=REGION, stream_arn="s", function_arn="f", starting_position="LATEST",
-        starting_sequence=sequence_text(2**80),
-    )  # fmt: skip
-    document = encode_mapping(mapping)
-    assert decode_mapping("name", document) == mapping
-    assert mapping.first == 2**80
+    kept = Kept()
+    mapping = kept.create(starting_sequence=sequence_text(2**80))
+    (name,) = kept.names()
+    assert name == f"mapping/{ACCOUNT}/{REGION}/{mapping.uuid}"
+    document = kept.store.documents.get(name)
+    assert document is not None
     assert b"batch_size" not in document
-    with pytest.raises(StorageCorruption, match="name"):
-        decode_mapping("name", b'{"uuid": 1}')
+    kept.begin()
+    assert kept.mappings.find(CALLER, mapping.uuid) == mapping
+    assert mapping.first == 2**80
+    drive(kept.store.documents.write({name: b'{"uuid": 1}'}))
+    kept.begin()
+    with pytest.raises(StorageCorruption, match=f"the document {name} is no event source mapping"):
+        kept.mappings.all()
+
+
+def test_a_new_mapping_is_created_in_the_present_content() -> None:
+    kept = Kept()
+    checkpoint = asyncio.run(kept.store.copying.checkpoint())
+    kept.create()
+    kept.store.copying.restore(checkpoint)
+    checkpoint.release()
+    created = kept.create()
+    assert list(kept.mappings.all()) == [created]
+    assert kept.names() == ["mapping/" + "/".join(created.path)]
 
 
 def test_a_transition_that_began_in_the_future_ends_now() -> None:

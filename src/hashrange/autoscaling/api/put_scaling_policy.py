@@ -185,7 +185,7 @@ def _check_metric(given: CustomizedMetricMember) -> None:
 
 def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking: Tracking) -> None:
     """Raise ServiceError if another policy of the target follows the same metric, or there are too many."""
-    others = [one for one in scaling.policies(place.account, place.region) if one.place == place and one.name != name]
+    others = [one for one in scaling.policies_of(place) if one.name != name]
     metric = tracking.predefined, tracking.customized
     if any((one.tracking.predefined, one.tracking.customized) == metric for one in others):
         refuse_scaling(sentences.SECOND_POLICY)

@@ -63,8 +63,7 @@ async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: Pu
     if before is None:
         if request.Schedule is None:
             raise scaling_invalid(sentences.SCHEDULE_MISSING)
-        others = [one for one in scaling.scheduled_actions(caller.account, caller.region) if one.place == place]
-        if len(others) >= SCHEDULED_ACTIONS_MAX:
+        if scaling.count_scheduled(place) >= SCHEDULED_ACTIONS_MAX:
             message = sentences.TOO_MANY.format(
                 most=SCHEDULED_ACTIONS_MAX, what="scheduled actions of a scalable target"
             )

@@ -86,7 +86,7 @@ def _check_tags(tags: dict[str, str]) -> None:
 def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
     if request.MinCapacity is None or request.MaxCapacity is None:
         raise scaling_invalid(sentences.BOUNDS_MISSING)
-    if len(scaling.targets(place.account, place.region)) >= SCALING_TARGETS_MAX:
+    if scaling.count_targets(place.account, place.region) >= SCALING_TARGETS_MAX:
         message = sentences.TOO_MANY.format(most=SCALING_TARGETS_MAX, what="scalable targets")
         raise ServiceError("LimitExceededException", message)
     return ScalableTarget(

@@ -109,6 +109,10 @@ class AlarmDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.rule is not None
 
 
+AlarmPlace = tuple[str, str, str]
+"""Account, Region and name."""
+
+
 class Alarm(msgspec.Struct, omit_defaults=True):
     """An alarm and its state. Times are seconds of service time."""
 
@@ -134,6 +138,11 @@ class Alarm(msgspec.Struct, omit_defaults=True):
     def name(self) -> str:
         """Unique in the account and Region."""
         return self.definition.name
+
+    @property
+    def place(self) -> AlarmPlace:
+        """What identifies the alarm."""
+        return (self.account, self.region, self.definition.name)
 
     @property
     def told_tags(self) -> dict[str, str] | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from hashrange.clock import Clock
-from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue, Suppressor, WatchedMetric, name_in
+from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmPlace, StateValue, Suppressor, WatchedMetric, name_in
 from hashrange.cloudwatch.alarms.alarm_queries import observed_by
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.composite_rules import composite_reason
@@ -107,15 +107,14 @@ class AlarmEvaluation:
         self._clock = clock
         self._minute: int | None = None
         """Number since 1970 of the last minute whose end has been evaluated; None while there are no alarms."""
-        self._left: list[tuple[str, str, str]] = []
+        self._left: list[AlarmPlace] = []
         """Alarms that have not been evaluated at the end of `_minute`, in reverse order."""
         self._are_composites_left = False
         """True if composite alarms have not been evaluated at the end of `_minute`."""
 
     async def run_slice(self) -> float | None:
         """Evaluate some alarms; returns the seconds until the next minute ends. Raises StorageError."""
-        alarms = self._alarms.all()
-        if not alarms:
+        if self._alarms.is_empty:
             self._minute = None
             return None
         now_seconds = self._clock.service_time()
@@ -126,7 +125,7 @@ class AlarmEvaluation:
             if self._minute >= current:
                 return (current + 1) * MINUTE_SECONDS - now_seconds
             self._minute = max(self._minute + 1, current - MINUTES_CAUGHT_UP_MAX)
-            self._left = [(one.account, one.region, one.name) for one in reversed(alarms)]
+            self._left = [one.place for one in reversed(self._alarms.all())]
             self._are_composites_left = True
         end_seconds = float(self._minute * MINUTE_SECONDS)
         self._metrics.read_sources()
@@ -150,7 +149,7 @@ class AlarmEvaluation:
         for at_seconds in range(end_seconds - MINUTE_SECONDS + period_seconds, end_seconds, period_seconds):
             if at_seconds > alarm.configured_seconds:
                 await self._evaluate(alarm, MinuteValues(self._metrics, [alarm], at_seconds), float(at_seconds))
-                present = self._alarms.get(alarm.account, alarm.region, alarm.name)
+                present = self._alarms.get(*alarm.place)
                 if present is None or present.definition is not definition:
                     return  # it was changed or deleted by one of its actions
                 alarm = present
@@ -162,7 +161,7 @@ class AlarmEvaluation:
         if metric is None:
             observed, period_seconds = observed_by(self._metrics, alarm, end_seconds)
             statistic = unit = None
-            if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
+            if self._alarms.get(*alarm.place) is not alarm:
                 return  # it was changed or deleted while its queries gave way
         else:
             period_seconds, statistic, unit = metric.period_seconds, metric.statistic, metric.unit
@@ -185,7 +184,7 @@ class AlarmEvaluation:
     # --- composite alarms ------------------------------------------------------------------------
 
     async def _evaluate_composites(self, end_seconds: float) -> None:
-        composites = [(one.account, one.region, one.name) for one in self._alarms.all() if one.definition.is_composite]
+        composites = [one.place for one in self._alarms.composites()]
         for _ in range(COMPOSITE_LEVELS_MAX):
             changed = False
             for place in composites:
@@ -207,7 +206,7 @@ class AlarmEvaluation:
             is_true = rules.is_true(alarm)  # of the present states: nothing gives way after it
         except RuleError:  # rules are put only if they can be read
             return False
-        if self._alarms.get(alarm.account, alarm.region, alarm.name) is not alarm:
+        if self._alarms.get(*alarm.place) is not alarm:
             return False  # it was changed or deleted while its rule was read
         state: StateValue = "ALARM" if is_true else "OK"
         if state == alarm.state:
@@ -288,8 +287,7 @@ class AlarmDeliveries:
             alarms.arrived.clear()
             while alarms.waiting and len(self._running) < ALARM_ACTIONS_TOGETHER_MAX:
                 told = alarms.waiting.popleft()
-                delivery = alarms.deliver(alarms.deliverer_of(told.action), told)
-                self._running.add(asyncio.ensure_future(delivery))
+                self._running.add(asyncio.ensure_future(alarms.deliver(told)))
             if not self._running:
                 return None
             arrival = asyncio.ensure_future(alarms.arrived.wait())

@@ -5,7 +5,7 @@ changes their states, and passes actions on.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,22 +17,16 @@ from hashrange.cloudwatch.alarms.composite_rules import CompositeRules
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX, ALARM_HISTORIES_GONE_MAX, ALARM_HISTORY_SECONDS
-from hashrange.items.steps import spend_decoding, walk
+from hashrange.items.steps import sort
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
 
 ALARM_PREFIX = "alarm/"
 HISTORY_PREFIX = "alarm-history/"
 GONE_PREFIX = "alarm-gone/"
 """Of each name with a history and without an alarm: when the alarm was deleted, in seconds of service time as JSON."""
 _log = logging.getLogger("hashrange.cloudwatch")
-_encode = msgspec.json.encode
-_read_alarm = msgspec.json.Decoder(Alarm).decode
-_read_history = msgspec.json.Decoder(History).decode
-_read_seconds = msgspec.json.Decoder(float).decode
-
-AlarmPlace = tuple[str, str, str]
-"""Account, Region and name."""
 
 
 class AlarmAction(NamedTuple):
@@ -59,16 +53,30 @@ class _Deliverer(NamedTuple):
     is_scaling: bool
 
 
+async def _refuse(told: AlarmAction) -> str | None:
+    return sentences.NO_DELIVERY.format(action=told.action)
+
+
+_NOBODY = _Deliverer("", _refuse, is_scaling=False)
+"""Stands for whoever would execute actions that nobody executes."""
+
+
 class Alarms:
     """The alarms of one store, and who executes their actions."""
 
     def __init__(self, documents: Documents, clock: Clock) -> None:
-        self._documents = documents
+        alarms = KeptRecords(documents, ALARM_PREFIX, Alarm, "alarm")
+        self._alarms = RememberedRecords(
+            alarms,
+            lambda one: one.place,
+            groups_of=lambda one: (one.place[:2], one.definition.is_composite),
+            when_read=self._begin_anew,
+        )
+        self._histories = KeptRecords(documents, HISTORY_PREFIX, History, "history of an alarm")
+        self._gone = KeptRecords(documents, GONE_PREFIX, float, "time of an alarm's deletion")
         self._clock = clock
         self._deliverers: list[_Deliverer] = []
-        self._alarms: dict[AlarmPlace, Alarm] = {}
         self.rules = CompositeRules(self.get)
-        self._generation = -1
         self.has_regions = True
         """Whether alarms are those of the Region that a request is for; not if all Regions share one database."""
         self.waiting: deque[AlarmAction] = deque()
@@ -86,9 +94,8 @@ class Alarms:
         """
         self._deliverers.append(_Deliverer(prefix, deliver, is_scaling))
 
-    def deliverer_of(self, action: str) -> ExecuteAction | None:
-        """Who executes an action; None: nobody."""
-        return next((one.deliver for one in self._deliverers if action.startswith(one.prefix)), None)
+    def _deliverer_of(self, action: str) -> _Deliverer:
+        return next((one for one in self._deliverers if action.startswith(one.prefix)), _NOBODY)
 
     def now_seconds(self) -> float:
         """Service time."""
@@ -96,24 +103,30 @@ class Alarms:
 
     # --- the alarms ------------------------------------------------------------------------------
 
+    @property
+    def is_empty(self) -> bool:
+        """True if there are no alarms."""
+        return not self._alarms.by_path()
+
     def all(self) -> Sequence[Alarm]:
-        """All alarms, in order of account, Region and name."""
-        self._see_content()
-        return [self._alarms[place] for place in sorted(self._alarms)]
+        """All alarms, in order of account, Region and name; may give way."""
+        return _sorted(self._alarms.by_path())
+
+    def composites(self) -> Sequence[Alarm]:
+        """All composite alarms, in the same order."""
+        return _sorted(self._alarms.among(group=True))
 
     def of(self, account: str, region: str) -> Sequence[Alarm]:
         """The alarms of one account and Region, by name; may give way."""
-        return [alarm for alarm in walk(self.all()) if (alarm.account, alarm.region) == (account, region)]
+        return _sorted(self._alarms.among((account, region)))
 
     def count(self, account: str, region: str) -> int:
         """How many alarms the account has in the Region."""
-        self._see_content()
-        return sum((one_account, one_region) == (account, region) for one_account, one_region, _ in self._alarms)
+        return len(self._alarms.among((account, region)))
 
     def get(self, account: str, region: str, name: str) -> Alarm | None:
         """The alarm of this name; None if there is none."""
-        self._see_content()
-        return self._alarms.get((account, region, name))
+        return self._alarms.get(account, region, name)
 
     async def put(
         self, account: str, region: str, definition: AlarmDefinition, tags: dict[str, str] | None = None
@@ -135,43 +148,43 @@ class Alarms:
         else:
             alarm = msgspec.structs.replace(before, definition=definition, configured_seconds=now_seconds)
         item = events.configured(alarm, is_new=before is None, described=describe_alarm(alarm), now_seconds=now_seconds)
-        await self._keep(alarm, [item])
+        await self.keep(alarm, [item])
         self.wake()
         return alarm
 
     async def delete(self, account: str, region: str, names: Iterable[str]) -> None:
         """Delete the alarms of these names; names without one are passed over. Raises StorageError."""
-        changes: dict[str, bytes | None] = {}
+        changes: list[RecordChange] = []
         now_seconds = self.now_seconds()
         gone = [alarm for name in dict.fromkeys(names) if (alarm := self.get(account, region, name)) is not None]
         for alarm in gone:
             item = events.deleted(alarm, described=describe_alarm(alarm), now_seconds=now_seconds)
-            changes |= self._with_history(alarm, [item])
-            changes[_document(ALARM_PREFIX, alarm)] = None
-            changes[_document(GONE_PREFIX, alarm)] = _encode(now_seconds)
-        if gone:
-            changes |= self._without_old_histories(now_seconds, len(gone))
-        if changes and await self._documents.write(changes, self._generation):
+            changes += [
+                self._alarms.removal(alarm),
+                self._with_history(alarm, [item]),
+                self._gone.change(now_seconds, *alarm.place),
+            ]
+        if gone and await self._alarms.write(*changes, *self._without_old_histories(now_seconds, len(gone))):
             for alarm in gone:
-                self._alarms.pop(_place(alarm), None)
-                self.rules.forget(*_place(alarm))
+                self.rules.forget(alarm.place)
 
-    def _without_old_histories(self, now_seconds: float, more: int) -> dict[str, bytes | None]:
+    def _without_old_histories(self, now_seconds: float, more: int) -> list[RecordChange]:
         """Changes that forget the histories of alarms that were deleted too long ago,
         or before too many others; `more` are deleted now.
         """
-        gone = sorted((_read_seconds(value), name) for name, value in self._documents.below(GONE_PREFIX))
+        gone = sorted((at_seconds, path) for path, at_seconds in self._gone.by_path().items())
         excess = max(0, len(gone) + more - ALARM_HISTORIES_GONE_MAX)
         oldest_seconds = now_seconds - ALARM_HISTORY_SECONDS
-        changes: dict[str, bytes | None] = {}
-        for place, (at_seconds, name) in enumerate(gone):
-            if place < excess or at_seconds < oldest_seconds:
-                changes[name] = changes[HISTORY_PREFIX + name.removeprefix(GONE_PREFIX)] = None
-        return changes
+        return [
+            records.removal(path)
+            for number, (at_seconds, path) in enumerate(gone)
+            if number < excess or at_seconds < oldest_seconds
+            for records in (self._gone, self._histories)
+        ]
 
     async def set_tags(self, alarm: Alarm, tags: dict[str, str]) -> None:
         """Replace the tags of an alarm. Raises StorageError."""
-        await self._keep(msgspec.structs.replace(alarm, tags=tags), [])
+        await self.keep(msgspec.structs.replace(alarm, tags=tags))
 
     async def enable_actions(self, alarm: Alarm, *, are_enabled: bool) -> None:
         """Let an alarm have its actions executed, or not. Raises StorageError."""
@@ -208,7 +221,7 @@ class Alarms:
             transitioned_seconds=now_seconds if has_changed else alarm.transitioned_seconds,
         )
         items = [events.changed(after, alarm.state, alarm.reason, now_seconds)] if has_changed else []
-        await self._keep(after, items)
+        await self.keep(after, items)
         if acts and has_changed:
             await self.act(after, alarm, now_seconds, values)
         return after
@@ -220,11 +233,10 @@ class Alarms:
         actions = alarm.definition.actions
         for action in actions.of(alarm.state) if actions.are_enabled else ():
             told = AlarmAction(alarm, action, previous, now_seconds, values)
-            deliverer = self._scaling_deliverer(action)
-            if deliverer is not None:
-                await self.deliver(deliverer, told)
+            if self._deliverer_of(action).is_scaling:
+                await self.deliver(told)
             elif len(self.waiting) >= ALARM_ACTIONS_WAITING_MAX:
-                await self._note_action(told, sentences.TOO_MANY_ACTIONS, self._generation)
+                await self._note_action(told, sentences.TOO_MANY_ACTIONS, self._alarms.generation)
             else:
                 self.waiting.append(told)
                 self.arrived.set()
@@ -234,81 +246,57 @@ class Alarms:
         """Execute the scaling actions of the alarm's state once more. Raises StorageError."""
         actions = alarm.definition.actions
         for action in actions.of(alarm.state) if actions.are_enabled else ():
-            deliverer = self._scaling_deliverer(action)
-            if deliverer is not None:
-                await deliverer(AlarmAction(alarm, action, alarm, now_seconds, values))
+            deliverer = self._deliverer_of(action)
+            if deliverer.is_scaling:
+                await deliverer.deliver(AlarmAction(alarm, action, alarm, now_seconds, values))
 
-    def _scaling_deliverer(self, action: str) -> ExecuteAction | None:
-        return next((one.deliver for one in self._deliverers if one.is_scaling and action.startswith(one.prefix)), None)
-
-    async def deliver(self, deliver: ExecuteAction | None, told: AlarmAction) -> None:
+    async def deliver(self, told: AlarmAction) -> None:
         """Execute one action, and note it in the history, unless the content has been replaced
         meanwhile. Raises StorageError.
         """
-        generation = self._generation
-        if deliver is None:
-            error: str | None = sentences.NO_DELIVERY.format(action=told.action)
-        else:
-            error = await deliver(told)
+        generation = self._alarms.generation
+        error = await self._deliverer_of(told.action).deliver(told)
         await self._note_action(told, error, generation)
 
     async def _note_action(self, told: AlarmAction, error: str | None, generation: int) -> None:
         if error is not None:
             _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
-        changes = self._with_history(told.alarm, [events.acted(told.action, error, self.now_seconds())])
-        await self._documents.write(changes, generation)
+        noted = self._with_history(told.alarm, [events.acted(told.action, error, self.now_seconds())])
+        await self._histories.write(noted, generation=generation)
 
-    # --- documents -------------------------------------------------------------------------------
+    # --- what is kept ----------------------------------------------------------------------------
 
     def history(self, account: str, region: str, name: str | None = None) -> Iterator[tuple[str, History]]:
         """The events of one alarm name or, None, of all names of an account and Region, deleted ones too;
         may give way. Raises StorageError.
         """
-        prefix = f"{HISTORY_PREFIX}{account}/{region}/"
         if name is None:
-            stored = self._documents.below(prefix)
-        else:
-            value = self._documents.get(prefix + name)
-            stored = [] if value is None else [(prefix + name, value)]
-        for document, value in stored:
-            spend_decoding(len(value))
-            yield document.removeprefix(prefix), _read_history(value)
+            begin = f"{account}/{region}/"
+            for path, history in self._histories.walk(account, region):
+                yield path.removeprefix(begin), history
+        elif (found := self._histories.get(account, region, name, gives_way=True)) is not None:
+            yield name, found
 
-    async def keep(self, alarm: Alarm) -> None:
-        """Keep what has changed in an alarm without an event. Raises StorageError."""
-        await self._keep(alarm, [])
+    async def keep(self, alarm: Alarm, items: Sequence[HistoryItem] = ()) -> None:
+        """Keep what has changed in an alarm, with these events. Raises StorageError."""
+        changes = [self._alarms.change(alarm)]
+        if items:
+            changes += [self._with_history(alarm, items), self._gone.removal(*alarm.place)]
+        await self._alarms.write(*changes)
 
-    async def _keep(self, alarm: Alarm, items: Sequence[HistoryItem]) -> None:
-        changes = self._with_history(alarm, items) if items else {}
-        changes[_document(ALARM_PREFIX, alarm)] = _encode(alarm)
-        if _place(alarm) not in self._alarms:
-            changes[_document(GONE_PREFIX, alarm)] = None
-        if await self._documents.write(changes, self._generation):
-            self._alarms[_place(alarm)] = alarm
-
-    def _with_history(self, alarm: Alarm, items: Sequence[HistoryItem]) -> dict[str, bytes | None]:
-        """The document of the alarm's history with these events."""
-        name = _document(HISTORY_PREFIX, alarm)
-        stored = self._documents.get(name)
-        history = History() if stored is None else _read_history(stored)
+    def _with_history(self, alarm: Alarm, items: Sequence[HistoryItem]) -> RecordChange:
+        """The change that adds these events to the alarm's history."""
+        history = self._histories.get(*alarm.place) or History()
         history.is_composite = alarm.definition.is_composite
         for item in items:
             history.add(item)
-        return {name: _encode(history)}
+        return self._histories.change(history, *alarm.place)
 
-    def _see_content(self) -> None:
-        """Read all alarms, the first time and after the store's content has been replaced."""
-        if self._generation != (generation := self._documents.generation):
-            self._generation = generation
-            alarms = [_read_alarm(value) for _, value in self._documents.below(ALARM_PREFIX)]
-            self._alarms = {_place(alarm): alarm for alarm in alarms}
-            self.waiting.clear()
-            self.rules.clear()
+    def _begin_anew(self) -> None:
+        """Forget what was begun for other content of the store."""
+        self.waiting.clear()
+        self.rules.clear()
 
 
-def _place(alarm: Alarm) -> AlarmPlace:
-    return (alarm.account, alarm.region, alarm.name)
-
-
-def _document(prefix: str, alarm: Alarm) -> str:
-    return f"{prefix}{alarm.account}/{alarm.region}/{alarm.name}"
+def _sorted(alarms: Mapping[str, Alarm]) -> list[Alarm]:
+    return sort(alarms.values(), key=lambda one: one.place)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue
+from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmPlace, StateValue
 from hashrange.cloudwatch.alarms.rule import RuleNode, read_rule
 from hashrange.cloudwatch.limits import ALARM_REASON_DATA_LENGTH_MAX, ALARM_REASON_LENGTH_MAX
 from hashrange.items.steps import spend
@@ -23,7 +23,6 @@ CHARACTERS_PER_STEP = 16
 """Characters of a rule whose tree is walked in one step."""
 NAMES_PER_STEP = 16
 """Names of alarms that are compared in one step."""
-_Place = tuple[str, str, str]
 
 
 class _KnownRule:
@@ -49,7 +48,7 @@ class CompositeRules:
     def __init__(self, find: Callable[[str, str, str], Alarm | None]) -> None:
         """`find` returns the alarm of an account, Region and name."""
         self._find = find
-        self._known: dict[_Place, _KnownRule] = {}
+        self._known: dict[AlarmPlace, _KnownRule] = {}
         self._characters = 0
         """Characters of the rules whose trees are kept."""
 
@@ -76,7 +75,7 @@ class CompositeRules:
         return [None if other is None else other.state for other in found]
 
     def _of(self, alarm: Alarm) -> _KnownRule:
-        known = self._known.get((alarm.account, alarm.region, alarm.name))
+        known = self._known.get(alarm.place)
         if known is None or known.text != alarm.definition.rule:
             known = self.keep(alarm, _tree_of(alarm))
         return known
@@ -85,23 +84,23 @@ class CompositeRules:
         """Keep what follows from an alarm's rule, which has been read, unless the alarm has been
         replaced or deleted meanwhile.
         """
-        text, place = alarm.definition.rule or "", (alarm.account, alarm.region, alarm.name)
+        text, place = alarm.definition.rule or "", alarm.place
         spend(len(text) // CHARACTERS_PER_STEP)
         others = {name: self._find(alarm.account, alarm.region, name) for name in tree.alarms()}
         names = tuple(name if other is None else other.name for name, other in others.items())
         present = self._find(*place)
         if present is None or present.definition.rule != text:
             return _KnownRule(text, names, tree)
-        self.forget(*place)
+        self.forget(place)
         has_room = self._characters + len(text) <= TREES_CHARACTERS_MAX
         known = self._known[place] = _KnownRule(text, names, tree if has_room else None)
         if has_room:
             self._characters += len(text)
         return known
 
-    def forget(self, account: str, region: str, name: str) -> None:
+    def forget(self, place: AlarmPlace) -> None:
         """Forget the rule of an alarm that has been replaced or deleted."""
-        known = self._known.pop((account, region, name), None)
+        known = self._known.pop(place, None)
         if known is not None and known.tree is not None:
             self._characters -= len(known.text)
 

@@ -19,8 +19,7 @@ from hashrange.cloudwatch.api.checks import (
 from hashrange.cloudwatch.limits import METRIC_EXTENDED_STATISTICS_MAX, METRIC_POINTS_MAX, METRIC_STATISTICS_MAX
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, Statistic, statistic_of
-from hashrange.cloudwatch.statistics import Datapoint
+from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, Datapoint, Statistic, statistic_of
 from hashrange.cloudwatch.tiers import has_points, is_period
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import cloudwatch as sentences

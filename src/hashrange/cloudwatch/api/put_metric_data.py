@@ -31,8 +31,8 @@ from hashrange.cloudwatch.limits import (
 )
 from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.percentiles import distribution_of
-from hashrange.cloudwatch.statistics import Distribution, StatisticSet
+from hashrange.cloudwatch.percentiles import Distribution, distribution_of
+from hashrange.cloudwatch.statistic import StatisticSet
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.errors import without_frames
 from hashrange.items.steps import spend

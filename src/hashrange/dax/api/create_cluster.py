@@ -22,8 +22,7 @@ from hashrange.dax.api.members import (
     refuse_dax,
 )
 from hashrange.dax.clusters import Clusters
-from hashrange.dax.limits import ACCOUNT_NODES_MAX, CLUSTER_NODES_MAX
-from hashrange.dax.node_types import NODE_MEMORY_BYTES
+from hashrange.dax.limits import ACCOUNT_NODES_MAX, CLUSTER_NODES_MAX, NODE_MEMORY_BYTES
 from hashrange.dax.records import DEFAULT_PARAMETER_GROUP, DEFAULT_SUBNET_GROUP, EVERYONE, Cluster
 from hashrange.messages import dax as sentences
 

@@ -75,7 +75,7 @@ async def create_subnet_group(
         subnets=_checked(request.SubnetIds),
         description=request.Description,
     )
-    await clusters.keep_subnet_group(group, "Subnet group created.")
+    await clusters.keep_group(group, "Subnet group created.")
     return {"SubnetGroup": described_subnet_group(group)}
 
 
@@ -120,7 +120,7 @@ async def update_subnet_group(
         description=group.description if request.Description is None else request.Description,
         subnets=group.subnets if request.SubnetIds is None else _checked(request.SubnetIds),
     )
-    await clusters.keep_subnet_group(changed, "Subnet group updated.")
+    await clusters.keep_group(changed, "Subnet group updated.")
     return {"SubnetGroup": described_subnet_group(changed)}
 
 

@@ -9,13 +9,12 @@ import msgspec
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.cloudwatch.api.checks import IntegerFromOne, check_one_of, refuse_value
 from hashrange.insights.insights import InsightRule, Insights
-from hashrange.insights.report import RuleReport, metrics_of
+from hashrange.insights.report import METRICS, RuleReport, metrics_of
 from hashrange.messages import cloudwatch as sentences
 
 CONTRIBUTORS_MAX = 25
 """Contributors in a report of a rule of DynamoDB. Source: global-tables-backup.md 8."""
 CONTRIBUTORS_USUAL = 10
-METRICS = ("UniqueContributors", "MaxContributorValue", "SampleCount", "Sum", "Minimum", "Maximum", "Average")
 ORDERS = ("Sum", "Maximum")
 
 

@@ -14,7 +14,7 @@ from hashrange.errors import ValidationException
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.operations.insights.describe_contributor_insights import existing_table, insights_status
-from hashrange.operations.insights.watching import all_watches, is_of
+from hashrange.operations.insights.watching import is_of, kept_watches
 from hashrange.operations.lookup import table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import JsonWire, Scope
@@ -41,7 +41,7 @@ async def list_contributor_insights(scope: Scope, request: ListContributorInsigh
     if request.TableName is not None:
         await existing_table(scope, request.TableName)
     found = []
-    for watch in all_watches(scope.documents):
+    for watch in kept_watches(scope.documents).by_path().values():
         table = scope.tables.get(watch.table_name)
         is_here = (watch.account, watch.region) == (scope.account, scope.region)
         if table is None or not is_here or name not in (None, watch.table_name):

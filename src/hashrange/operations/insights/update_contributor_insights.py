@@ -19,10 +19,10 @@ from hashrange.operations.insights.watching import (
     USUAL_MODE,
     Watch,
     WatchMode,
-    all_watches,
     find_watch,
     index_id_of,
     keep_watch,
+    kept_watches,
 )
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import JsonWire, Scope
@@ -71,7 +71,7 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
 
 def _free_ms(scope: Scope, now_seconds: float) -> int:
     """Now, in milliseconds since 1970, or the next millisecond in which nothing began to be watched."""
-    taken = {watch.since_ms for watch in all_watches(scope.documents)}
+    taken = {watch.since_ms for watch in kept_watches(scope.documents).by_path().values()}
     now_ms = int(now_seconds * 1000)
     while now_ms in taken:
         now_ms += 1

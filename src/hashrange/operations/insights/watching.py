@@ -10,6 +10,7 @@ import msgspec
 
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords
 from hashrange.tables.schema import Table
 
 WatchMode = Literal["THROTTLED_KEYS", "ACCESSED_AND_THROTTLED_KEYS"]
@@ -42,16 +43,14 @@ class Watch(msgspec.Struct, frozen=True, omit_defaults=True):
         return "ENABLED" if self.is_on else "DISABLED"
 
 
-_read = msgspec.json.Decoder(Watch).decode
+def kept_watches(documents: Documents) -> KeptRecords[Watch]:
+    """What is kept of all tables and indexes, former ones too."""
+    return KeptRecords(documents, WATCH_PREFIX, Watch, "watch of a table or index")
 
 
-def watch_document(watch: Watch) -> str:
-    """Name of the document of a table or index."""
-    return _document(watch.account, watch.region, watch.table_name, watch.index_name)
-
-
-def _document(account: str, region: str, table_name: str, index_name: str | None) -> str:
-    return f"{WATCH_PREFIX}{account}/{region}/{table_name}/{index_name or ''}"
+def watch_path(watch: Watch) -> tuple[str, ...]:
+    """What identifies the watch of a table or index, as in its document's name."""
+    return (watch.account, watch.region, watch.table_name, watch.index_name or "")
 
 
 def index_id_of(table: Table, index_name: str | None) -> int | None:
@@ -63,8 +62,7 @@ def index_id_of(table: Table, index_name: str | None) -> int | None:
 
 def find_watch(documents: Documents, table: Table, index_name: str | None) -> Watch | None:
     """What is kept of a table or index; None if it has never been watched. Raises StorageError."""
-    stored = documents.get(_document(table.account, table.region, table.name, index_name))
-    watch = None if stored is None else _read(stored)
+    watch = kept_watches(documents).get(table.account, table.region, table.name, index_name or "")
     return watch if watch is not None and is_of(watch, table) else None
 
 
@@ -73,12 +71,8 @@ def is_of(watch: Watch, table: Table) -> bool:
     return watch.table_id == table.table_id and watch.index_id == index_id_of(table, watch.index_name)
 
 
-def all_watches(documents: Documents) -> list[Watch]:
-    """What is kept of all tables and indexes, former ones too, in order of their names. Raises StorageError."""
-    return [_read(value) for _, value in documents.below(WATCH_PREFIX)]
-
-
 async def keep_watch(scope: Scope, watch: Watch) -> None:
     """Keep a watch, and let it be followed. Raises StorageError."""
-    await scope.documents.write({watch_document(watch): msgspec.json.encode(watch)})
+    watches = kept_watches(scope.documents)
+    await watches.write(watches.change(watch, *watch_path(watch)))
     scope.see_watches()

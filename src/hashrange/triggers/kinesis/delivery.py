@@ -32,8 +32,7 @@ from hashrange.triggers.kinesis.feed_delivery import (
     Enabling,
     FeedDelivery,
     ShardKey,
-    encode_position,
-    position_name,
+    position_changes,
     read_positions,
 )
 from hashrange.triggers.kinesis.observation import DeliveryObservation, ObserveDelivery
@@ -199,11 +198,7 @@ class KinesisDelivery:
         unsaved = self._unsaved
         if not unsaved:
             return
-        changes = {
-            position_name(key): None if position is None else encode_position(position)
-            for key, position in unsaved.items()
-        }
-        await self._store.documents.write(changes, self._generation)
+        await self._store.documents.write(position_changes(unsaved), self._generation)
         self._check()
         self._unsaved = {}
         for key, position in unsaved.items():

@@ -36,14 +36,14 @@ ShardKey = tuple[int, int]
 """Stream id of a feed, and number of a shard."""
 
 
-def position_name(key: ShardKey) -> str:
-    """Name of the checkpoint of a shard."""
-    return f"{PREFIX}{key[0]}/{key[1]}"
-
-
-def encode_position(position: Sequence) -> bytes:
-    """The document for a position: the first sequence number that has not been accepted."""
-    return sequence_text(position).encode()
+def position_changes(positions: Mapping[ShardKey, Sequence | None]) -> dict[str, bytes | None]:
+    """Documents to write for the positions of shards: the first sequence numbers that have not been accepted.
+    None: the checkpoint is deleted.
+    """
+    return {
+        f"{PREFIX}{stream_id}/{shard}": None if position is None else sequence_text(position).encode()
+        for (stream_id, shard), position in positions.items()
+    }
 
 
 def read_positions(documents: Documents) -> dict[ShardKey, Sequence]:

@@ -1,0 +1,223 @@
+"""How does a feature keep its records, such as alarms or functions? `KeptRecords` keeps those of one type, each as a
+document: its JSON, under a name that follows from what identifies it.
+`RememberedRecords` also has all of them in memory.
+
+A record's *path* identifies it among the others of its type: parts without `/`, except for the last one. The name of
+its document is the prefix of the type and the path with `/` between its parts. Changes of records of several types can
+be written in one commit. Must not know what the records mean.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from hashrange.errors import StorageCorruption
+from hashrange.items.shared_work import SharedWork
+from hashrange.items.steps import look, spend_decoding
+from hashrange.store.documents import Documents
+
+RecordT = TypeVar("RecordT")
+TOGETHER_BYTES, TOGETHER_MAX = 32 * 1024, 100
+"""Documents that are read together, and their bytes: about half a millisecond. Those before tell how many that are."""
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def below_in_pieces(documents: Documents, prefix: str) -> Iterator[Sequence[tuple[str, bytes]]]:
+    """Yield what `Documents.below` returns, some documents at a time. Raises StorageError."""
+    after, count = None, 1
+    while some := documents.some_below(prefix, after, count):
+        yield some
+        after = some[-1][0]
+        is_little = sum([len(document) for _, document in some]) < TOGETHER_BYTES
+        count = min(2 * count, TOGETHER_MAX) if is_little else max(count // 2, 1)
+
+
+def decode_document(decode: Callable[[bytes], RecordT], name: str, document: bytes, noun: str) -> RecordT:
+    """What `decode` makes of a document. Raises StorageCorruption for one that is no `noun`."""
+    try:
+        return decode(document)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise StorageCorruption(f"the document {name} is no {noun}: {error}") from error
+
+
+class RecordChange(NamedTuple):
+    """What a write does to one record."""
+
+    name: str
+    """Name of the document."""
+    document: bytes | None
+    """None: the record is removed."""
+    remember: Callable[[], None] | None = None
+    """Called when the write has taken place."""
+
+
+class KeptRecords(Generic[RecordT]):
+    """The records of one type. Every method that reads or writes raises StorageError;
+    for a document that holds no such record, StorageCorruption.
+    """
+
+    def __init__(self, documents: Documents, prefix: str, kind: type[RecordT], noun: str) -> None:
+        """`prefix` ends in `/`. `noun`: what a record is called in the message of StorageCorruption."""
+        self.documents = documents
+        self._prefix = prefix
+        self._noun = noun
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def get(self, *path: str, gives_way: bool = False) -> RecordT | None:
+        """The record with this path; None if there is none. `gives_way`: also while the document is decoded."""
+        name = self._name(path)
+        document = self.documents.get(name)
+        if document is None:
+            return None
+        if gives_way:
+            spend_decoding(len(document))
+        return self._read(name, document)
+
+    def by_path(self, *begin: str) -> dict[str, RecordT]:
+        """Paths as text → all records whose paths begin with these parts, in the order of their names; gives way."""
+        return dict(self.walk(*begin))
+
+    def walk(self, *begin: str) -> Iterator[tuple[str, RecordT]]:
+        """Path and record as in `by_path`, one after the other; gives way."""
+        for some in self.pieces(*begin):
+            yield from some
+            look()
+
+    def pieces(self, *begin: str) -> Iterator[list[tuple[str, RecordT]]]:
+        """Path and record as in `by_path`, some at a time; does not give way."""
+        prefix = self._prefix + "".join([f"{part}/" for part in begin])
+        for some in below_in_pieces(self.documents, prefix):
+            yield [(self._path(name), self._read(name, document)) for name, document in some]
+
+    def change(self, record: RecordT, *path: str) -> RecordChange:
+        """The change that creates or replaces a record."""
+        return RecordChange(self._name(path), msgspec.json.encode(record))
+
+    def removal(self, *path: str) -> RecordChange:
+        """The change that removes a record, if there is one."""
+        return RecordChange(self._name(path), None)
+
+    async def write(self, *changes: RecordChange, generation: int | None = None) -> bool:
+        """Make changes, of records of other types too, in one commit, which has taken place on return.
+
+        Returns False (nothing done) if `generation` is given and the store's content has been replaced since.
+        """
+        now = self.documents.generation
+        if not await self.documents.write({one.name: one.document for one in changes}, generation):
+            return False
+        for one in changes:
+            if one.remember is not None and now == self.documents.generation:
+                one.remember()
+        return True
+
+    def _name(self, path: tuple[str, ...]) -> str:
+        return self._prefix + "/".join(path)
+
+    def _path(self, name: str) -> str:
+        return name[len(self._prefix) :]
+
+    def _read(self, name: str, document: bytes) -> RecordT:
+        return decode_document(self._decode, name, document, self._noun)
+
+
+class RememberedRecords(Generic[RecordT]):
+    """All records of one type in memory. They are read when first asked for, and anew when the store's content has been
+    replaced; a write changes them only if it has taken place.
+
+    Every method that reads or writes raises StorageError, and gives way while the records are read.
+    """
+
+    def __init__(
+        self,
+        records: KeptRecords[RecordT],
+        path_of: Callable[[RecordT], tuple[str, ...]],
+        *,
+        groups_of: Callable[[RecordT], tuple[Hashable, ...]] = lambda _: (),
+        correct: Callable[[RecordT], RecordT] = lambda record: record,
+        when_read: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`groups_of`: the groups that a record is found by; see `among`. `correct`: returns a record that was read as
+        it is to be from now on. `when_read`: called when all have been read.
+        """
+        self._records = records
+        self._path_of, self._groups_of = path_of, groups_of
+        self._correct, self._when_read = correct, when_read
+        self._by_path: dict[str, RecordT] = {}
+        self._groups: dict[Hashable, dict[str, RecordT]] = {}
+        self._reading = SharedWork()
+        self._read_generation = -1
+        """Generation of the documents that are being read."""
+        self.generation = -1
+        """Generation of the documents that were read last; -1: none were."""
+
+    def by_path(self) -> Mapping[str, RecordT]:
+        """Path as text → record: in the order of their names as they were read, then new ones."""
+        documents = self._records.documents
+        while self.generation != (generation := documents.generation):
+            if not self._reading.is_left or self._read_generation != generation:
+                self._read_generation = generation
+                self._reading.begin(self._read)
+            self._reading.finish()
+        return self._by_path
+
+    def _read(self) -> Iterator[None]:
+        """Read all records, some at each step; ends early if the store's content is replaced meanwhile."""
+        generation, documents = self._read_generation, self._records.documents
+        found: dict[str, RecordT] = {}
+        groups: dict[Hashable, dict[str, RecordT]] = {}
+        for some in self._records.pieces():
+            for path, read in some:
+                record = found[path] = self._correct(read)
+                for group in self._groups_of(record):
+                    groups.setdefault(group, {})[path] = record
+            yield
+            if generation != documents.generation:
+                return
+        self._by_path, self._groups, self.generation = found, groups, generation
+        self._when_read()
+
+    def get(self, *path: str) -> RecordT | None:
+        """The record with this path; None if there is none."""
+        return self.by_path().get("/".join(path))
+
+    def among(self, group: Hashable) -> Mapping[str, RecordT]:
+        """Path as text → record, of the records in a group."""
+        self.by_path()
+        return self._groups.get(group, NONE)
+
+    def change(self, record: RecordT) -> RecordChange:
+        """The change that creates or replaces a record."""
+        path = self._path_of(record)
+        remember = partial(self._put, "/".join(path), record)
+        return self._records.change(record, *path)._replace(remember=remember)
+
+    def removal(self, record: RecordT) -> RecordChange:
+        """The change that removes a record."""
+        path = self._path_of(record)
+        return self._records.removal(*path)._replace(remember=partial(self._put, "/".join(path), None))
+
+    async def write(self, *changes: RecordChange) -> bool:
+        """Make changes, as `KeptRecords.write` does. Returns False (nothing done) if the store's content
+        has been replaced since these records were last asked for.
+        """
+        return await self._records.write(*changes, generation=self.generation)
+
+    def forget(self) -> None:
+        """Read all records anew when they are asked for next: the outcome of a write is not known."""
+        self.generation = -1
+        self._reading.give_up()
+
+    def _put(self, path: str, record: RecordT | None) -> None:
+        before = self._by_path.get(path) if record is not None else self._by_path.pop(path, None)
+        if before is not None:
+            for group in self._groups_of(before):
+                self._groups[group].pop(path, None)
+                if not self._groups[group]:
+                    del self._groups[group]
+        if record is not None:
+            self._by_path[path] = record
+            for group in self._groups_of(record):
+                self._groups.setdefault(group, {})[path] = record

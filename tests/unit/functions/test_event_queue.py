@@ -1,0 +1,116 @@
+"""The queue of asynchronous invocations by itself: how many run at a time, and what happens while it is read."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from hashrange.clock import VirtualClock
+from hashrange.functions import events
+from hashrange.functions.description import FunctionDescription
+from hashrange.functions.events import EventQueue
+from hashrange.functions.invocation import Invocation
+from hashrange.functions.names import FunctionKey
+from hashrange.items import steps
+from tests.support.waiting import until
+from tests.unit.functions.functions_world import MemoryDocuments
+
+
+class _Described:
+    """What the queue asks of a function."""
+
+    reserved_executions = None
+
+
+class World:
+    """A queue, and functions that end when they are let go."""
+
+    def __init__(self) -> None:
+        self.documents = MemoryDocuments()
+        self.began: list[str] = []
+        self.may_end = asyncio.Semaphore(0)
+        self.queue = self.restarted()
+
+    def restarted(self) -> EventQueue:
+        """The queue of a server that has been started again."""
+        return EventQueue(self.documents, VirtualClock(), self._find, self._invoke)
+
+    def _find(self, _key: FunctionKey) -> FunctionDescription:
+        return cast("FunctionDescription", _Described())
+
+    async def _invoke(self, _function: Any, payload: bytes, _request_id: str, _context: str | None) -> Invocation:
+        self.began.append(payload.decode())
+        await self.may_end.acquire()
+        return Invocation(b"null", None)
+
+    async def put(self, function: int, number: int = 0) -> None:
+        """Queue an event, whose payload is function and number."""
+        key = FunctionKey("000000000000", "us-east-1", f"f{function:04}")
+        await self.queue.put(key, f"{function}.{number}".encode(), f"{number}", None)
+
+
+def test_no_more_events_run_at_a_time_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events of many functions wait for their turn, in the order of their arrival, and are not refused."""
+    monkeypatch.setattr(events, "INVOCATIONS_RUNNING_MAX", 5)
+
+    async def test() -> None:
+        world = World()
+        for function in range(30):
+            await world.put(function)
+        world.queue = world.restarted()
+        job = asyncio.ensure_future(world.queue.run_slice())
+        for ended in range(26):
+            await until(lambda ended=ended: len(world.began) == 5 + ended)  # type: ignore[misc]
+            world.may_end.release()
+        for _ in range(4):
+            world.may_end.release()
+        assert await job is None
+        assert world.began == [f"{function}.0" for function in range(30)]
+        assert world.documents.content == {}
+
+    asyncio.run(test())
+
+
+def test_what_is_queued_while_the_queue_is_read_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One event comes before the place that is reached, one behind it; both run, once."""
+    monkeypatch.setattr(steps, "_look", lambda: None)
+
+    async def test() -> None:
+        world = World()
+        for function in range(10, 40):
+            await world.put(function)
+        queue = world.queue = world.restarted()
+        queue._reading.begin(queue._read)
+        queue._read_generation = world.documents.generation
+        for _ in range(3):
+            assert queue._reading.do_some()
+        for function in (1, 99):
+            document = f"event/000000000000/us-east-1/f{function:04}/0"
+            event = events.QueuedEvent(f"{function}.0".encode(), 0.0, 0.0)
+            await queue._put(document.removeprefix("event/"), event)
+        assert queue.count == 32
+        for _ in range(32):
+            world.may_end.release()
+        assert await queue.run_slice() is None
+        assert sorted(world.began, key=float) == [f"{one}.0" for one in (1, *range(10, 40), 99)]
+
+    asyncio.run(test())
+
+
+def test_content_that_is_replaced_while_the_queue_is_read_is_read_instead() -> None:
+    async def test() -> None:
+        world = World()
+        for function in range(30):
+            await world.put(function)
+        other = {name: value for name, value in world.documents.content.items() if name.endswith("f0007/0")}
+        queue = world.queue = world.restarted()
+        queue._reading.begin(queue._read)
+        queue._read_generation = world.documents.generation
+        assert queue._reading.do_some()
+        world.documents.replace(other)
+        assert queue.count == 1
+        world.may_end.release()
+        assert await queue.run_slice() is None
+        assert world.began == ["7.0"]
+
+    asyncio.run(test())

@@ -1,0 +1,159 @@
+"""Records are kept as documents of one type, several types in one commit, and remembered only if they were written."""
+
+import msgspec
+import pytest
+
+from hashrange.errors import StorageCorruption
+from hashrange.items import steps
+from hashrange.store.embedded import EmbeddedStore
+from hashrange.store.records import KeptRecords, RememberedRecords
+from tests.support.samples import finish
+from tests.unit.store.conftest import Run
+
+
+class Light(msgspec.Struct, frozen=True):
+    """A record."""
+
+    room: str
+    name: str
+    lumens: int = 800
+
+
+def path_of(light: Light) -> tuple[str, ...]:
+    return (light.room, light.name)
+
+
+LAMP, SPOT, CANDLE = Light("attic", "lamp"), Light("attic", "a/spot"), Light("cellar", "candle", 12)
+
+
+@pytest.fixture
+def lights(store: EmbeddedStore) -> KeptRecords[Light]:
+    """Three lights, and documents that are none."""
+    records = KeptRecords(store.documents, "light/", Light, "light")
+    finish(records.write(*[records.change(one, *path_of(one)) for one in (CANDLE, LAMP, SPOT)]))
+    finish(store.documents.write({"light": b"", "lights/attic/lamp": b"", "lighu": b""}))
+    return records
+
+
+def test_a_record_is_a_document_under_its_path(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    assert store.documents.get("light/cellar/candle") == msgspec.json.encode(CANDLE)
+    assert lights.get("cellar", "candle") == CANDLE
+    assert lights.get("cellar") is None
+    finish(lights.write(lights.removal("cellar", "candle")))
+    assert store.documents.get("light/cellar/candle") is None
+
+
+def test_records_are_listed_by_the_beginning_of_their_paths(lights: KeptRecords[Light]) -> None:
+    assert list(lights.by_path().items()) == [("attic/a/spot", SPOT), ("attic/lamp", LAMP), ("cellar/candle", CANDLE)]
+    assert list(lights.by_path("attic").values()) == [SPOT, LAMP]
+    assert list(lights.walk("cellar")) == [("cellar/candle", CANDLE)]
+    assert lights.by_path("att") == {}
+
+
+def test_records_of_several_types_are_one_commit(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    rooms = KeptRecords(store.documents, "room/", list[str], "room")
+    before = store.position()
+    finish(rooms.write(rooms.change(["lamp", "spot"], "attic"), lights.removal("attic", "lamp")))
+    assert store.position() == before + 1
+    assert store.documents.get("room/attic") == b'["lamp","spot"]'
+    assert rooms.get("attic") == ["lamp", "spot"]
+    assert lights.get("attic", "lamp") is None
+
+
+@pytest.mark.parametrize("document", [b"", b"{}", b'{"room":1,"name":"x"}', b'{"room":"\xff","name":"x"}'])
+def test_a_document_that_holds_no_record_is_corrupt(
+    store: EmbeddedStore, lights: KeptRecords[Light], document: bytes
+) -> None:
+    finish(store.documents.write({"light/attic/lamp": document}))
+    with pytest.raises(StorageCorruption, match="the document light/attic/lamp is no light: "):
+        lights.get("attic", "lamp")
+    with pytest.raises(StorageCorruption, match="the document light/attic/lamp is no light: "):
+        lights.by_path()
+    assert lights.get("cellar", "candle") == CANDLE
+
+
+def test_remembered_records_are_read_once_and_follow_writes(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    read: list[int] = []
+    remembered = RememberedRecords(lights, path_of, when_read=lambda: read.append(1))
+    assert remembered.generation == -1
+    assert list(remembered.by_path()) == ["attic/a/spot", "attic/lamp", "cellar/candle"]
+    bright, new = Light("attic", "lamp", 1600), Light("attic", "neon")
+    changes = [remembered.change(bright), remembered.change(new), remembered.removal(CANDLE)]
+    assert remembered.get("attic", "lamp") == LAMP
+    assert finish(remembered.write(*changes))
+    finish(store.documents.write({"light/attic/unseen": b"no light"}))
+    assert dict(remembered.by_path()) == {"attic/a/spot": SPOT, "attic/lamp": bright, "attic/neon": new}
+    assert remembered.get("cellar", "candle") is None
+    assert read == [1]
+
+
+def test_remembered_records_are_read_anew_when_the_content_is_replaced(
+    store: EmbeddedStore, lights: KeptRecords[Light], run: Run
+) -> None:
+    read: list[int] = []
+    remembered = RememberedRecords(lights, path_of, when_read=lambda: read.append(1))
+    checkpoint = run(store.copying.checkpoint())
+    assert finish(remembered.write(remembered.removal(SPOT))) is False  # nothing has been read yet
+    assert len(remembered.by_path()) == 3
+    assert finish(remembered.write(remembered.removal(SPOT), remembered.removal(LAMP))) is True
+    store.copying.restore(checkpoint)
+    checkpoint.release()
+    assert finish(remembered.write(remembered.change(Light("attic", "late")))) is False
+    assert len(remembered.by_path()) == len(lights.by_path()) == 3
+    assert finish(remembered.write(remembered.removal(LAMP))) is True
+    assert remembered.by_path() == lights.by_path() == {"attic/a/spot": SPOT, "cellar/candle": CANDLE}
+    assert read == [1, 1]
+
+
+def test_remembered_records_are_corrected_as_they_are_read_and_forgotten(lights: KeptRecords[Light]) -> None:
+    remembered = RememberedRecords(lights, path_of, correct=lambda one: msgspec.structs.replace(one, lumens=1))
+    assert {one.lumens for one in remembered.by_path().values()} == {1}
+    assert lights.get("attic", "lamp") == LAMP
+    finish(lights.write(lights.removal("attic", "lamp")))
+    assert remembered.get("attic", "lamp") is not None
+    remembered.forget()
+    assert remembered.get("attic", "lamp") is None
+
+
+def test_remembered_records_are_found_by_groups(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    remembered = RememberedRecords(lights, path_of, groups_of=lambda one: (one.room, one.lumens < 100))
+    assert remembered.among("attic") == {"attic/a/spot": SPOT, "attic/lamp": LAMP}
+    assert list(remembered.among(group=True).values()) == [CANDLE]
+    bright = msgspec.structs.replace(CANDLE, lumens=500)
+    finish(remembered.write(remembered.change(bright)))
+    assert dict(remembered.among("cellar")) == {"cellar/candle": bright}
+    assert dict(remembered.among(group=True)) == {}
+    finish(remembered.write(remembered.removal(bright)))
+    assert dict(remembered.among("cellar")) == {}
+    finish(store.documents.write({"light/attic/lamp": None}))
+    remembered.forget()
+    assert remembered.among("attic") == {"attic/a/spot": SPOT}
+
+
+def test_records_are_read_in_pieces(lights: KeptRecords[Light]) -> None:
+    """Others are asked for while they are read, and content that is replaced meanwhile is read instead."""
+    for number in range(200):
+        finish(lights.write(lights.change(Light("hall", f"{number:03}"), "hall", f"{number:03}")))
+    pieces = [len(some) for some in lights.pieces()]
+    assert pieces[:4] == [1, 2, 4, 8]
+    assert max(pieces) <= 100
+    assert sum(pieces) == 203
+    remembered = RememberedRecords(lights, path_of)
+    looked: list[int] = []
+
+    def look() -> None:
+        looked.append(1)
+        if len(looked) == 3:
+            assert len(remembered.by_path()) == 203, "whoever asks meanwhile reads what is left"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "_look", look)
+        assert len(remembered.by_path()) == 203
+    assert len(looked) > 3
+
+
+def test_long_records_are_read_one_by_one(lights: KeptRecords[Light]) -> None:
+    for number in range(20):
+        name = f"{number:02}" + "x" * 40_000
+        finish(lights.write(lights.change(Light("hall", name), "hall", name)))
+    assert max(len(some) for some in lights.pieces("hall")) == 1
