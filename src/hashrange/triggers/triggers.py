@@ -15,7 +15,7 @@ from hashrange.store.interface import WholeStore
 from hashrange.triggers.batches import Disturb
 from hashrange.triggers.chains import event_chains
 from hashrange.triggers.delivery import Delivery
-from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
+from hashrange.triggers.destinations import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mappings import Mappings
 from hashrange.triggers.problem_log import name_function, name_table
