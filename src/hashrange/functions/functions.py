@@ -33,7 +33,7 @@ from hashrange.functions.events import EventQueue, JobInvocations
 from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.load_refusals import load_refusal, warn_of_missing_programs
-from hashrange.functions.loaded import HandlerCredentials, LoadedFunction, LoadedFunctions
+from hashrange.functions.loaded import LoadedFunction, LoadedFunctions
 from hashrange.functions.names import LATEST, FunctionKey, FunctionReference, parse_arn, read_reference
 from hashrange.functions.refusals import (
     FunctionMissing,
@@ -42,6 +42,7 @@ from hashrange.functions.refusals import (
     parameter_refusal,
     throttling_refusal,
 )
+from hashrange.functions.runnable import HandlerCredentials
 from hashrange.functions.stored import ChangeFunction, StoredFunctions
 from hashrange.functions.variables import variables_of_server
 from hashrange.limits import CODE_LINK_SECONDS, CODE_STORAGE_BYTES_MAX

@@ -43,13 +43,13 @@ async def find_command(runnable: Runnable) -> list[str]:
     The first use of a version of Python runs it once (some 30 ms), because a name on PATH may be a script of a version
     manager that refuses to run, or is slow; the first use of Node.js asks it for its version (some 10 ms).
     """
-    program = await find_program(runnable.runtime, is_in_place=runnable.watched is not None)
-    if runnable.language == "python":
+    program = await find_program(runnable.function.runtime, is_in_place=runnable.watched is not None)
+    if language_of(runnable.function.runtime) == "python":
         return [program, "-u", os.path.join(RUNTIMES, "python_runtime.py")]
     return [
         program,
-        f"--max-old-space-size={int(runnable.memory_mb * _OLD_SPACE_SHARE)}",
-        f"--max-semi-space-size={max(1, int(runnable.memory_mb * _SEMI_SPACE_SHARE))}",
+        f"--max-old-space-size={int(runnable.function.memory_mb * _OLD_SPACE_SHARE)}",
+        f"--max-semi-space-size={max(1, int(runnable.function.memory_mb * _SEMI_SPACE_SHARE))}",
         os.path.join(RUNTIMES, "node_runtime.mjs"),
     ]
 

@@ -1,51 +1,42 @@
-"""What must be known of a function to run it? Its code, runtime, limits and variables, already checked."""
+"""What must be known of a function to run it? Its description and its code, already checked,
+and how its handler reaches the server.
+"""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from hashrange.functions.description import FunctionDescription
+
 Language = Literal["python", "node"]
+
+
+class HandlerCredentials(NamedTuple):
+    """The access key that a handler's SDK signs with."""
+
+    access_key_id: str
+    secret_access_key: str
+    session_token: str | None = None
 
 
 class Runnable(msgspec.Struct, frozen=True, kw_only=True):
     """One version of a function, ready to run."""
 
-    name: str
-    arn: str
-    """The ARN that the handler's context shows."""
-    version: str = "$LATEST"
-    runtime: str
-    """`python3.12`, `nodejs20.x`; `language` says what runs it."""
-    handler: str
-    """`module.function`, with folders before it: `src/app.handler`."""
+    function: FunctionDescription
     folder: str
     """Absolute path of the unpacked code."""
     watched: str | None = None
     """Code that is used in place: the folder or file whose changes start new environments;
     None if code never changes."""
-    timeout_seconds: float = 3.0
-    memory_mb: int = 128
-    variables: Mapping[str, str] = {}
-    """The function's own environment variables."""
     endpoints: Mapping[str, str] = {}
     """Variables by which SDKs reach the server; the function's own variables override them."""
-    own_log_group: str | None = None
-    """The log group that the function's configuration names."""
-    region: str
-    access_key_id: str
-    secret_access_key: str
-    session_token: str | None = None
+    credentials: HandlerCredentials
 
     @property
     def log_group(self) -> str:
         """The log group that the service would write to."""
-        return self.own_log_group or f"/aws/lambda/{self.name}"
-
-    @property
-    def language(self) -> Language:
-        """What runs the handler."""
-        return language_of(self.runtime)
+        return self.function.log_group or f"/aws/lambda/{self.function.name}"
 
 
 def language_of(runtime: str) -> Language:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from hashrange.functions.marks import MARK_NAME
+from hashrange.functions.names import LATEST
 from hashrange.functions.runnable import Runnable
 
 PASSED_ON = (
@@ -44,6 +45,7 @@ def variables_of_server(endpoint: str, certificate_path: str | None) -> dict[str
 
 def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str) -> dict[str, str]:
     """The whole environment of a function's process; later entries override earlier ones."""
+    function, credentials = runnable.function, runnable.credentials
     variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     variables |= {"TZ": ":UTC", "LANG": variables.get("LANG", "en_US.UTF-8"), "PYTHONIOENCODING": "utf-8"}
     if runnable.watched is not None:
@@ -51,17 +53,17 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
         # so a change may be missed.
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
     variables |= runnable.endpoints
-    variables |= runnable.variables
+    variables |= function.variables or {}
     variables |= {
-        "_HANDLER": runnable.handler,
-        "AWS_REGION": runnable.region,
-        "AWS_DEFAULT_REGION": runnable.region,
-        "AWS_ACCESS_KEY_ID": runnable.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": runnable.secret_access_key,
-        "AWS_EXECUTION_ENV": f"AWS_Lambda_{runnable.runtime}",
-        "AWS_LAMBDA_FUNCTION_NAME": runnable.name,
-        "AWS_LAMBDA_FUNCTION_VERSION": runnable.version,
-        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(runnable.memory_mb),
+        "_HANDLER": function.handler,
+        "AWS_REGION": function.region,
+        "AWS_DEFAULT_REGION": function.region,
+        "AWS_ACCESS_KEY_ID": credentials.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_access_key,
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{function.runtime}",
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": LATEST,
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory_mb),
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
         "AWS_LAMBDA_LOG_GROUP_NAME": runnable.log_group,
         "AWS_LAMBDA_LOG_STREAM_NAME": log_stream,
@@ -69,8 +71,8 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
         MARK_NAME: mark,
         RUNTIME: runtime,
     }
-    if runnable.session_token is not None:
-        variables["AWS_SESSION_TOKEN"] = runnable.session_token
+    if credentials.session_token is not None:
+        variables["AWS_SESSION_TOKEN"] = credentials.session_token
     return variables
 
 
