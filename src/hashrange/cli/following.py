@@ -25,7 +25,7 @@ class StreamGone(Exception):
 
 
 class ShardTrimmed(Exception):
-    """A shard was deleted before all its records were read: reading has paused for longer than a day."""
+    """Records were deleted before they were read, perhaps with their shard: reading has paused for over a day."""
 
 
 class FollowedShard(msgspec.Struct, eq=False):
@@ -164,6 +164,8 @@ class Following:
         except RefusedRequest as refusal:
             if refusal.code == "ResourceNotFoundException":
                 raise StreamGone from refusal
+            if refusal.code == "TrimmedDataAccessException":
+                raise ShardTrimmed from refusal
             raise
 
 
