@@ -16,9 +16,8 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, Malformed, SerializationException, StorageBusy, ValidationException
+from hashrange.init.contents import InitRequest, UnusableInput, is_batch, item_json, requests_in, scanned_items
 from hashrange.init.files import InitError, InitFile, hash_of, marks_of, read_body, read_lines
-from hashrange.init.items import item_json, scanned_items
-from hashrange.init.requests import InitRequest, UnusableInput, is_batch, requests_in
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables.create_table_checks import check_creation
