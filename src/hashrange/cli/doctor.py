@@ -106,8 +106,8 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
         yield from look_at_endpoint(endpoint, environment, own_url)
     elif is_aws(host_in(url)):
         yield surprising("endpoint", f"{without_user(url)} is AWS itself, to which nothing is sent here.")
-    region, found = look_at_region(environment, profile)
-    yield from found
+    region, finding = look_at_region(environment, profile)
+    yield finding
     yield from look_at_credentials(environment, profile)
     yield from look_at_proxies(url, host_in(url), environment)
     if is_aws(host_in(url)):
