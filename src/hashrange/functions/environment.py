@@ -77,12 +77,14 @@ class ExecutionEnvironment:
             async with asyncio.timeout(self._init_seconds_max + self.runnable.function.timeout_seconds):
                 with self._memory.watched():
                     outcome = await self._start(log.request_id)
-        except (ProgramMissing, OSError) as error:
-            if isinstance(error, TimeoutError):
-                await self._drain()
-                outcome = outcomes.describe_timeout(log.request_id, self.runnable.function.timeout_seconds)
-            else:
-                outcome = outcomes.describe_missing_program(log.request_id, _words(self.runnable, error))
+        except TimeoutError:
+            await self._drain()
+            outcome = outcomes.describe_timeout(log.request_id, self.runnable.function.timeout_seconds)
+        except ProgramMissing as error:
+            outcome = outcomes.describe_missing_program(log.request_id, str(error))
+        except OSError as error:
+            message = messages.program_missing(self.runnable.function.runtime, error.strerror or str(error))
+            outcome = outcomes.describe_missing_program(log.request_id, message)
         self._is_over = self._is_over or outcome is not None
         self.init_ms = (real_seconds() - began_seconds) * 1000
         self._memory.forget_time()
@@ -236,13 +238,6 @@ class ExecutionEnvironment:
     def _feed(self, data: bytes) -> None:
         if self._log:
             self._log.feed(data)
-
-
-def _words(runnable: Runnable, error: Exception) -> str:
-    """The message of an error of a start."""
-    if isinstance(error, OSError):
-        return messages.program_missing(runnable.function.runtime, error.strerror or str(error))
-    return str(error)
 
 
 # --- the memory in use ----------------------------------------------------------------------------
