@@ -14,6 +14,7 @@ from typing import Any
 from hashrange.clock import real_seconds
 from hashrange.functions import invocation as outcomes
 from hashrange.functions.connection import ConnectionBroken, EnvironmentConnection, Listener, Message
+from hashrange.functions.description import Runnable
 from hashrange.functions.handler_errors import read_handler_error
 from hashrange.functions.invocation import InvocationOutcome
 from hashrange.functions.invocation_log import InvocationLog
@@ -21,7 +22,6 @@ from hashrange.functions.marks import Mark
 from hashrange.functions.process import Process
 from hashrange.functions.process_tree import data_limit_bytes, memory_used_at_once, memory_used_bytes
 from hashrange.functions.programs import ProgramMissing, find_command
-from hashrange.functions.runnable import Runnable
 from hashrange.functions.variables import make_variables
 from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages

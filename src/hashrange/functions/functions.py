@@ -25,6 +25,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.declaration import DeclaredFunctions, FunctionDeclaration
 from hashrange.functions.description import (
     FunctionDescription,
+    HandlerCredentials,
     new_revision_id,
     state_of_function,
     update_status_of,
@@ -42,7 +43,6 @@ from hashrange.functions.refusals import (
     parameter_refusal,
     throttling_refusal,
 )
-from hashrange.functions.runnable import HandlerCredentials
 from hashrange.functions.stored import ChangeFunction, StoredFunctions
 from hashrange.functions.variables import variables_of_server
 from hashrange.limits import CODE_LINK_SECONDS, CODE_STORAGE_BYTES_MAX

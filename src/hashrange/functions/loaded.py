@@ -16,7 +16,7 @@ from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.code import CodeFolders, CodeUnusable, find_code
 from hashrange.functions.connection import Listener
-from hashrange.functions.description import FunctionDescription
+from hashrange.functions.description import FunctionDescription, HandlerCredentials, Runnable
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import ErrorsOfFunctions, FunctionLog
@@ -25,7 +25,6 @@ from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.functions.remote import RemoteFunction
-from hashrange.functions.runnable import HandlerCredentials, Runnable
 from hashrange.limits import (
     ENVIRONMENTS_IDLE_MAX,
     FUNCTIONS_LOADED_MAX,

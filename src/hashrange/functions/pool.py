@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from hashrange.clock import Clock, real_seconds
 from hashrange.functions.code import fingerprint
 from hashrange.functions.connection import Listener
+from hashrange.functions.description import Runnable
 from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import FunctionLog, InvocationLog, Report
 from hashrange.functions.names import LATEST
-from hashrange.functions.runnable import Runnable
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
 from hashrange.soon import kept_until_done

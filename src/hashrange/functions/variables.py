@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from hashrange.functions.description import Runnable
 from hashrange.functions.marks import MARK_NAME
 from hashrange.functions.names import LATEST
-from hashrange.functions.runnable import Runnable
 from hashrange.limits import FUNCTION_VARIABLES_BYTES_MAX
 from hashrange.messages import functions_api as messages
 

@@ -25,7 +25,7 @@ from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
-from hashrange.tables.schema import Index, Table
+from hashrange.tables.schema import Table
 from hashrange.wire.faults import decode_object, find_fault, read_leniently
 from hashrange.written.names import did_you_mean
 
@@ -230,22 +230,17 @@ def _defined(table: Table) -> dict[str, Any]:
 def _indexes(table: Table, *, is_global: bool) -> dict[str, Any]:
     """Name → definition of each local or global index that is not being deleted."""
     return {
-        index.name: _index_definition(index)
+        index.name: (
+            index.keys,
+            index.projection.kind,
+            frozenset(index.projection.non_key_names),
+            index.throughput,
+            index.on_demand_max_read_units,
+            index.on_demand_max_write_units,
+        )
         for index in table.indexes
         if index.is_global == is_global and index.state != "DELETING"
     }
-
-
-def _index_definition(index: Index) -> tuple[Any, ...]:
-    projection = index.projection
-    return (
-        index.keys,
-        projection.kind,
-        frozenset(projection.non_key_names),
-        index.throughput,
-        index.on_demand_max_read_units,
-        index.on_demand_max_write_units,
-    )
 
 
 # --- one request ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from hashrange.clock import Clock
 from hashrange.functions.functions import Functions
 from hashrange.functions.handler_errors import logged_text
+from hashrange.functions.http_client import Unanswered
 from hashrange.limits import DESTINATION_SECONDS_MAX
 from hashrange.messages.triggers import NOT_IN_TIME, STILL_SILENT, destination_unknown, message_refused
 from hashrange.store.interface import WholeStore
@@ -19,7 +20,6 @@ from hashrange.triggers.destinations import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mappings import Mappings
 from hashrange.triggers.problem_log import name_function, name_table
-from hashrange.triggers.unanswered import Unanswered
 
 _log = logging.getLogger("hashrange.triggers")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.functions.runnable import HandlerCredentials
+from hashrange.functions.description import HandlerCredentials
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX
 from tests.unit.functions.conftest import Runner
 from tests.unit.functions.world import PYTHON, World, decoded, failed

@@ -18,7 +18,7 @@ from hashrange.functions.declaration import FunctionDeclaration, describe_declar
 from hashrange.functions.invocation_log import FunctionLog, LoggedErrors
 from hashrange.functions.log_lines import LogLines
 from hashrange.functions.pool import EnvironmentPool
-from hashrange.functions.runnable import HandlerCredentials, Runnable
+from hashrange.functions.description import HandlerCredentials, Runnable
 
 async def main():
     listener = Listener()

@@ -15,11 +15,11 @@ from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock, SystemClock
 from hashrange.functions.connection import Listener
 from hashrange.functions.declaration import FunctionDeclaration, describe_declared
+from hashrange.functions.description import HandlerCredentials, Runnable
 from hashrange.functions.invocation import Invocation
 from hashrange.functions.invocation_log import FunctionLog, LoggedErrors
 from hashrange.functions.log_lines import LogLines
 from hashrange.functions.pool import EnvironmentPool
-from hashrange.functions.runnable import HandlerCredentials, Runnable
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 try:
