@@ -3,6 +3,7 @@ Prints findings in plain words, and the remedy of what is wrong.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
@@ -52,16 +53,13 @@ def run(words: list[str]) -> int:
         if not options.json:
             head = f"{finding.verdict:<6} {finding.subject:<12} "
             say(HeadedLine(head, finding.sentence, finding.verdict, COLOURS[finding.verdict]), is_flushed=True)
-    wrong = sum(one.verdict == "wrong" for one in findings)
-    counted = [
-        count(sum(one.verdict == verdict for one in findings), noun)
-        for verdict, noun in (("wrong", "fault"), ("hint", "hint"), ("note", "note"))
-    ]
+    verdicts = Counter(one.verdict for one in findings)
+    counted = [count(verdicts["wrong"], "fault"), count(verdicts["hint"], "hint"), count(verdicts["note"], "note")]
     if options.json:
         say_unfolded(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
     else:
         say("", f"{', '.join(counted)}.")
-    return FAILED if wrong else DONE
+    return FAILED if verdicts["wrong"] else DONE
 
 
 def build_parser() -> CommandParser:
