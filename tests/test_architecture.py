@@ -52,7 +52,7 @@ FILE_MODULES = (
     "functions/variables.py",
     "init/files.py",
     "triggers/configuration.py",
-    "triggers/destinations/files.py",
+    "triggers/destinations.py",
     "server/credentials.py",
     "server/app.py",
     "testing/botocore_transport.py",  # a reply's body, a file in memory

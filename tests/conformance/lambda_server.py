@@ -16,7 +16,7 @@ from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
-from hashrange.triggers.destinations.table import read_destinations
+from hashrange.triggers.destinations import read_destinations
 from hashrange.triggers.triggers import Triggers
 from tests.conformance.tables import create_request, fresh_name
 from tests.support.servers import ThreadServer

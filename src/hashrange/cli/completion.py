@@ -83,21 +83,20 @@ Known = dict[str, list[Word]]
 def _cases(known: Known, words: str, folders: str, files: str) -> str:
     """The branches of a `case` over command and word before; the arguments complete from words, folders and files."""
     by_kind = {"folder": folders, "file": files, "other": ":"}
+
+    def completing(word: Word) -> str:
+        return words.format(" ".join(word.choices)) if word.kind == "words" else by_kind[word.kind]
+
     lines = []
     for command, all_words in known.items():
-        for word in all_words:
-            if word.flag and word.kind != "none":
-                what = words.format(" ".join(word.choices)) if word.kind == "words" else by_kind[word.kind]
-                lines.append(f'    "{command} {word.flag}") {what} ;;')
+        valued = [word for word in all_words if word.flag and word.kind != "none"]
+        lines += [f'    "{command} {word.flag}") {completing(word)} ;;' for word in valued]
         flags = words.format(" ".join(word.flag for word in all_words if word.flag))
         positional = next((word for word in all_words if not word.flag), None)
         if positional is None or positional.kind == "other":
             lines.append(f'    "{command} "*) {flags} ;;')
         else:
-            what = (
-                words.format(" ".join(positional.choices)) if positional.kind == "words" else by_kind[positional.kind]
-            )
-            lines.append(f'    "{command} "*) case "$word" in -*) {flags} ;; *) {what} ;; esac ;;')
+            lines.append(f'    "{command} "*) case "$word" in -*) {flags} ;; *) {completing(positional)} ;; esac ;;')
     return "\n".join(lines)
 
 
@@ -153,8 +152,10 @@ def fish_script(known: Known) -> str:
                 "none": "",
                 "words": f" -x -a {_quoted(' '.join(word.choices))}",
                 "folder": " -x -a '(__fish_complete_directories)'",
+                "file": " -r -F",
+                "other": " -x",
             }
-            behind = takes.get(word.kind, " -r -F" if word.kind == "file" else " -x")
+            behind = takes[word.kind]
             if word.flag:
                 lines.append(f"{seen} -l {word.flag.removeprefix('--')}{behind} -d {_quoted(word.help)}")
             elif word.kind != "other":

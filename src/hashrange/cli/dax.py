@@ -8,7 +8,7 @@ from typing import Any
 from hashrange.cli.main import DONE, count
 from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
+from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint
 from hashrange.cli.settings_sources import current_environment
 
 EXAMPLE = """example:
@@ -25,17 +25,12 @@ CACHES = (("item", "ItemCache"), ("query", "QueryCache"), ("scan", "ScanCache"))
 def run(words: list[str]) -> int:
     """Print the state of all nodes; returns the exit code. Raises RemoteError."""
     options = parse(build_parser(), words)
-    environment = current_environment()
-    server = Remote(endpoint_of(options.endpoint, environment), DEFAULT_REGION, environment)
-    try:
+    with Remote(options.endpoint, DEFAULT_REGION, current_environment()) as server:
         nodes = server.operate("GET", "dax")["nodes"]
-    finally:
-        server.close()
     if not nodes:
         say(NONE_RUNS)
     for node in nodes:
-        for line in node_lines(node):
-            say(line)
+        say(*node_lines(node))
     return DONE
 
 

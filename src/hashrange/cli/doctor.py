@@ -3,6 +3,7 @@ Prints findings in plain words, and the remedy of what is wrong.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
@@ -52,16 +53,13 @@ def run(words: list[str]) -> int:
         if not options.json:
             head = f"{finding.verdict:<6} {finding.subject:<12} "
             say(HeadedLine(head, finding.sentence, finding.verdict, COLOURS[finding.verdict]), is_flushed=True)
-    wrong = sum(one.verdict == "wrong" for one in findings)
-    counted = [
-        count(sum(one.verdict == verdict for one in findings), noun)
-        for verdict, noun in (("wrong", "fault"), ("hint", "hint"), ("note", "note"))
-    ]
+    verdicts = Counter(one.verdict for one in findings)
+    counted = [count(verdicts["wrong"], "fault"), count(verdicts["hint"], "hint"), count(verdicts["note"], "note")]
     if options.json:
         say_unfolded(*map(escape_json, json.dumps([one._asdict() for one in findings], indent=2).split("\n")))
     else:
         say("", f"{', '.join(counted)}.")
-    return FAILED if wrong else DONE
+    return FAILED if verdicts["wrong"] else DONE
 
 
 def build_parser() -> CommandParser:
@@ -106,8 +104,8 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
         yield from look_at_endpoint(endpoint, environment, own_url)
     elif is_aws(host_in(url)):
         yield surprising("endpoint", f"{without_user(url)} is AWS itself, to which nothing is sent here.")
-    region, found = look_at_region(environment, profile)
-    yield from found
+    region, finding = look_at_region(environment, profile)
+    yield finding
     yield from look_at_credentials(environment, profile)
     yield from look_at_proxies(url, host_in(url), environment)
     if is_aws(host_in(url)):

@@ -34,7 +34,11 @@ CorsParams:\t*
 
 def is_dynamodb_local(words: list[str]) -> bool:
     """True if the command line has a flag in DynamoDB Local's style: one dash, then a word."""
-    return any(word.startswith("-") and not word.startswith("--") and len(word) > 2 for word in words)
+    return any(map(_has_one_dash, words))
+
+
+def _has_one_dash(word: str) -> bool:
+    return word.startswith("-") and not word.startswith("--") and len(word) > 2
 
 
 def translate(words: list[str]) -> list[str]:
@@ -75,7 +79,7 @@ def _parts(words: Iterator[str]) -> Iterator[list[str]]:
             _value(word, words)  # `-cors` and `-jar` are ignored: every origin is answered, no jar file is needed
         elif word in WITHOUT_EFFECT or word.startswith(JAVA_PREFIXES):
             continue
-        elif word.startswith("-") and not word.startswith("--") and len(word) > 2:
+        elif _has_one_dash(word):
             known = [*WITH_VALUE, *WITHOUT_VALUE, "-cors", "-delayTransientStatuses", *sorted(WITHOUT_EFFECT)]
             near = did_you_mean(word, known)
             meant = f".{near}" if near else f"; it knows {', '.join(known)}."

@@ -9,6 +9,8 @@ Source for the members of requests and replies: developer guide, "Streams" recor
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from hashrange.cli.remote import RefusedRequest, Remote
 
 Record = dict[str, Any]
@@ -23,25 +25,21 @@ class StreamGone(Exception):
 
 
 class ShardTrimmed(Exception):
-    """A shard was deleted before all its records were read: reading has paused for longer than a day."""
+    """Records were deleted before they were read, perhaps with their shard: reading has paused for over a day."""
 
 
-class FollowedShard:
+class FollowedShard(msgspec.Struct, eq=False):
     """A shard of a stream, and how far it has been read."""
 
-    __slots__ = ("is_at_end", "is_drained", "iterator", "parent", "place", "shard_id")
-
-    def __init__(self, shard_id: str, parent: str | None, kind: str) -> None:
-        """`kind`: type of the shard's first iterator, TRIM_HORIZON or LATEST."""
-        self.shard_id = shard_id
-        self.parent = parent
-        self.place: dict[str, Any] = {"ShardIteratorType": kind}
-        """Members of a GetShardIterator request for an iterator at the next record to read."""
-        self.iterator: str | None = None
-        self.is_at_end = False
-        """True if the last reply shows that the shard's records that existed when following began have been read."""
-        self.is_drained = False
-        """True if the shard is closed and read to its end, or skipped, as it closed before the records to follow."""
+    shard_id: str
+    parent: str | None
+    place: dict[str, Any]
+    """Members of a GetShardIterator request for an iterator at the next record to read."""
+    iterator: str | None = None
+    is_at_end: bool = False
+    """True if the last reply shows that the shard's records that existed when following began have been read."""
+    is_drained: bool = False
+    """True if the shard is closed and read to its end, or skipped, as it closed before the records to follow."""
 
 
 class Following:
@@ -107,7 +105,8 @@ class Following:
         }
 
     def _add(self, described: dict[str, Any], kind: str) -> FollowedShard:
-        shard = FollowedShard(described["ShardId"], described.get("ParentShardId"), kind)
+        """Take in a shard. `kind`: type of its first iterator, TRIM_HORIZON or LATEST."""
+        shard = FollowedShard(described["ShardId"], described.get("ParentShardId"), {"ShardIteratorType": kind})
         self._shards[shard.shard_id] = shard
         return shard
 
@@ -165,6 +164,8 @@ class Following:
         except RefusedRequest as refusal:
             if refusal.code == "ResourceNotFoundException":
                 raise StreamGone from refusal
+            if refusal.code == "TrimmedDataAccessException":
+                raise ShardTrimmed from refusal
             raise
 
 

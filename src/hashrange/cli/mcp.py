@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from hashrange.cli.main import DONE, FAILED, UNREAD, refuse
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
-from hashrange.cli.remote import Remote, add_endpoint, chosen_region, endpoint_of
+from hashrange.cli.remote import Remote, add_endpoint, chosen_region
 from hashrange.cli.settings_sources import MCP_TOKEN_VARIABLE, current_environment, read_text
 from hashrange.messages.installing import how_to_install
 
@@ -35,7 +35,7 @@ def run(words: list[str]) -> int:
     """Serve tools until the client ends, or until interrupted; returns the exit code. Raises UsageError."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    server = Remote(endpoint_of(options.endpoint, environment), chosen_region(options.region, environment), environment)
+    server = Remote(options.endpoint, chosen_region(options.region, environment), environment)
     port = None if options.http is None else _port(options.http)
     token, is_new = _token(options.token_file, environment.get(MCP_TOKEN_VARIABLE))
     if find_spec("mcp") is None:

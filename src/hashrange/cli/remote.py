@@ -13,8 +13,8 @@ import ssl
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -70,7 +70,7 @@ def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
     """Where the server is, by the option `--endpoint` or else the environment. Raises UsageError, which names which."""
     given = [(ENDPOINT_FLAGS[0], option), *((name, environment.get(name) or None) for name in ENDPOINT_VARIABLES)]
     source, endpoint = next(((name, url) for name, url in given if url is not None), ("", DEFAULT_ENDPOINT))
-    _parsed(endpoint, source)
+    _require_endpoint(endpoint, source)
     return endpoint.removesuffix("/")
 
 
@@ -79,13 +79,13 @@ def chosen_region(option: str | None, environment: Mapping[str, str]) -> str:
     return option or next((environment[name] for name in REGION_VARIABLES if environment.get(name)), DEFAULT_REGION)
 
 
-def names_of_tables(ask: Callable[..., Any]) -> list[str]:
-    """Names of the Region's tables, sorted: at most some NAMES_MAX, for messages.
-    `ask`: as `Remote.ask`. Raises RemoteError.
+def names_of_tables(ask: Callable[..., Any], names_max: float = NAMES_MAX) -> list[str]:
+    """Names of the Region's tables, sorted; no more pages once there are `names_max`: by default, as many as messages
+    need. `ask`: as `Remote.ask`. Raises RemoteError.
     """
     names: list[str] = []
     page: dict[str, Any] = {}
-    while len(names) < NAMES_MAX:
+    while len(names) < names_max:
         reply = ask("ListTables", **page)
         names += reply["TableNames"]
         if not reply.get("LastEvaluatedTableName"):
@@ -108,16 +108,17 @@ class RefusedRequest(RemoteError):
 
 
 class Remote:
-    """A server at an endpoint, to which requests for one Region are sent. Not thread-safe."""
+    """A server at an endpoint, to which requests for one Region are sent; a context manager. Not thread-safe."""
 
-    def __init__(self, endpoint: str, region: str, environment: Mapping[str, str]) -> None:
-        """Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent;
-        sends nothing yet.
+    def __init__(self, endpoint: str | None, region: str, environment: Mapping[str, str]) -> None:
+        """`endpoint`: the option `--endpoint`; without it, the environment says where the server is.
+
+        Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent; sends nothing yet.
         """
-        self._url = _parsed(endpoint)
+        self.endpoint = endpoint_of(endpoint, environment)
+        self._url = urlsplit(self.endpoint)
         _require_sendable(region, environment)
         self._tls = _trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
-        self.endpoint = endpoint
         self.region = region
         self._access_key = environment.get("AWS_ACCESS_KEY_ID") or PLACEHOLDER_KEY
         self._secret = environment.get("AWS_SECRET_ACCESS_KEY") or PLACEHOLDER_KEY
@@ -173,6 +174,12 @@ class Remote:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def end(self) -> None:
         """Let the request that another thread waits for fail now, and all further ones."""
@@ -273,9 +280,8 @@ class Remote:
         )
 
 
-def _parsed(endpoint: str, source: str = ENDPOINT_FLAGS[0]) -> SplitResult:
-    """Scheme, host and port of an endpoint. Raises UsageError unless it is an HTTP(S) URL without user, path, query.
-
+def _require_endpoint(endpoint: str, source: str) -> None:
+    """Raise UsageError unless an endpoint is an HTTP(S) URL without user, path and query.
     `source`: the flag or variable that names it.
     """
     try:
@@ -288,7 +294,6 @@ def _parsed(endpoint: str, source: str = ENDPOINT_FLAGS[0]) -> SplitResult:
         is_sound = False
     if not is_sound:
         raise UsageError(f'{source} is "{endpoint}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
-    return url
 
 
 def _require_sendable(region: str, environment: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from hashrange.cli.main import DONE, FAILED, count, refuse
 from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint, endpoint_of
+from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint
 from hashrange.cli.settings_sources import current_environment
 from hashrange.store.snapshot_file import SnapshotWriter, StoredRow, replaced_file
 from hashrange.tables.source_id import is_row_of_source
@@ -26,18 +26,15 @@ same name. The server goes on meanwhile. It needs its admin API (--admin). A row
 def run(words: list[str]) -> int:
     """Write the snapshot; returns the exit code. Raises RemoteError."""
     options = parse(build_parser(), words)
-    environment = current_environment()
-    server = Remote(endpoint_of(options.endpoint, environment), DEFAULT_REGION, environment)
     try:
-        taken = server.operate("POST", "snapshots")
-        try:
-            rows, size_bytes = write_file(server, taken, options.file)
-        finally:
-            server.operate("DELETE", f"snapshots/{taken['snapshot']}")
+        with Remote(options.endpoint, DEFAULT_REGION, current_environment()) as server:
+            taken = server.operate("POST", "snapshots")
+            try:
+                rows, size_bytes = write_file(server, taken, options.file)
+            finally:
+                server.operate("DELETE", f"snapshots/{taken['snapshot']}")
     except OSError as error:
         return refuse(f"{options.file} cannot be written: {error.strerror or error}.", FAILED)
-    finally:
-        server.close()
     say(f"{options.file}: {count(rows, 'row')} in {size_bytes:,} bytes.")
     return DONE
 

@@ -18,7 +18,6 @@ from hashrange.cli.remote import (
     Remote,
     add_endpoint,
     chosen_region,
-    endpoint_of,
     names_of_tables,
 )
 from hashrange.cli.settings_sources import current_environment
@@ -46,29 +45,23 @@ def run(words: list[str]) -> int:
     """Print changes until interrupted or the stream ends, or with `--once` those it holds; returns the exit code."""
     options = parse(build_parser(), words)
     environment = current_environment()
-    server = Remote(endpoint_of(options.endpoint, environment), chosen_region(options.region, environment), environment)
     reconfigure: Any = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")  # a terminal may lack characters that items have
     try:
-        arn = find_stream_arn(server, options.table)
-        if arn is None:
-            return FAILED
-        following = Following(server, arn, is_from_start=options.is_from_start or options.is_once)
-        if not options.is_once:
-            begun = f"following table {options.table} at {server.endpoint} in Region {server.region}; Ctrl-C ends it."
-            complain(f"hashrange: {begun}")
-        return follow(following, options)
+        with Remote(options.endpoint, chosen_region(options.region, environment), environment) as server:
+            arn = find_stream_arn(server, options.table)
+            if arn is None:
+                return FAILED
+            following = Following(server, arn, is_from_start=options.is_from_start or options.is_once)
+            if not options.is_once:
+                begun = f"following table {options.table} at {server.endpoint} in Region {server.region}"
+                complain(f"hashrange: {begun}; Ctrl-C ends it.")
+            return follow(following, options)
     except StreamGone:
         return refuse(ended(options.table), FAILED)
     except ShardTrimmed:
         return refuse(TRIMMED.format(table=options.table), FAILED)
-    except RefusedRequest as refusal:
-        if refusal.code == "TrimmedDataAccessException":
-            return refuse(TRIMMED.format(table=options.table), FAILED)
-        raise
-    finally:
-        server.close()
 
 
 def build_parser() -> CommandParser:

@@ -14,7 +14,6 @@ a reply may be, and a connection that sends what was not asked for, or not JSON,
 
 import asyncio
 import secrets
-from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
@@ -61,14 +60,8 @@ class EnvironmentConnection(asyncio.Protocol):
     started: asyncio.Future[Message]
     """The message after the hello, which may come together with it. Set by `admit`."""
 
-    def __init__(
-        self,
-        on_open: Callable[["EnvironmentConnection"], None],
-        on_hello: Callable[["EnvironmentConnection", Message], None],
-        on_close: Callable[["EnvironmentConnection"], None],
-    ) -> None:
-        """`on_hello` is called with the first message, and must call `admit` or `abort`."""
-        self._on_open, self._on_hello, self._on_close = on_open, on_hello, on_close
+    def __init__(self, listener: "Listener") -> None:
+        self._listener = listener
         self._decoder = msgspec.json.Decoder(_Head)
         self._received = bytearray()
         self._awaited: asyncio.Future[Message] | None = None
@@ -78,7 +71,7 @@ class EnvironmentConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._on_open(self)
+        self._listener.opened(self)
 
     def admit(self) -> None:
         """Let the process behind this connection send messages other than its hello."""
@@ -87,7 +80,7 @@ class EnvironmentConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.abort()
-        self._on_close(self)
+        self._listener.closed(self)
 
     def abort(self) -> None:
         """Close the connection at once; who waits for a message gets ConnectionBroken."""
@@ -116,7 +109,7 @@ class EnvironmentConnection(asyncio.Protocol):
         self._received += data
         while message := self._next_message():
             if not self._is_admitted:
-                self._on_hello(self, message)
+                self._listener.greeted(self, message)
             elif self._awaited and not self._awaited.done():
                 self._awaited.set_result(message)
             else:
@@ -172,9 +165,7 @@ class Listener:
     async def start(self) -> None:
         """Listen on a free port of 127.0.0.1."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: EnvironmentConnection(self._opened, self._greeted, self._closed), "127.0.0.1", 0
-        )
+        self._server = await loop.create_server(lambda: EnvironmentConnection(self), "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
@@ -192,7 +183,8 @@ class Listener:
         future.add_done_callback(lambda _: self._expected.pop(secret, None))
         return future
 
-    def _opened(self, connection: EnvironmentConnection) -> None:
+    def opened(self, connection: EnvironmentConnection) -> None:
+        """Give a new connection time to send its secret."""
         self._connections.add(connection)
         timer = asyncio.get_running_loop().call_later(HELLO_SECONDS_MAX, connection.abort)
         self._strangers[connection] = timer
@@ -201,7 +193,8 @@ class Listener:
             self._strangers.pop(oldest).cancel()
             oldest.abort()
 
-    def _greeted(self, connection: EnvironmentConnection, hello: Message) -> None:
+    def greeted(self, connection: EnvironmentConnection, hello: Message) -> None:
+        """Admit the connection that is expected, by its first message, or abort it."""
         expected = self._expected.get(hello.secret)
         if hello.kind != "hello" or expected is None or expected.done():
             connection.abort()
@@ -210,7 +203,8 @@ class Listener:
         connection.admit()
         expected.set_result(connection)
 
-    def _closed(self, connection: EnvironmentConnection) -> None:
+    def closed(self, connection: EnvironmentConnection) -> None:
+        """Forget a connection."""
         self._connections.discard(connection)
         timer = self._strangers.pop(connection, None)
         if timer:

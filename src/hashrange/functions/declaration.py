@@ -28,8 +28,8 @@ from hashrange.aws_services.operation import Caller
 from hashrange.functions.code import CodeUnusable, find_code
 from hashrange.functions.description import NO_TAGS, FunctionDescription, new_revision_id
 from hashrange.functions.http_client import UrlUnusable, read_target
-from hashrange.functions.runnable import is_supported
-from hashrange.functions.variable_checks import find_variables_fault
+from hashrange.functions.programs import is_supported
+from hashrange.functions.variables import find_variables_fault
 from hashrange.limits import FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN, FUNCTION_TIMEOUT_SECONDS_MAX
 from hashrange.settings import SettingUnusable
 from hashrange.written.values import ACCOUNT_IN_WORDS, REGION_IN_WORDS, fault_in

@@ -1,4 +1,4 @@
-"""What is a function? Its description: all that Lambda's API says about it.
+"""What is a function? Its description: all that Lambda's API says about it. Ready to run, it has its code too.
 It is stored as one document, and its zip as another.
 
 No job makes a Pending function Active: its state follows from its deadlines and service time, as a table's does.
@@ -10,7 +10,7 @@ import binascii
 import datetime as dt
 import secrets
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -132,3 +132,33 @@ def shown_time(seconds: float) -> str:
     """LastModified: `2026-11-25T22:31:00.123+0000`."""
     time = dt.datetime.fromtimestamp(seconds, dt.UTC)
     return time.isoformat(timespec="milliseconds").replace("+00:00", "+0000")
+
+
+# --- ready to run ---------------------------------------------------------------------------------
+
+
+class HandlerCredentials(NamedTuple):
+    """The access key that a handler's SDK signs with."""
+
+    access_key_id: str
+    secret_access_key: str
+    session_token: str | None = None
+
+
+class Runnable(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a function, ready to run."""
+
+    function: FunctionDescription
+    folder: str
+    """Absolute path of the unpacked code."""
+    watched: str | None = None
+    """Code that is used in place: the folder or file whose changes start new environments;
+    None if code never changes."""
+    endpoints: Mapping[str, str] = {}
+    """Variables by which SDKs reach the server; the function's own variables override them."""
+    credentials: HandlerCredentials
+
+    @property
+    def log_group(self) -> str:
+        """The log group that the service would write to."""
+        return self.function.log_group or f"/aws/lambda/{self.function.name}"

@@ -14,6 +14,7 @@ from typing import Any
 from hashrange.clock import real_seconds
 from hashrange.functions import invocation as outcomes
 from hashrange.functions.connection import ConnectionBroken, EnvironmentConnection, Listener, Message
+from hashrange.functions.description import Runnable
 from hashrange.functions.handler_errors import read_handler_error
 from hashrange.functions.invocation import InvocationOutcome
 from hashrange.functions.invocation_log import InvocationLog
@@ -21,7 +22,6 @@ from hashrange.functions.marks import Mark
 from hashrange.functions.process import Process
 from hashrange.functions.process_tree import data_limit_bytes, memory_used_at_once, memory_used_bytes
 from hashrange.functions.programs import ProgramMissing, find_command
-from hashrange.functions.runnable import Runnable
 from hashrange.functions.variables import make_variables
 from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
@@ -46,7 +46,7 @@ class ExecutionEnvironment:
         self._process: Process | None = None
         self._connection: EnvironmentConnection | None = None
         self._is_over = False
-        self._memory = MemoryWatch(runnable.memory_mb)
+        self._memory = MemoryWatch(runnable.function.memory_mb)
         self.init_ms = 0.0
         """Real time that the start took."""
         self.idle_since_seconds = 0.0
@@ -74,15 +74,17 @@ class ExecutionEnvironment:
         self._log = log
         outcome: InvocationOutcome | None
         try:
-            async with asyncio.timeout(self._init_seconds_max + self.runnable.timeout_seconds):
+            async with asyncio.timeout(self._init_seconds_max + self.runnable.function.timeout_seconds):
                 with self._memory.watched():
                     outcome = await self._start(log.request_id)
-        except (ProgramMissing, OSError) as error:
-            if isinstance(error, TimeoutError):
-                await self._drain()
-                outcome = outcomes.describe_timeout(log.request_id, self.runnable.timeout_seconds)
-            else:
-                outcome = outcomes.describe_missing_program(log.request_id, _words(self.runnable, error))
+        except TimeoutError:
+            await self._drain()
+            outcome = outcomes.describe_timeout(log.request_id, self.runnable.function.timeout_seconds)
+        except ProgramMissing as error:
+            outcome = outcomes.describe_missing_program(log.request_id, str(error))
+        except OSError as error:
+            message = messages.program_missing(self.runnable.function.runtime, error.strerror or str(error))
+            outcome = outcomes.describe_missing_program(log.request_id, message)
         self._is_over = self._is_over or outcome is not None
         self.init_ms = (real_seconds() - began_seconds) * 1000
         self._memory.forget_time()
@@ -91,7 +93,7 @@ class ExecutionEnvironment:
     async def _start(self, request_id: str) -> InvocationOutcome | None:
         secret = secrets.token_hex(16)
         expected = self._listener.expect(secret)
-        runtime = f"{self._listener.port}:{secret}:{data_limit_bytes(self.runnable.memory_mb)}"
+        runtime = f"{self._listener.port}:{secret}:{data_limit_bytes(self.runnable.function.memory_mb)}"
         variables = make_variables(self.runnable, self._log_stream, self._mark, runtime)
         try:
             command = await find_command(self.runnable)
@@ -126,10 +128,10 @@ class ExecutionEnvironment:
         if self._log and self._log is not log:
             self._log.tell()
         self._log = log
-        timeout_seconds = self.runnable.timeout_seconds
+        timeout_seconds = self.runnable.function.timeout_seconds
         head: dict[str, Any] = {
             "requestId": log.request_id,
-            "arn": self.runnable.arn,
+            "arn": self.runnable.function.arn,
             "timeoutMs": timeout_seconds * 1000,
             "replyBytesMax": INVOCATION_REPLY_BYTES_MAX,
         }
@@ -236,13 +238,6 @@ class ExecutionEnvironment:
     def _feed(self, data: bytes) -> None:
         if self._log:
             self._log.feed(data)
-
-
-def _words(runnable: Runnable, error: Exception) -> str:
-    """The message of an error of a start."""
-    if isinstance(error, OSError):
-        return messages.program_missing(runnable.runtime, error.strerror or str(error))
-    return str(error)
 
 
 # --- the memory in use ----------------------------------------------------------------------------

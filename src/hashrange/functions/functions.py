@@ -25,6 +25,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.declaration import DeclaredFunctions, FunctionDeclaration
 from hashrange.functions.description import (
     FunctionDescription,
+    HandlerCredentials,
     new_revision_id,
     state_of_function,
     update_status_of,
@@ -33,7 +34,7 @@ from hashrange.functions.events import EventQueue, JobInvocations
 from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.load_refusals import load_refusal, warn_of_missing_programs
-from hashrange.functions.loaded import HandlerCredentials, LoadedFunction, LoadedFunctions
+from hashrange.functions.loaded import LoadedFunction, LoadedFunctions
 from hashrange.functions.names import LATEST, FunctionKey, FunctionReference, parse_arn, read_reference
 from hashrange.functions.refusals import (
     FunctionMissing,
@@ -271,15 +272,9 @@ class Functions:
         `change` is called with the description at the time of the commit. Raises LambdaError, also if the function is
         declared or has been deleted meanwhile, and StorageError.
         """
-        if old.is_declared:
-            raise parameter_refusal(messages.declared_function(old.name))
-
-        def change_existing(current: FunctionDescription | None) -> FunctionDescription:
-            if current is None:
-                raise FunctionMissing(messages.function_missing(old.arn))
-            return change(current)
-
-        return await self._change_stored(old.key, change_existing)
+        changed = await self._change_existing(old, change)
+        assert changed is not None
+        return changed
 
     async def reserve(self, old: FunctionDescription, change: ChangeExisting) -> None:
         """Change the reserved executions of a function, as `change` does."""
@@ -289,15 +284,22 @@ class Functions:
 
     async def delete(self, old: FunctionDescription) -> None:
         """Delete a function; invocations that run go on to their end. Raises LambdaError and StorageError."""
+        await self._change_existing(old, lambda current: None)
+        self._loaded.unload(old.key)
+
+    async def _change_existing(
+        self, old: FunctionDescription, change: Callable[[FunctionDescription], FunctionDescription | None]
+    ) -> FunctionDescription | None:
+        """Make a change, or delete the function. Raises LambdaError if it is declared, or was deleted meanwhile."""
         if old.is_declared:
             raise parameter_refusal(messages.declared_function(old.name))
 
-        def delete(current: FunctionDescription | None) -> None:
+        def change_existing(current: FunctionDescription | None) -> FunctionDescription | None:
             if current is None:
                 raise FunctionMissing(messages.function_missing(old.arn))
+            return change(current)
 
-        await self.stored.change(old.key, delete)
-        self._loaded.unload(old.key)
+        return await self.stored.change(old.key, change_existing)
 
     @contextmanager
     def _changes(self, key: FunctionKey) -> Iterator[None]:

@@ -18,9 +18,8 @@ from hashrange.functions.code import thread_for
 from hashrange.functions.description import FUNCTION_PREFIX, FunctionDescription
 from hashrange.functions.handler_errors import HandlerError, described, read_handler_error
 from hashrange.functions.invocation import InvocationOutcome
-from hashrange.functions.programs import ProgramMissing, find_program
+from hashrange.functions.programs import Language, ProgramMissing, find_program, is_supported, language_of
 from hashrange.functions.refusals import parameter_refusal
-from hashrange.functions.runnable import Language, is_supported, language_of
 from hashrange.messages import functions as program_messages
 from hashrange.messages import functions_api as messages
 from hashrange.store.documents import Documents

@@ -9,14 +9,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.code import CodeFolders, CodeUnusable, find_code
 from hashrange.functions.connection import Listener
-from hashrange.functions.description import FunctionDescription
+from hashrange.functions.description import FunctionDescription, HandlerCredentials, Runnable
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import ErrorsOfFunctions, FunctionLog
@@ -25,9 +25,7 @@ from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.functions.remote import RemoteFunction
-from hashrange.functions.runnable import Runnable
 from hashrange.limits import (
-    CONCURRENT_EXECUTIONS_MAX,
     ENVIRONMENTS_IDLE_MAX,
     FUNCTIONS_LOADED_MAX,
     INVOCATIONS_RUNNING_MAX,
@@ -37,14 +35,6 @@ from hashrange.soon import kept_until_done, shielded
 
 ReadZip = Callable[[FunctionDescription], Coroutine[Any, Any, bytes | None]]
 """Returns the zip of a function; None if it has been changed or deleted."""
-
-
-class HandlerCredentials(NamedTuple):
-    """The access key that a handler's SDK signs with."""
-
-    access_key_id: str
-    secret_access_key: str
-    session_token: str | None = None
 
 
 class LoadedFunction:
@@ -156,7 +146,7 @@ class LoadedFunctions:
         folder = None
         try:
             if description.url is not None:
-                return LoadedFunction(description, self._remote_function(description), None)
+                return LoadedFunction(description, RemoteFunction(description.url, description.timeout_seconds), None)
             listener = await self._listening()
             if description.code_in_place is not None:
                 in_place = await asyncio.to_thread(find_code, description.code_in_place)
@@ -169,12 +159,7 @@ class LoadedFunctions:
         except OSError as error:
             raise LambdaError(500, "ServiceException", error.strerror or str(error)) from error
         log = FunctionLog(log_lines_of(description.name), self._log_lines, self._errors.of(description.run_id))
-        pool = EnvironmentPool(runnable, listener, self._clock, log, concurrency_max=CONCURRENT_EXECUTIONS_MAX)
-        return LoadedFunction(description, pool, folder)
-
-    def _remote_function(self, description: FunctionDescription) -> RemoteFunction:
-        assert description.url is not None
-        return RemoteFunction(description.url, description.timeout_seconds, concurrency_max=CONCURRENT_EXECUTIONS_MAX)
+        return LoadedFunction(description, EnvironmentPool(runnable, listener, self._clock, log), folder)
 
     def reach(self, endpoints: Mapping[str, str], credentials_of: Callable[[Caller], HandlerCredentials]) -> None:
         """From now on, new environments get these variables and credentials; what is loaded is retired."""
@@ -182,23 +167,12 @@ class LoadedFunctions:
         self.unload_all()
 
     def _runnable(self, description: FunctionDescription, folder: str, watched: str | None) -> Runnable:
-        credentials = self._credentials_of(description.key.caller)
         return Runnable(
-            name=description.name,
-            arn=description.arn,
-            runtime=description.runtime,
-            handler=description.handler,
+            function=description,
             folder=folder,
             watched=watched,
-            timeout_seconds=description.timeout_seconds,
-            memory_mb=description.memory_mb,
-            variables=description.variables or {},
             endpoints=self._endpoints,
-            own_log_group=description.log_group,
-            region=description.region,
-            access_key_id=credentials.access_key_id,
-            secret_access_key=credentials.secret_access_key,
-            session_token=credentials.session_token,
+            credentials=self._credentials_of(description.key.caller),
         )
 
     async def _listening(self) -> Listener:

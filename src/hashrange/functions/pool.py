@@ -1,16 +1,21 @@
-"""Which environment runs an invocation of a function? An idle one, else a new one, up to the function's concurrency."""
+"""Which environment runs an invocation of a function? An idle one, else a new one.
+How many run at the same time, the caller decides (`loaded.py`).
+"""
 
 import asyncio
 import datetime as dt
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from hashrange.clock import Clock, real_seconds
 from hashrange.functions.code import fingerprint
 from hashrange.functions.connection import Listener
+from hashrange.functions.description import Runnable
 from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import FunctionLog, InvocationLog, Report
-from hashrange.functions.runnable import Runnable
+from hashrange.functions.names import LATEST
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
 from hashrange.soon import kept_until_done
@@ -33,13 +38,10 @@ class EnvironmentPool:
         clock: Clock,
         log: FunctionLog,
         *,
-        concurrency_max: int,
         init_seconds_max: float = INIT_SECONDS_MAX,
     ) -> None:
-        """`listener`: started; all pools share it; `concurrency_max`: may be 0."""
+        """`listener`: started; all pools share it."""
         self._runnable, self._listener, self._clock, self._log = runnable, listener, clock, log
-        self.concurrency_max = concurrency_max
-        """May be changed at any time; invocations that run go on."""
         self._init_seconds_max = init_seconds_max
         self._generation = 0
         """Number of calls of `replace`."""
@@ -61,41 +63,47 @@ class EnvironmentPool:
     async def invoke(self, payload: bytes, request_id: str, client_context: str | None = None) -> Invocation:
         """Run an invocation: what the handler returns, or its error. `client_context`: JSON for the handler's context.
 
-        Raises ConcurrencyExceeded at once if as many run as may, or the pool is closed. If the caller is cancelled, the
-        environment ends. Costs some 0.3 ms, and a start some 100 ms where no environment is idle.
+        Raises ConcurrencyExceeded if the pool is closed. If the caller is cancelled, the environment ends.
+        Costs some 0.3 ms, and a start some 100 ms where no environment is idle.
         """
         assert len(payload) <= INVOCATION_PAYLOAD_BYTES_MAX
-        if self._running >= self.concurrency_max:
-            raise ConcurrencyExceeded(messages.CONCURRENCY_EXCEEDED)
-        self._running += 1
-        try:
+        with self._counted():
             await self._look_for_changes()
             return await self._invoke(payload, request_id, client_context)
-        finally:
-            self._running -= 1
-            self._rested.set()
 
     async def start_one(self, request_id: str) -> InvocationOutcome | None:
         """Start an environment, which then waits for an invocation; returns the error if it does not start.
 
-        It may be one more than `concurrency_max`. Raises ConcurrencyExceeded if the pool is closed.
+        Raises ConcurrencyExceeded if the pool is closed.
         """
-        self._running += 1
-        try:
+        with self._counted():
             await self._look_for_changes()
             log = InvocationLog(request_id, self._log)
             environment = self._make_environment()
-            self._busy.add(environment)
-            try:
+            with self._in_use(environment):
                 outcome = await environment.start(log)
-            finally:
-                self._busy.discard(environment)
-                self._put_back(environment)
             await log.written()
             return outcome
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """A context in which `close` waits for an invocation or a start."""
+        self._running += 1
+        try:
+            yield
         finally:
             self._running -= 1
             self._rested.set()
+
+    @contextmanager
+    def _in_use(self, environment: ExecutionEnvironment) -> Iterator[None]:
+        """A context in which the environment does something; afterwards it waits for an invocation, or ends."""
+        self._busy.add(environment)
+        try:
+            yield
+        finally:
+            self._busy.discard(environment)
+            self._put_back(environment)
 
     def _make_environment(self) -> ExecutionEnvironment:
         """A new environment, not started. Raises ConcurrencyExceeded if the pool is closed."""
@@ -108,16 +116,14 @@ class EnvironmentPool:
         return environment
 
     async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
-        runnable = self._runnable
         log = InvocationLog(request_id, self._log)
         environment = self._take_idle()
         is_new = environment is None
         if environment is None:
             environment = self._make_environment()
-        self._busy.add(environment)
-        try:
+        with self._in_use(environment):
             outcome = await environment.start(log) if is_new else None
-            log.begin(runnable.version)
+            log.begin(LATEST)
             began_seconds = real_seconds()
             if outcome is None:
                 outcome = await environment.invoke(payload, log, client_context)
@@ -126,9 +132,6 @@ class EnvironmentPool:
             if not outcome.error_type:
                 self._log.errors.forget()
             self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
-        finally:
-            self._busy.discard(environment)
-            self._put_back(environment)
         await log.written()
         return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail, duration_ms)
 
@@ -141,24 +144,24 @@ class EnvironmentPool:
         *,
         is_new: bool,
     ) -> None:
-        runnable = environment.runnable
+        function = environment.runnable.function
         last_line, status = None, ""
         if outcome.is_timed_out:
             time = self._wall_time().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            last_line = f"{time} {log.request_id} {messages.timed_out(runnable.timeout_seconds)}"
+            last_line = f"{time} {log.request_id} {messages.timed_out(function.timeout_seconds)}"
             status = "timeout"
         elif outcome.is_over:
             status = f"error\tError Type: {outcome.error_type}"
-        used_mb = min(-(-environment.memory_used_bytes // _MB_BYTES), runnable.memory_mb)
+        used_mb = min(-(-environment.memory_used_bytes // _MB_BYTES), function.memory_mb)
         init_ms = environment.init_ms if is_new else None
-        log.end(Report(duration_ms, runnable.memory_mb, used_mb, init_ms, status), last_line)
+        log.end(Report(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
 
     def _wall_time(self) -> dt.datetime:
         return dt.datetime.fromtimestamp(self._clock.wall_time(), dt.UTC)
 
     def _log_stream_name(self) -> str:
         """The name that the service would give to the log stream of a new environment."""
-        return f"{self._wall_time():%Y/%m/%d}/[{self._runnable.version}]{secrets.token_hex(16)}"
+        return f"{self._wall_time():%Y/%m/%d}/[{LATEST}]{secrets.token_hex(16)}"
 
     # --- environments ---------------------------------------------------------------------------
 

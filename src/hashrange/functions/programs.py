@@ -1,4 +1,4 @@
-"""Which program runs a function? The Python of the runtime's version on PATH,
+"""Which runtimes are there, and which program runs a function? The Python of the runtime's version on PATH,
 else the server's own; or Node.js on PATH.
 
 The log says once, at the first use of a runtime, that another version runs its functions.
@@ -13,12 +13,14 @@ import os
 import re
 import shutil
 import sys
+from typing import Literal
 
 from hashrange.errors import HashrangeError
+from hashrange.functions.description import Runnable
 from hashrange.functions.process_tree import kill_group
-from hashrange.functions.runnable import Runnable, language_of
 from hashrange.messages import functions as messages
 
+Language = Literal["python", "node"]
 RUNTIMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtimes")
 _PROBE_SECONDS_MAX = 10.0
 _SEMI_SPACE_SHARE, _OLD_SPACE_SHARE = 0.05, 0.9
@@ -37,19 +39,33 @@ class ProgramMissing(HashrangeError):
     """The program of a runtime cannot be started."""
 
 
+def language_of(runtime: str) -> Language:
+    """What runs the handlers of a supported runtime."""
+    return "python" if runtime.startswith("python") else "node"
+
+
+def is_supported(runtime: str) -> bool:
+    """True for `python3.8` and later, and for `nodejs18.x` and later; the program may still be missing."""
+    if runtime.startswith("python3."):
+        minor = runtime.removeprefix("python3.")
+        return minor.isdecimal() and int(minor) >= 8
+    number = runtime.removeprefix("nodejs").removesuffix(".x")
+    return runtime == f"nodejs{number}.x" and number.isdecimal() and int(number) >= 18
+
+
 async def find_command(runnable: Runnable) -> list[str]:
     """The words that start a function's process. Raises ProgramMissing if Node.js is not there.
 
     The first use of a version of Python runs it once (some 30 ms), because a name on PATH may be a script of a version
     manager that refuses to run, or is slow; the first use of Node.js asks it for its version (some 10 ms).
     """
-    program = await find_program(runnable.runtime, is_in_place=runnable.watched is not None)
-    if runnable.language == "python":
+    program = await find_program(runnable.function.runtime, is_in_place=runnable.watched is not None)
+    if language_of(runnable.function.runtime) == "python":
         return [program, "-u", os.path.join(RUNTIMES, "python_runtime.py")]
     return [
         program,
-        f"--max-old-space-size={int(runnable.memory_mb * _OLD_SPACE_SHARE)}",
-        f"--max-semi-space-size={max(1, int(runnable.memory_mb * _SEMI_SPACE_SHARE))}",
+        f"--max-old-space-size={int(runnable.function.memory_mb * _OLD_SPACE_SHARE)}",
+        f"--max-semi-space-size={max(1, int(runnable.function.memory_mb * _SEMI_SPACE_SHARE))}",
         os.path.join(RUNTIMES, "node_runtime.mjs"),
     ]
 

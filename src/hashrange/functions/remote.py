@@ -39,27 +39,21 @@ _HEADERS = {
 class RemoteFunction:
     """A function that runs elsewhere and answers Invoke at a URL. The same `invoke` as `EnvironmentPool`."""
 
-    def __init__(self, url: str, timeout_seconds: float, *, concurrency_max: int) -> None:
+    def __init__(self, url: str, timeout_seconds: float) -> None:
         """`url`: http or https. Raises CodeUnusable if it is not such a URL."""
         try:
             self._target = read_target(url)
         except UrlUnusable as error:
             raise CodeUnusable(str(error)) from None
         self._url, self._timeout_seconds = url, timeout_seconds
-        self.concurrency_max = concurrency_max
-        """May be changed at any time."""
-        self._running = 0
 
     async def invoke(self, payload: bytes, request_id: str, client_context: str | None = None) -> Invocation:
         """Run an invocation: what the function returns, or its error.
 
         A function that does not answer, or answers with another status than 200, fails with Hashrange.Unreachable.
-        Raises ConcurrencyExceeded if as many run as may, or the function answers with status 429.
+        Raises ConcurrencyExceeded if the function answers with status 429.
         """
         assert len(payload) <= INVOCATION_PAYLOAD_BYTES_MAX
-        if self._running >= self.concurrency_max:
-            raise ConcurrencyExceeded(messages.CONCURRENCY_EXCEEDED)
-        self._running += 1
         began_seconds = real_seconds()
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -78,8 +72,6 @@ class RemoteFunction:
             outcome = describe_large_reply()
         except ExchangeFailed as error:
             outcome = describe_unreachable(messages.remote_failed(self._url, str(error)))
-        finally:
-            self._running -= 1
         return _failed(outcome, (real_seconds() - began_seconds) * 1000)
 
 

@@ -1,20 +1,27 @@
-"""Which environment variables does a function's process have?
+"""Which environment variables may a function have, and which does its process get?
 The function's own, Lambda's, and a short list of the server's; those by which it reaches the server depend on the
 server's certificate.
 
-Source: Lambda's developer guide, *Using Lambda environment variables*:
-reserved variables cannot be overridden, others can.
+Source: Lambda's developer guide, *Using Lambda environment variables*: reserved variables cannot be overridden, others
+can; the pattern of names is the service model's.
 """
 
 import contextlib
 import ipaddress
 import os
+import re
 import ssl
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
+
+from hashrange.functions.description import Runnable
 from hashrange.functions.marks import MARK_NAME
-from hashrange.functions.runnable import Runnable
+from hashrange.functions.names import LATEST
+from hashrange.limits import FUNCTION_VARIABLES_BYTES_MAX
+from hashrange.messages import functions_api as messages
 
 PASSED_ON = (
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP",
@@ -44,6 +51,7 @@ def variables_of_server(endpoint: str, certificate_path: str | None) -> dict[str
 
 def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str) -> dict[str, str]:
     """The whole environment of a function's process; later entries override earlier ones."""
+    function, credentials = runnable.function, runnable.credentials
     variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     variables |= {"TZ": ":UTC", "LANG": variables.get("LANG", "en_US.UTF-8"), "PYTHONIOENCODING": "utf-8"}
     if runnable.watched is not None:
@@ -51,17 +59,17 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
         # so a change may be missed.
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
     variables |= runnable.endpoints
-    variables |= runnable.variables
+    variables |= function.variables or {}
     variables |= {
-        "_HANDLER": runnable.handler,
-        "AWS_REGION": runnable.region,
-        "AWS_DEFAULT_REGION": runnable.region,
-        "AWS_ACCESS_KEY_ID": runnable.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": runnable.secret_access_key,
-        "AWS_EXECUTION_ENV": f"AWS_Lambda_{runnable.runtime}",
-        "AWS_LAMBDA_FUNCTION_NAME": runnable.name,
-        "AWS_LAMBDA_FUNCTION_VERSION": runnable.version,
-        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(runnable.memory_mb),
+        "_HANDLER": function.handler,
+        "AWS_REGION": function.region,
+        "AWS_DEFAULT_REGION": function.region,
+        "AWS_ACCESS_KEY_ID": credentials.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_access_key,
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{function.runtime}",
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": LATEST,
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory_mb),
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
         "AWS_LAMBDA_LOG_GROUP_NAME": runnable.log_group,
         "AWS_LAMBDA_LOG_STREAM_NAME": log_stream,
@@ -69,9 +77,53 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
         MARK_NAME: mark,
         RUNTIME: runtime,
     }
-    if runnable.session_token is not None:
-        variables["AWS_SESSION_TOKEN"] = runnable.session_token
+    if credentials.session_token is not None:
+        variables["AWS_SESSION_TOKEN"] = credentials.session_token
     return variables
+
+
+# --- which a function may have ---------------------------------------------------------------------
+
+RESERVED = frozenset(
+    {
+        "_HANDLER",
+        "_X_AMZN_TRACE_ID",
+        "AWS_DEFAULT_REGION",
+        "AWS_REGION",
+        "AWS_EXECUTION_ENV",
+        "AWS_LAMBDA_FUNCTION_NAME",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
+        "AWS_LAMBDA_FUNCTION_VERSION",
+        "AWS_LAMBDA_INITIALIZATION_TYPE",
+        "AWS_LAMBDA_LOG_GROUP_NAME",
+        "AWS_LAMBDA_LOG_STREAM_NAME",
+        "AWS_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_LAMBDA_RUNTIME_API",
+        "LAMBDA_TASK_ROOT",
+        "LAMBDA_RUNTIME_DIR",
+    }
+)
+"""Names that Lambda sets itself."""
+_is_name = re.compile(messages.VARIABLE_NAME_PATTERN, re.ASCII).fullmatch
+
+
+def find_variables_fault(variables: Mapping[str, str]) -> str | None:
+    """What is wrong with a function's environment variables, in Lambda's words where they are known;
+    None if nothing is.
+    """
+    reserved = [name for name in variables if name in RESERVED]
+    if reserved:
+        return messages.reserved_variables(reserved)
+    for name, value in variables.items():
+        if not _is_name(name):
+            return messages.variable_name(name)
+        if "\0" in value:
+            return messages.variable_value(name)
+    size_bytes = len(msgspec.json.encode(variables))
+    return messages.variables_too_large(size_bytes) if size_bytes > FUNCTION_VARIABLES_BYTES_MAX else None
 
 
 # --- the certificate of the server ----------------------------------------------------------------

@@ -16,9 +16,8 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, Malformed, SerializationException, StorageBusy, ValidationException
+from hashrange.init.contents import InitRequest, UnusableInput, is_batch, item_json, requests_in, scanned_items
 from hashrange.init.files import InitError, InitFile, hash_of, marks_of, read_body, read_lines
-from hashrange.init.items import item_json, scanned_items
-from hashrange.init.requests import InitRequest, UnusableInput, is_batch, requests_in
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables.create_table_checks import check_creation
@@ -26,7 +25,7 @@ from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
-from hashrange.tables.schema import Index, Table
+from hashrange.tables.schema import Table
 from hashrange.wire.faults import decode_object, find_fault, read_leniently
 from hashrange.written.names import did_you_mean
 
@@ -231,22 +230,17 @@ def _defined(table: Table) -> dict[str, Any]:
 def _indexes(table: Table, *, is_global: bool) -> dict[str, Any]:
     """Name → definition of each local or global index that is not being deleted."""
     return {
-        index.name: _index_definition(index)
+        index.name: (
+            index.keys,
+            index.projection.kind,
+            frozenset(index.projection.non_key_names),
+            index.throughput,
+            index.on_demand_max_read_units,
+            index.on_demand_max_write_units,
+        )
         for index in table.indexes
         if index.is_global == is_global and index.state != "DELETING"
     }
-
-
-def _index_definition(index: Index) -> tuple[Any, ...]:
-    projection = index.projection
-    return (
-        index.keys,
-        projection.kind,
-        frozenset(projection.non_key_names),
-        index.throughput,
-        index.on_demand_max_read_units,
-        index.on_demand_max_write_units,
-    )
 
 
 # --- one request ----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import IO, Literal, NamedTuple
 
 import msgspec
@@ -147,23 +148,17 @@ async def hash_of(file: InitFile) -> str:
 
 
 def _pieces(file: InitFile) -> Iterator[bytes]:
-    try:
-        with open(file.path, "rb") as opened:
-            while piece := opened.read(PIECE_BYTES):
-                yield piece
-    except OSError as error:
-        raise _unreadable(file, error) from None
+    with _reading(file), open(file.path, "rb") as opened:
+        while piece := opened.read(PIECE_BYTES):
+            yield piece
 
 
 def read_body(file: InitFile) -> bytes:
     """The content of a file that is read as a whole, without a byte order mark;
     at most as long as a request. Raises InitError.
     """
-    try:
-        with open(file.path, "rb") as opened:
-            body = opened.read(BODY_BYTES_MAX + 1)
-    except OSError as error:
-        raise _unreadable(file, error) from None
+    with _reading(file), open(file.path, "rb") as opened:
+        body = opened.read(BODY_BYTES_MAX + 1)
     if len(body) > BODY_BYTES_MAX:
         raise InitError(
             file.path, f"it has more than {BODY_BYTES_MAX:,} bytes. Put items into a .jsonl file, one in each line."
@@ -174,15 +169,12 @@ def read_body(file: InitFile) -> bytes:
 def read_lines(file: InitFile) -> Iterator[tuple[int, bytes]]:
     """Number and text of every line, one at a time. Raises InitError, also for a line longer than a request."""
     number = 0
-    try:
-        with _opened(file) as opened:
-            while line := opened.readline(BODY_BYTES_MAX + 1):
-                number += 1
-                if len(line) > BODY_BYTES_MAX:
-                    raise InitError(file.path, f"line {number} has more than {BODY_BYTES_MAX:,} bytes.")
-                yield number, _beginning(file, line) if number == 1 else line
-    except (OSError, EOFError, zlib.error) as error:
-        raise _unreadable(file, error) from None
+    with _reading(file), _opened(file) as opened:
+        while line := opened.readline(BODY_BYTES_MAX + 1):
+            number += 1
+            if len(line) > BODY_BYTES_MAX:
+                raise InitError(file.path, f"line {number} has more than {BODY_BYTES_MAX:,} bytes.")
+            yield number, _beginning(file, line) if number == 1 else line
 
 
 def _beginning(file: InitFile, text: bytes) -> bytes:
@@ -200,9 +192,14 @@ def _opened(file: InitFile) -> IO[bytes] | gzip.GzipFile:
     return open(file.path, "rb")
 
 
-def _unreadable(file: InitFile, error: Exception) -> InitError:
-    reason = (error.strerror if isinstance(error, OSError) else None) or error
-    return InitError(file.path, f"it cannot be read: {reason}.")
+@contextmanager
+def _reading(file: InitFile) -> Iterator[None]:
+    """A context in which a file that cannot be read raises InitError."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InitError(file.path, f"it cannot be read: {reason}.") from None
 
 
 # --- which files have been applied ----------------------------------------------------------------

@@ -27,7 +27,7 @@ from hashrange.sts.session import account_of_session_key
 from hashrange.written.values import ACCOUNT_IN_WORDS, fault_in, place_of_json_fault
 
 if TYPE_CHECKING:
-    from hashrange.functions.loaded import HandlerCredentials
+    from hashrange.functions.description import HandlerCredentials
 
 ACCOUNT = "000000000000"
 """The account of a credential that names none and, without a credentials file, of access keys that name none."""
@@ -144,7 +144,7 @@ def handler_credentials(
     if credentials is None:
         return None
     # Imported here: most servers have no functions, and start time counts.
-    from hashrange.functions.loaded import HandlerCredentials  # noqa: PLC0415
+    from hashrange.functions.description import HandlerCredentials  # noqa: PLC0415
 
     def of_caller(caller: Caller) -> HandlerCredentials:
         keys = [

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.functions.description import FUNCTION_PREFIX
+from hashrange.functions.description import FUNCTION_PREFIX, HandlerCredentials
 from hashrange.functions.functions import FunctionOptions, Functions
-from hashrange.functions.loaded import HandlerCredentials
 from hashrange.jobs.job import Follower, Job
 from hashrange.service.faulted_deliveries import DrawingNow, disturb_by
 from hashrange.settings import Settings

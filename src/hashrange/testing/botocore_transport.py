@@ -7,7 +7,7 @@ Source: botocore's events, `before-send.SERVICE.OPERATION`.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from io import BytesIO
 from typing import Any
@@ -45,7 +45,7 @@ class Transport:
         for handler in moto_handlers():
             events.unregister("before-send", handler)
             events.register(
-                "before-send", _ForOtherServices(handler, services), unique_id=f"hashrange-{id(self)}-{id(handler)}"
+                "before-send", _for_other_services(handler, services), unique_id=f"hashrange-{id(self)}-{id(handler)}"
             )
 
     def detach(self, target: Any) -> None:
@@ -83,16 +83,14 @@ class Transport:
         return AWSResponse(request.url, answer.status, answer.headers, _Body(answer.body))
 
 
-class _ForOtherServices:
+def _for_other_services(handler: Any, services: tuple[str, ...]) -> Callable[..., Any]:
     """A `before-send` handler that calls another one, but only for requests that no database answers."""
 
-    def __init__(self, handler: Any, services: tuple[str, ...]) -> None:
-        self._handler = handler
-        self._services = services
+    def handle(event_name: str, **members: Any) -> Any:
+        is_ours = event_name.split(".")[1] in services
+        return None if is_ours else handler(event_name=event_name, **members)
 
-    def __call__(self, event_name: str, **members: Any) -> Any:
-        is_ours = event_name.split(".")[1] in self._services
-        return None if is_ours else self._handler(event_name=event_name, **members)
+    return handle
 
 
 class _Body(BytesIO):

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from inspect import iscoroutinefunction
 from threading import Lock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 import msgspec
@@ -35,8 +34,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": SHARED_REGION}
 """Credentials and Region of clients and resources, unless the caller gives others; any are accepted."""
-
-
 CLIENTS = ("dynamodb", "dynamodbstreams", "lambda", "cloudwatch", "application-autoscaling", "dax", "sts")
 """Services, as boto3 names them, whose clients a database has."""
 KEPT_OPEN = (
@@ -313,9 +310,7 @@ class Database:
         self._require_own()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _require_own(self) -> None:
@@ -401,3 +396,29 @@ class StartingDatabase:
 
 
 server = StartingDatabase(Settings(data_dir=None, port=0))
+
+
+# --- programs in other languages ------------------------------------------------------------------
+
+KEY_VARIABLES = {
+    "AWS_ACCESS_KEY_ID": CREDENTIALS["aws_access_key_id"],
+    "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
+}
+PROFILE_VARIABLES = ("AWS_DEFAULT_PROFILE", "AWS_PROFILE")
+"""Variables that name a profile for botocore; the first that is set counts."""
+MISLEADING_VARIABLES = (
+    *PROFILE_VARIABLES,
+    "AWS_SESSION_TOKEN",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+)
+"""Variables that lead SDKs to other credentials or endpoints than those of `endpoint_variables`."""
+
+
+def endpoint_variables(endpoint: str) -> dict[str, str]:
+    """Variables with which a program in any language calls the database at this address."""
+    return KEY_VARIABLES | {
+        "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
+        "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": endpoint,
+        "AWS_REGION": CREDENTIALS["region_name"],
+        "AWS_DEFAULT_REGION": CREDENTIALS["region_name"],
+    }

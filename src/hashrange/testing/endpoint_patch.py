@@ -16,7 +16,7 @@ import copy
 import importlib
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import RLock
@@ -30,7 +30,7 @@ from botocore.exceptions import NoCredentialsError
 from hashrange.testing.blocks import Block, Held, OpenBlocks
 from hashrange.testing.botocore_transport import OWN_SERVICES, SERVICES, Transport, moto_handlers
 from hashrange.testing.database import Database, server
-from hashrange.testing.other_services import Refusing, may_leave
+from hashrange.testing.other_services import may_leave, refusing
 
 MakeRequest = Callable[[Any, Any, dict[str, Any]], Any]
 _Answer = Callable[[AWSPreparedRequest], AWSResponse | None]
@@ -164,7 +164,7 @@ def _asking(original: MakeRequest) -> MakeRequest:
             return original(endpoint, operation_model, request_dict)
         is_asynchronous = inspect.iscoroutinefunction(endpoint.create_request)
         stand_in = copy.copy(endpoint)
-        vars(stand_in).update(_send=_AsynchronousSend(answer) if is_asynchronous else answer, _event_emitter=emitter)
+        vars(stand_in).update(_send=_asynchronous_send(answer) if is_asynchronous else answer, _event_emitter=emitter)
         if is_asynchronous:
             return _request_later(original, stand_in, operation_model, request_dict)
         try:
@@ -190,7 +190,7 @@ def _answer_to(
     if may_leave(service.service_name, request_dict["url"], answers.passthrough):
         return None, emitter
     is_served = service_id in OWN_SERVICES and (service_id != "lambda" or transport.has_functions)
-    return (transport.answer if is_served else Refusing(operation_model)), emitter
+    return (transport.answer if is_served else refusing(operation_model)), emitter
 
 
 async def _request_later(
@@ -208,18 +208,18 @@ def _give_credentials(request_dict: dict[str, Any], kind: type[Any]) -> None:
     request_dict["context"].setdefault("signing", {})["request_credentials"] = kind("test", "test")
 
 
-class _AsynchronousSend:
-    """`AioEndpoint._send` that asks a database, and leaves the event loop to others meanwhile."""
+def _asynchronous_send(answer: _Answer) -> Callable[[AWSPreparedRequest], Coroutine[Any, Any, Any]]:
+    """`AioEndpoint._send` that asks a database, and leaves the event loop to others meanwhile.
+    It returns the reply in the form that aiobotocore expects: its content is awaited.
+    """
 
-    def __init__(self, answer: _Answer) -> None:
-        self._answer = answer
-
-    async def __call__(self, request: AWSPreparedRequest) -> Any:
-        """The reply in the form that aiobotocore expects: its content is awaited."""
-        answer = await asyncio.to_thread(self._answer, request)
-        assert answer is not None
+    async def send(request: AWSPreparedRequest) -> Any:
+        reply = await asyncio.to_thread(answer, request)
+        assert reply is not None
         form = importlib.import_module("aiobotocore.awsrequest").AioAWSResponse
-        return form(answer.url, answer.status_code, answer.headers, _AsynchronousBody(answer.content))
+        return form(reply.url, reply.status_code, reply.headers, _AsynchronousBody(reply.content))
+
+    return send
 
 
 class _AsynchronousBody:

@@ -12,8 +12,7 @@ from typing import Any
 import botocore.session
 
 from hashrange.testing.botocore_transport import new_session
-from hashrange.testing.database import CREDENTIALS
-from hashrange.testing.endpoint_variables import KEY_VARIABLES, PROFILE_VARIABLES
+from hashrange.testing.database import CREDENTIALS, KEY_VARIABLES, PROFILE_VARIABLES
 
 
 class _Variable:

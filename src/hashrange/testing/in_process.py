@@ -10,7 +10,6 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from hashrange.clock import Clock, SystemClock, callers_time
@@ -331,9 +330,7 @@ class InProcess:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- on its own thread ----------------------------------------------------------------------

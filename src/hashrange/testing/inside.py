@@ -37,9 +37,10 @@ class Inside:
             self._turn_ends_seconds = self._monotonic() + TURN_SECONDS
         if service != "dynamodb":
             return await self._call_service(service, region, operation, members)
-        reply = _Reply()
-        ValuesCall.start(self._service, SHARED_ACCOUNT, region, operation, members, reply)
-        return await reply.taken()
+        ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        ValuesCall.start(self._service, SHARED_ACCOUNT, region, operation, members, ended)
+        # The call goes on if its caller is cancelled.
+        return ended.result() if ended.done() else await asyncio.shield(ended)
 
     async def _call_service(
         self, service: str, region: str, operation: str, members: Mapping[str, Any]
@@ -58,27 +59,6 @@ class Inside:
     async def advance(self, seconds: float) -> None:
         """The same as `Database.clock.advance`, without a change of threads."""
         await advance(movable_clock(self._service), self._service.jobs, checked_advance(seconds))
-
-
-class _Reply:
-    """What a call has ended with, or will end with. Used on one thread."""
-
-    def __init__(self) -> None:
-        self._ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-
-    def set_result(self, reply: dict[str, Any]) -> None:
-        """End with a reply, unless nobody waits any more."""
-        if not self._ended.done():
-            self._ended.set_result(reply)
-
-    def set_exception(self, error: BaseException) -> None:
-        """End with an error, unless nobody waits any more."""
-        if not self._ended.done():
-            self._ended.set_exception(error)
-
-    async def taken(self) -> dict[str, Any]:
-        """The reply. Raises the error."""
-        return self._ended.result() if self._ended.done() else await self._ended
 
 
 def checked_advance(seconds: float) -> float:

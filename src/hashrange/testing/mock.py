@@ -3,7 +3,6 @@
 """
 
 from collections.abc import Callable, Collection
-from types import TracebackType
 from typing import Any, NoReturn, TypeVar, overload
 
 from hashrange.testing import moto_names
@@ -75,9 +74,7 @@ class DynamoDBMock:
     def __enter__(self) -> Database:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def __getattr__(self, name: str) -> NoReturn:

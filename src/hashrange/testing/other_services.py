@@ -5,7 +5,7 @@ A suite that has replaced moto's `mock_aws` by `mock_dynamodb` would reach AWS w
 credentials of whoever runs it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -44,18 +44,14 @@ def _is_moto_active() -> bool:
     return any(getattr(handler, "enabled", False) for handler in moto_handlers())
 
 
-class Refusing:
-    """Sends nothing: refuses the requests of one operation."""
+def refusing(operation_model: Any) -> Callable[[AWSPreparedRequest], NoReturn]:
+    """A function that sends nothing, and refuses the requests of one operation."""
 
-    def __init__(self, operation_model: Any) -> None:
-        self._operation_model = operation_model
+    def refuse(request: AWSPreparedRequest) -> NoReturn:
+        service, host = operation_model.service_model.service_name, urlsplit(request.url).hostname
+        raise ServiceNotMocked(service=service, operation=operation_model.name, host=host)
 
-    def __call__(self, request: AWSPreparedRequest) -> NoReturn:
-        """Raise ServiceNotMocked."""
-        model = self._operation_model
-        raise ServiceNotMocked(
-            service=model.service_model.service_name, operation=model.name, host=urlsplit(request.url).hostname
-        )
+    return refuse
 
 
 def checked_passthrough(services: Collection[str]) -> frozenset[str]:

@@ -138,7 +138,7 @@ def hashrange_environment(hashrange_endpoint: str, monkeypatch: pytest.MonkeyPat
     """Environment variables, also set in the test's process, with which programs that it starts
     call the test's database.
     """
-    from hashrange.testing.endpoint_variables import (  # noqa: PLC0415 - only for runs that use it
+    from hashrange.testing.database import (  # noqa: PLC0415 - only for runs that use it
         MISLEADING_VARIABLES,
         endpoint_variables,
     )

@@ -15,7 +15,7 @@ from typing import Any
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
-from hashrange.functions.names import without_latest
+from hashrange.functions.names import LATEST, parse_arn, without_latest
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import triggers as messages
@@ -213,10 +213,6 @@ class Attempts:
 
 # --- messages about records that are given up -----------------------------------------------------
 
-_LATEST = "$LATEST"
-_ARN_PARTS = 7
-"""Parts of a function's ARN without a qualifier."""
-
 
 def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_seconds: float) -> FailureMessage:
     """The message for the destination about a batch that is given up (`batch.discard` says why). `payload`: its event.
@@ -228,6 +224,8 @@ def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_sec
     if not batch.message_id:
         batch.message_id, batch.discarded_seconds = new_uuid(), now_seconds
     first, last = batch.sequences[0], batch.sequences[-1]
+    function = parse_arn(mapping.function_arn)
+    version = (function and function.qualifier) or LATEST
     return FailureMessage(
         message_id=batch.message_id,
         mapping_uuid=mapping.uuid,
@@ -235,7 +233,7 @@ def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_sec
         condition=batch.discard,
         request_id=batch.request_id or batch.message_id,
         invoke_count=batch.invocations,
-        response=ResponseContext(_version(mapping.function_arn), batch.error) if batch.invocations else None,
+        response=ResponseContext(version, batch.error) if batch.invocations else None,
         discarded_seconds=batch.discarded_seconds,
         stream_arn=mapping.stream_arn,
         shard_id=shard.shard.shard_id,
@@ -246,11 +244,6 @@ def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_sec
         batch_size=len(batch.sequences),
         event=payload,
     )
-
-
-def _version(function_arn: str) -> str:
-    parts = function_arn.split(":")
-    return parts[_ARN_PARTS] if len(parts) > _ARN_PARTS else _LATEST
 
 
 # --- throttled lanes ------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ Those of the TOML file that `--triggers` names.
     filters = ['{"eventName": ["INSERT"]}']
     on_failure = "arn:aws:sqs:us-east-1:000000000000:failed"
 
-    [destinations]                       # destinations/table.py
+    [destinations]                       # destinations.py
     "arn:aws:sqs:us-east-1:000000000000:failed" = { file = "./failed.jsonl" }
 
 Members of a mapping have the names of CreateEventSourceMapping in the style of TOML.
@@ -43,8 +43,7 @@ from hashrange.triggers.api.requests import (
     TumblingWindowSeconds,
 )
 from hashrange.triggers.api.settings import require_agreement, settings_of
-from hashrange.triggers.destinations.destination import Destination
-from hashrange.triggers.destinations.table import read_destinations
+from hashrange.triggers.destinations import Destination, read_destinations
 from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.filter_patterns import compile_filters
 from hashrange.triggers.mapping import StartingPosition

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+
 from hashrange.clock import Clock
 from hashrange.items.steps import spend, walk
 from hashrange.store.streams import Streams
@@ -31,19 +33,16 @@ SHARED_PAGES_MAX = 32
 which come from 1,000 of the shard, use 16."""
 
 
-class ConsumedShard:
+class ConsumedShard(msgspec.Struct, eq=False):
     """A shard that a consumer reads."""
 
-    __slots__ = ("consumer", "is_drained", "lanes", "shard", "shared")
-
-    def __init__(self, consumer: "Consumer", shard: Shard, lanes: list[Lane]) -> None:
-        self.consumer = consumer
-        self.shard = shard
-        self.lanes = lanes
-        self.is_drained = False
-        """True if the shard has ended, and nothing of it is left to be read."""
-        self.shared: deque[ReadAhead] = deque(maxlen=SHARED_PAGES_MAX)
-        """The pages that one of several lanes has read last, for the others."""
+    consumer: "Consumer"
+    shard: Shard
+    lanes: list[Lane]
+    is_drained: bool = False
+    """True if the shard has ended, and nothing of it is left to be read."""
+    shared: deque[ReadAhead] = msgspec.field(default_factory=partial(deque, maxlen=SHARED_PAGES_MAX))
+    """The pages that one of several lanes has read last, for the others."""
 
     @property
     def checkpoint_name(self) -> str:

@@ -37,6 +37,8 @@ own texts are long, once for all alternatives of a list. Long patterns, and walk
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
+import msgspec
+
 from hashrange.items.steps import spend, walk
 from hashrange.limits import FILTER_LEVELS_MAX, FILTER_PATTERN_LENGTH_MAX
 from hashrange.triggers.filter_operators import OPERATOR_NAMES, InvalidPattern, ValueRule, compile_rule
@@ -60,18 +62,15 @@ _MISSING = object()
 """Stands for a member that is not in the record."""
 
 
-class _Node:
+class _Node(msgspec.Struct, eq=False):
     """What a pattern says about one place of a record, after repeated members have been united."""
 
-    __slots__ = ("alternatives", "members", "rule")
-
-    def __init__(self) -> None:
-        self.rule: ValueRule | None = None
-        """For values at this place."""
-        self.members: dict[str, _Node] = {}
-        """Name of a member of an object at this place → the node for its value."""
-        self.alternatives: list[list[_Node]] = []
-        """The objects of each `$or` for an object at this place."""
+    rule: ValueRule | None = None
+    """For values at this place."""
+    members: dict[str, "_Node"] = {}
+    """Name of a member of an object at this place → the node for its value."""
+    alternatives: list[list["_Node"]] = []
+    """The objects of each `$or` for an object at this place."""
 
 
 def compile_filters(patterns: Sequence[str]) -> Matches:

@@ -12,6 +12,8 @@ from operator import itemgetter
 from typing import NamedTuple
 from zlib import crc32
 
+import msgspec
+
 from hashrange.items.steps import spend
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.tables.streams import Sequence as SequenceNumber
@@ -54,41 +56,28 @@ class BatchTerms(NamedTuple):
     """Makes an empty batch."""
 
 
-class Lane:
+class Lane(msgspec.Struct, eq=False):
     """One lane of a shard."""
 
-    __slots__ = (
-        "batches",
-        "due_seconds",
-        "is_busy",
-        "number",
-        "passed",
-        "position",
-        "read_ahead",
-        "save_seconds",
-        "window",
-    )
-
-    def __init__(self, number: int, position: SequenceNumber, window: TumblingWindow | None = None) -> None:
-        self.number = number
-        self.position = position
-        """No record of the lane with a smaller sequence number is to be read again."""
-        self.batches: deque[Batch] = deque()
-        """Batches to deliver, in order. The last one may still take records; several are parts of one that failed."""
-        self.read_ahead: ReadAhead | None = None
-        """Page of records that `position` is in; None if there is none."""
-        self.is_busy = False
-        """True while the first batch is at the function, or at the destination."""
-        self.due_seconds: float | None = None
-        """Service time at which the last batch takes no more records, or the window ends;
-        None if no time changes anything."""
-        self.passed = 0
-        """Records that were passed over, because they do not match, since the last checkpoint."""
-        self.save_seconds: float | None = None
-        """Service time at which a checkpoint is to be stored, because of the records that were passed
-        over; None if there are none."""
-        self.window = window
-        """The tumbling window of the last handled batch, until its end; None if there is none."""
+    number: int
+    position: SequenceNumber
+    """No record of the lane with a smaller sequence number is to be read again."""
+    window: TumblingWindow | None = None
+    """The tumbling window of the last handled batch, until its end; None if there is none."""
+    batches: deque[Batch] = msgspec.field(default_factory=deque)
+    """Batches to deliver, in order. The last one may still take records; several are parts of one that failed."""
+    read_ahead: ReadAhead | None = None
+    """Page of records that `position` is in; None if there is none."""
+    is_busy: bool = False
+    """True while the first batch is at the function, or at the destination."""
+    due_seconds: float | None = None
+    """Service time at which the last batch takes no more records, or the window ends;
+    None if no time changes anything."""
+    passed: int = 0
+    """Records that were passed over, because they do not match, since the last checkpoint."""
+    save_seconds: float | None = None
+    """Service time at which a checkpoint is to be stored, because of the records that were passed
+    over; None if there are none."""
 
     @property
     def handled(self) -> SequenceNumber:

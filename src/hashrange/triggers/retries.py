@@ -36,7 +36,6 @@ def batches_after_failure(
     """
     rest = batch.part(failed_from)
     if batch.is_final:
-        rest.is_final = True
         put_off(rest, now_seconds)
         return [rest]
     if mapping.is_bisecting and failed_from > 0:

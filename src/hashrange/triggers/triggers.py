@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from hashrange.clock import Clock
 from hashrange.functions.functions import Functions
 from hashrange.functions.handler_errors import logged_text
+from hashrange.functions.http_client import Unanswered
 from hashrange.limits import DESTINATION_SECONDS_MAX
 from hashrange.messages.triggers import NOT_IN_TIME, STILL_SILENT, destination_unknown, message_refused
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.batches import Disturb
 from hashrange.triggers.chains import event_chains
 from hashrange.triggers.delivery import Delivery
-from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
+from hashrange.triggers.destinations import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mappings import Mappings
 from hashrange.triggers.problem_log import name_function, name_table
-from hashrange.triggers.unanswered import Unanswered
 
 _log = logging.getLogger("hashrange.triggers")
 

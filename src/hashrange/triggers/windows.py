@@ -15,7 +15,8 @@ import msgspec
 
 from hashrange.limits import TUMBLING_STATE_BYTES_MAX
 from hashrange.tables.streams import Sequence, sequence_at, sequence_seconds
-from hashrange.triggers.responses import EMPTY_STATE
+
+EMPTY_STATE = b"{}"
 
 
 class TumblingWindow(NamedTuple):

@@ -262,9 +262,9 @@ def test_urls_are_shown_without_their_users(url: str) -> None:
 
 def test_regions_that_differ() -> None:
     profile = Profile("default", False, False, True, {"region": "eu-west-1"}, {}, {}, None)
-    region, found = look_at_region({"AWS_REGION": "us-east-1"}, profile)
+    region, finding = look_at_region({"AWS_REGION": "us-east-1"}, profile)
     assert region == "eu-west-1"
-    assert found[0].verdict == "hint"
+    assert finding.verdict == "hint"
 
 
 @pytest.mark.parametrize("flag", ["--endpoint", "--endpoint-url"])

@@ -161,7 +161,7 @@ def test_what_is_gone_is_told() -> None:
     following = begun(server, is_from_start=True)
     with pytest.raises(StreamGone):
         numbers(following)
-    with pytest.raises(RefusedRequest, match="TrimmedDataAccessException"):
+    with pytest.raises(ShardTrimmed):
         numbers(following)
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from hashrange.cli.main import DONE, FAILED, main
 from hashrange.cli.mcp_tools.asking import AskedServer
-from hashrange.cli.mcp_tools.read_tools import ReadTools
-from hashrange.cli.mcp_tools.write_tools import WriteTools
+from hashrange.cli.mcp_tools.tools import ReadTools, WriteTools
 from hashrange.cli.remote import Remote
 from hashrange.errors import HashrangeError
 from hashrange.settings import Settings

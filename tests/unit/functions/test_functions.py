@@ -521,7 +521,7 @@ def test_reserved_executions_bound_the_invocations_of_all_versions(tmp_path: Pat
         await running
         assert await world.invoke(event=2) == 2
         await world.call("PutFunctionConcurrency", FunctionName="orders", ReservedConcurrentExecutions=0)
-        with pytest.raises(ConcurrencyExceeded):
+        with pytest.raises(ConcurrencyExceeded, match="Rate Exceeded"):
             await world.functions.invoke(ARN, b"1", "request")
         await world.call("UpdateFunctionCode", FunctionName="orders", ZipFile=make_zip(app_py=PID))
         await world.call("DeleteFunctionConcurrency", FunctionName="orders")

@@ -51,7 +51,7 @@ exports.handler = async (event, context) => {
             "orders",
             "$LATEST",
             "128",
-            world.runnable().arn,
+            world.runnable().function.arn,
             "/aws/lambda/orders",
             True,
             "AKID",

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.functions.description import HandlerCredentials
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX
 from tests.unit.functions.conftest import Runner
 from tests.unit.functions.world import PYTHON, World, decoded, failed
@@ -21,7 +22,7 @@ def handler(event, context):
 """
         )
         assert decoded(await world.invoke(world.pool(), {"é": 1})) == [
-            {"é": 1}, "request-1", "orders", "$LATEST", "128", world.runnable().arn, "/aws/lambda/orders",
+            {"é": 1}, "request-1", "orders", "$LATEST", "128", world.runnable().function.arn, "/aws/lambda/orders",
             world.pools[0]._log_stream_name().rpartition("]")[0],
         ]  # fmt: skip
 
@@ -35,7 +36,7 @@ def test_the_variables(in_world: Runner, monkeypatch: pytest.MonkeyPatch) -> Non
         world.write(app_py="import os\ndef handler(event, context): return dict(os.environ)")
         own = {"TABLE": "orders", "AWS_REGION": "reserved", "TZ": "Europe/Madrid", "AWS_ENDPOINT_URL_S3": "own"}
         endpoints = {"AWS_ENDPOINT_URL_S3": "given", "AWS_ENDPOINT_URL_DYNAMODB": "http://localhost:8000"}
-        pool = world.pool(variables=own, endpoints=endpoints, session_token="token")
+        pool = world.pool(variables=own, endpoints=endpoints, credentials=HandlerCredentials("AKID", "hidden", "token"))
         found = decoded(await world.invoke(pool))
         expected = {
             "TABLE": "orders",

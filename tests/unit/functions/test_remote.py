@@ -39,7 +39,7 @@ def served(answer: bytes | None, use: Use, timeout_seconds: float = PATIENCE_SEC
     async def main() -> None:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        await use(RemoteFunction(f"http://127.0.0.1:{port}/invoke?a=1", timeout_seconds, concurrency_max=1))
+        await use(RemoteFunction(f"http://127.0.0.1:{port}/invoke?a=1", timeout_seconds))
         server.close()
         await asyncio.gather(*filter(None, serving))
         await server.wait_closed()
@@ -126,20 +126,11 @@ def test_no_answer() -> None:
 
 
 def test_nobody_listens() -> None:
-    function = RemoteFunction("http://127.0.0.1:1/", PATIENCE_SECONDS, concurrency_max=1)
+    function = RemoteFunction("http://127.0.0.1:1/", PATIENCE_SECONDS)
     assert decoded(asyncio.run(function.invoke(b"{}", "request-1")))["errorType"] == "Hashrange.Unreachable"
 
 
 def test_too_many_at_once() -> None:
-    async def use(function: RemoteFunction) -> None:
-        first = asyncio.ensure_future(function.invoke(b"{}", "request-1"))
-        await asyncio.sleep(0)
-        with pytest.raises(ConcurrencyExceeded):
-            await function.invoke(b"{}", "request-2")
-        await first
-
-    served(reply(b"1"), use)
-
     async def refused(function: RemoteFunction) -> None:
         with pytest.raises(ConcurrencyExceeded):
             await function.invoke(b"{}", "request-1")
@@ -163,4 +154,4 @@ def test_too_many_at_once() -> None:
 )
 def test_unusable_urls(url: str) -> None:
     with pytest.raises(CodeUnusable, match="is no URL"):
-        RemoteFunction(url, 1.0, concurrency_max=1)
+        RemoteFunction(url, 1.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.functions.runnable import is_supported
+from hashrange.functions.programs import is_supported
 
 
 @pytest.mark.parametrize("runtime", ["python3.8", "python3.13", "nodejs18.x", "nodejs22.x"])

@@ -11,21 +11,24 @@ from tests.unit.functions.world import PYTHON
 
 SERVER = f"""
 import asyncio, sys
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import SystemClock
 from hashrange.functions.connection import Listener
+from hashrange.functions.declaration import FunctionDeclaration, describe_declared
 from hashrange.functions.invocation_log import FunctionLog, LoggedErrors
 from hashrange.functions.log_lines import LogLines
 from hashrange.functions.pool import EnvironmentPool
-from hashrange.functions.runnable import Runnable
+from hashrange.functions.description import HandlerCredentials, Runnable
 
 async def main():
     listener = Listener()
     await listener.start()
-    runnable = Runnable(name="f", arn="a", runtime="{PYTHON}", handler="app.handler", folder=sys.argv[1], region="r",
-                        timeout_seconds=900.0, access_key_id="a", secret_access_key="b")
+    declared = FunctionDeclaration(code=sys.argv[1], runtime="{PYTHON}", handler="app.handler", timeout=900.0)
+    function = describe_declared("f", declared, Caller("000000000000", "r"), 0.0, "run")
+    runnable = Runnable(function=function, folder=sys.argv[1], credentials=HandlerCredentials("a", "b"))
     clock = SystemClock()
     log = FunctionLog(lambda *_: None, LogLines(clock), LoggedErrors())
-    await EnvironmentPool(runnable, listener, clock, log, concurrency_max=1).invoke(b"1", "request")
+    await EnvironmentPool(runnable, listener, clock, log).invoke(b"1", "request")
 
 asyncio.run(main())
 """

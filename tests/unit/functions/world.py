@@ -9,13 +9,17 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock, SystemClock
 from hashrange.functions.connection import Listener
+from hashrange.functions.declaration import FunctionDeclaration, describe_declared
+from hashrange.functions.description import HandlerCredentials, Runnable
 from hashrange.functions.invocation import Invocation
 from hashrange.functions.invocation_log import FunctionLog, LoggedErrors
 from hashrange.functions.log_lines import LogLines
 from hashrange.functions.pool import EnvironmentPool
-from hashrange.functions.runnable import Runnable
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 try:
@@ -64,26 +68,21 @@ class World:
             path.write_text(text)
 
     def runnable(self, **members: Any) -> Runnable:
-        """A function with this code."""
+        """A function with this code. `members`: of its description, or of what is returned."""
         is_node = members.get("runtime") == NODE
-        usual: dict[str, Any] = {
-            "name": "orders",
-            "arn": "arn:aws:lambda:eu-west-1:000000000000:function:orders",
-            "runtime": PYTHON,
-            "handler": "index.handler" if is_node else "app.handler",
-            "folder": str(self.folder),
-            "timeout_seconds": PATIENCE_SECONDS,
-            "region": "eu-west-1",
-            "access_key_id": "AKID",
-            "secret_access_key": "hidden",
-        }
-        return Runnable(**usual | members)
+        declared = FunctionDeclaration(
+            code=str(self.folder), handler="index.handler" if is_node else "app.handler", timeout=PATIENCE_SECONDS
+        )
+        function = describe_declared("orders", declared, Caller("000000000000", "eu-west-1"), 0.0, "run")
+        usual = {"folder": str(self.folder), "credentials": HandlerCredentials("AKID", "hidden")}
+        own = {name: members.pop(name) for name in Runnable.__struct_fields__ if name in members}
+        return Runnable(function=msgspec.structs.replace(function, **members), **usual | own)
 
-    def pool(self, clock: Clock | None = None, concurrency_max: int = 10, **members: Any) -> EnvironmentPool:
+    def pool(self, clock: Clock | None = None, **members: Any) -> EnvironmentPool:
         """A pool for this code."""
         read = clock or SystemClock()
         log = FunctionLog(lambda *line: self.lines.append(line), LogLines(read), LoggedErrors())
-        pool = EnvironmentPool(self.runnable(**members), self.listener, read, log, concurrency_max=concurrency_max)
+        pool = EnvironmentPool(self.runnable(**members), self.listener, read, log)
         self.pools.append(pool)
         return pool
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from hashrange.init.items import item_json
-from hashrange.init.requests import UnusableInput
+from hashrange.init.contents import UnusableInput, item_json
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from hashrange.aws_services.operation import Caller
-from hashrange.functions.loaded import HandlerCredentials
+from hashrange.functions.description import HandlerCredentials
 from hashrange.server.credentials import Credential, handler_credentials
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.testing.database import Database, server

@@ -14,7 +14,7 @@ from hashrange.functions.events import JobInvocations
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import Invocation
 from hashrange.triggers import triggers as module
-from hashrange.triggers.destinations.destination import DeliveryFailed
+from hashrange.triggers.destinations import DeliveryFailed
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.triggers import Triggers
 from tests.unit.triggers.deliveries import Deliveries

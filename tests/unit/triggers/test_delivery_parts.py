@@ -21,7 +21,7 @@ from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.lanes import BatchTerms, Lane, ReadAhead, take_records
 from hashrange.triggers.lineage import shards_to_read
 from hashrange.triggers.mapping import EventSourceMapping
-from hashrange.triggers.responses import BatchResponse, read_response
+from hashrange.triggers.outcomes import BatchResponse, read_response
 from hashrange.triggers.retries import batches_after_failure, batches_of_age, pause_seconds
 from hashrange.triggers.windows import TumblingWindow, window_end, window_start
 

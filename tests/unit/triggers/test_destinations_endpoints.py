@@ -16,8 +16,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
 
-from hashrange.triggers.destinations.destination import DeliveryFailed, Destination
-from hashrange.triggers.destinations.table import read_destinations
+from hashrange.triggers.destinations import DeliveryFailed, Destination, read_destinations
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.unit.functions.answering import Answer, Answering, Received, answering, reply
 from tests.unit.triggers.discarded import DOCUMENT, DOCUMENT_WITH_EVENT, KEY, MESSAGE

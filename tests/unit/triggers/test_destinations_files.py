@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hashrange.triggers.destinations.destination import DeliveryFailed
-from hashrange.triggers.destinations.files import (
+from hashrange.triggers.destinations import (
+    DeliveryFailed,
     FileDestination,
     FolderDestination,
     file_destination,
@@ -214,7 +214,7 @@ def test_a_file_and_the_names_of_all_new_folders_are_synced(tmp_path: Path, sync
 
 PROGRAM = """
 import asyncio, itertools, sys
-from hashrange.triggers.destinations.files import file_destination, folder_destination
+from hashrange.triggers.destinations import file_destination, folder_destination
 from tests.unit.triggers.discarded import MESSAGE
 
 async def main():

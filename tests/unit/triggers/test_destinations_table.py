@@ -12,15 +12,17 @@ import pytest
 
 from hashrange.messages.destinations import EXAMPLES
 from hashrange.settings import SettingUnusable
-from hashrange.triggers.destinations import table as table_module
-from hashrange.triggers.destinations.endpoints import (
+from hashrange.triggers import destinations as destinations_module
+from hashrange.triggers.destinations import (
     BucketDestination,
+    DestinationsError,
+    FileDestination,
+    FolderDestination,
     QueueDestination,
     TopicDestination,
     UrlDestination,
+    read_destinations,
 )
-from hashrange.triggers.destinations.files import FileDestination, FolderDestination
-from hashrange.triggers.destinations.table import DestinationsError, read_destinations
 from hashrange.wire.outgoing_signature import OutgoingSigner
 
 SQS_ARN = "arn:aws:sqs:eu-west-1:000000000000:failed"
@@ -102,7 +104,7 @@ def test_arns_of_other_partitions_and_regions(arn: str) -> None:
 
 
 def test_the_documented_table_can_be_read() -> None:
-    text = (table_module.__doc__ or "").split("\n\n")[1]
+    text = (destinations_module.__doc__ or "").split("\n\n")[1]
     document = tomllib.loads(re.sub("^    ", "", text, flags=re.MULTILINE).replace("…", "key"))
     assert len(read_destinations(document["destinations"])) == 4
 

@@ -5,7 +5,7 @@ take one time-out of real time.
 import pytest
 
 from hashrange.clock import VirtualClock
-from hashrange.triggers.unanswered import Unanswered
+from hashrange.functions.http_client import Unanswered
 
 
 def test_an_endpoint_is_silent_for_as_long_as_its_time_out() -> None:

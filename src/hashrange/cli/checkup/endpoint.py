@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from threading import Thread, Timer
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
@@ -80,11 +80,11 @@ def look_at_answers(url: str, keys: ClientKeys) -> Iterator[Finding]:
     try:
         health = _ask(parts, keys, "GET", "/", {}, b"")
     except (OSError, HTTPException, ssl.SSLError) as error:
-        yield _misunderstood(parts, host, port, error)
+        yield failing("server", _misunderstood(parts, host, port, error))
         return
     yield _named(parts, keys, health)
     yield from _clock(health)
-    yield from _listed(parts, keys)
+    yield _listed(parts, keys)
 
 
 def _parts_of(url: str) -> SplitResult | None:
@@ -216,28 +216,21 @@ def _is_bundle(path: str) -> bool:
     return True
 
 
-def _misunderstood(parts: SplitResult, host: str, port: int, error: Exception) -> Finding:
+def _misunderstood(parts: SplitResult, host: str, port: int, error: Exception) -> str:
     """Why a server that takes connections gave no HTTP reply."""
+    listener = f"What listens at {host}, port {port}"
     if isinstance(error, ssl.SSLCertVerificationError):
-        sentence = (
+        return (
             f"Clients do not trust the certificate at {host}, port {port}: {error.verify_message}."
             " Name its authority's file in AWS_CA_BUNDLE."
         )
-        return failing("server", sentence)
     if isinstance(error, TimeoutError):
-        return failing(
-            "server", f"What listens at {host}, port {port} gave no reply within {WAIT_SECONDS_MAX:g} seconds."
-        )
+        return f"{listener} gave no reply within {WAIT_SECONDS_MAX:g} seconds."
     if parts.scheme == "https":
-        return failing(
-            "server",
-            f"What listens at {host}, port {port} does not speak HTTPS. Try an endpoint that begins with http://.",
-        )
+        return f"{listener} does not speak HTTPS. Try an endpoint that begins with http://."
     if _speaks_tls(host, port):
-        return failing(
-            "server", f"What listens at {host}, port {port} speaks HTTPS. Let the endpoint begin with https://."
-        )
-    return failing("server", f"What listens at {host}, port {port} does not speak HTTP ({type(error).__name__}).")
+        return f"{listener} speaks HTTPS. Let the endpoint begin with https://."
+    return f"{listener} does not speak HTTP ({type(error).__name__})."
 
 
 def _speaks_tls(host: str, port: int) -> bool:
@@ -326,51 +319,49 @@ def _signed(parts: SplitResult, keys: ClientKeys, body: bytes) -> dict[str, str]
     return signed_headers(signer, "POST", parts.path or "/", complete, body, SystemClock.wall_time())
 
 
-def _listed(parts: SplitResult, keys: ClientKeys) -> Iterator[Finding]:
+def _listed(parts: SplitResult, keys: ClientKeys) -> Finding:
     """What ListTables gets, signed as a client signs it."""
     try:
         reply = _ask(parts, keys, "POST", parts.path or "/", _signed(parts, keys, b"{}"), b"{}")
     except (OSError, HTTPException) as error:
-        yield failing("request", f"ListTables got no reply ({type(error).__name__}).")
-        return
+        return failing("request", f"ListTables got no reply ({type(error).__name__}).")
     except ValueError:
-        yield failing(
+        return failing(
             "request", "The access key, session token or Region holds characters that no header can. Set them again."
         )
-        return
     try:
         members = json.loads(reply.body)
     except (ValueError, RecursionError):
         members = None
     if not isinstance(members, dict) or not members.keys() & {"TableNames", "__type"}:
-        yield failing("request", f"ListTables got no reply of DynamoDB (HTTP {reply.status}).")
-    elif reply.status == 200 and isinstance(members.get("TableNames"), list):
-        count = len(members["TableNames"])
-        more = " or more" if "LastEvaluatedTableName" in members else ""
-        if count:
-            yield fine(
-                "request", f"ListTables works: {count}{more} {'table' if count == 1 else 'tables'} in {keys.region}."
-            )
-        else:
-            yield surprising(
-                "request",
-                f"ListTables works, and there are no tables in {keys.region} for these keys."
-                " Other Regions, and keys that are accounts, have others.",
-            )
-    else:
-        code = str(members.get("__type", "")).rpartition("#")[2]
-        message = str(members.get("message") or members.get("Message") or "").partition("\n")[0][:200]
-        if keys.session_token:
-            message = message.replace(keys.session_token, "…")
-        if keys.are_stand_ins:
-            yield noted(
-                "request",
-                f"ListTables is refused without keys: {code}. Those that clients have in their code must be in the"
-                " server's credentials file.",
-            )
-            return
-        yield failing(
+        return failing("request", f"ListTables got no reply of DynamoDB (HTTP {reply.status}).")
+    if reply.status != 200 or not isinstance(members.get("TableNames"), list):
+        return _refused(members, keys)
+    number = len(members["TableNames"])
+    if not number:
+        return surprising(
             "request",
-            f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the"
+            f"ListTables works, and there are no tables in {keys.region} for these keys."
+            " Other Regions, and keys that are accounts, have others.",
+        )
+    more = " or more" if "LastEvaluatedTableName" in members else ""
+    return fine("request", f"ListTables works: {number}{more} {'table' if number == 1 else 'tables'} in {keys.region}.")
+
+
+def _refused(members: Mapping[str, Any], keys: ClientKeys) -> Finding:
+    """Why ListTables is refused, by the members of its error."""
+    code = str(members.get("__type", "")).rpartition("#")[2]
+    if keys.are_stand_ins:
+        return noted(
+            "request",
+            f"ListTables is refused without keys: {code}. Those that clients have in their code must be in the"
             " server's credentials file.",
         )
+    message = str(members.get("message") or members.get("Message") or "").partition("\n")[0][:200]
+    if keys.session_token:
+        message = message.replace(keys.session_token, "…")
+    return failing(
+        "request",
+        f"ListTables is refused: {code}: {message} The keys and Region of clients must be those of the"
+        " server's credentials file.",
+    )

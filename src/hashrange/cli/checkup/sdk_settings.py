@@ -154,40 +154,29 @@ def look_at_endpoint(endpoint: FoundEndpoint, environment: Mapping[str, str], ow
         yield surprising("streams", sentence)
 
 
-def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[str, list[Finding]]:
+def look_at_region(environment: Mapping[str, str], profile: Profile) -> tuple[str, Finding]:
     """The Region that clients find; what it means."""
     default, plain = environment.get("AWS_DEFAULT_REGION"), environment.get("AWS_REGION")
     in_profile = profile.config.get("region")
+    differing = "boto3 takes the second, most SDKs the first. Each Region has tables of its own."
     if plain and not default and in_profile and plain != in_profile:
-        sentence = (
-            f"AWS_REGION is {plain}, and that of the profile {profile.name} is {in_profile}:"
-            " boto3 takes the second, most SDKs the first. Each Region has tables of its own."
-        )
-        return in_profile, [surprising("region", sentence)]
+        sentence = f"AWS_REGION is {plain}, and that of the profile {profile.name} is {in_profile}: {differing}"
+        return in_profile, surprising("region", sentence)
     if plain and default and plain != default:
-        sentence = (
-            f"AWS_REGION is {plain}, and AWS_DEFAULT_REGION is {default}: boto3 takes the second, most SDKs the first."
-            " Each Region has tables of its own."
-        )
-        return default, [surprising("region", sentence)]
+        sentence = f"AWS_REGION is {plain}, and AWS_DEFAULT_REGION is {default}: {differing}"
+        return default, surprising("region", sentence)
     if plain and not default and not in_profile:
         sentence = f"Only AWS_REGION is set, which boto3 does not read. Set AWS_DEFAULT_REGION={plain} too."
-        return plain, [surprising("region", sentence)]
+        return plain, surprising("region", sentence)
     region = default or plain or in_profile
     if region:
-        return region, [
-            fine(
-                "region",
-                f"Clients are in {region}. Each Region has tables of its own, unless the server has --shared-db.",
-            )
-        ]
-    return "us-east-1", [
-        noted(
-            "region",
-            "No variable and no profile names a Region. Clients that have none in their code refuse to start:"
-            " for them, set AWS_REGION and AWS_DEFAULT_REGION, to us-east-1 for example.",
-        )
-    ]
+        sentence = f"Clients are in {region}. Each Region has tables of its own, unless the server has --shared-db."
+        return region, fine("region", sentence)
+    sentence = (
+        "No variable and no profile names a Region. Clients that have none in their code refuse to start:"
+        " for them, set AWS_REGION and AWS_DEFAULT_REGION, to us-east-1 for example."
+    )
+    return "us-east-1", noted("region", sentence)
 
 
 class FoundKeys(NamedTuple):

@@ -7,6 +7,7 @@ scans, large items and time to live.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hashrange.cli.main import count
 from hashrange.cli.mcp_tools.evidence import DAY_SECONDS, DAYS_MAX, HOUR_SECONDS, Evidence
 
 SAMPLE_MIN = 20
@@ -46,7 +47,7 @@ def time_in_words(seconds: float) -> str:
     for unit_seconds, unit in ((DAY_SECONDS, "day"), (HOUR_SECONDS, "hour"), (60, "minute")):
         number = int(seconds // unit_seconds)
         if number:
-            return f"{number} {unit}{'' if number == 1 else 's'}"
+            return count(number, unit)
     return "less than a minute"
 
 

@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from hashrange import __version__
 from hashrange.cli.mcp_tools.asking import AskedServer
-from hashrange.cli.mcp_tools.read_tools import ReadTools
-from hashrange.cli.mcp_tools.write_tools import WriteTools
+from hashrange.cli.mcp_tools.tools import ReadTools, WriteTools
 from hashrange.errors import HashrangeError
 from hashrange.written.names import did_you_mean
 from hashrange.written.value_faults import SHOWN_CHARACTERS_MAX, show_value

@@ -7,12 +7,15 @@ The sample is one page of Scan: at most SAMPLE_ITEMS items and 1 MB, which consu
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.remote import RemoteError
 
 READ_UNITS, WRITE_UNITS, INDEX = "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits", "GlobalSecondaryIndexName"
+REQUESTS = "SuccessfulRequestLatency"
+"""The metric with a sample for each request that succeeded."""
 Points = Mapping[float, float]
 """Beginning of an hour, in seconds since 1970 → the metric in it."""
 SAMPLE_ITEMS = 500
@@ -90,14 +93,16 @@ def gather_evidence(asking: AskedServer, table: str) -> Evidence:
     page = asking.ask("Scan", TableName=table, Limit=SAMPLE_ITEMS)
     now_seconds = asking.service_seconds()
     names = [one["IndexName"] for one in described.get("GlobalSecondaryIndexes", ())]
-    of_table = [{"Name": "TableName", "Value": table}]
-    reads, writes = (_points(asking, now_seconds, name, of_table) for name in (READ_UNITS, WRITE_UNITS))
-    throttled = [_points(asking, now_seconds, name, of_table) for name in ("ReadThrottleEvents", "WriteThrottleEvents")]
-    scans, queries = (_requests(asking, now_seconds, of_table, operation) for operation in ("Scan", "Query"))
+    points_of = partial(_points_of, asking, now_seconds, table)
+    reads, writes = points_of(READ_UNITS), points_of(WRITE_UNITS)
+    throttled = [points_of("ReadThrottleEvents"), points_of("WriteThrottleEvents")]
+    scans, queries = (points_of(REQUESTS, ("Operation", one), "SampleCount") for one in ("Scan", "Query"))
     throttles = [_sum(points) for points in throttled]
     throttled_sum = None if None in throttles else sum(one or 0.0 for one in throttles)
     use = Use(_sum(reads), _sum(writes), throttled_sum, _sum(scans), _sum(queries))
-    uses = {name: _index_use(asking, now_seconds, [*of_table, {"Name": INDEX, "Value": name}]) for name in names}
+    uses = {
+        name: _index_use(points_of(READ_UNITS, (INDEX, name)), points_of(WRITE_UNITS, (INDEX, name))) for name in names
+    }
     moments = [moment for points in (reads, writes, *throttled, scans, queries) for moment in points or ()]
     seen_seconds = None
     if moments:
@@ -110,8 +115,7 @@ def gather_evidence(asking: AskedServer, table: str) -> Evidence:
     return Evidence(described, is_expiring, use, uses, sample, hot, seen_seconds)
 
 
-def _index_use(asking: AskedServer, now_seconds: float, dimensions: Sequence[Mapping[str, str]]) -> IndexUse:
-    reads, writes = (_points(asking, now_seconds, name, dimensions) for name in (READ_UNITS, WRITE_UNITS))
+def _index_use(reads: Points | None, writes: Points | None) -> IndexUse:
     return IndexUse(_sum(reads), len({moment // DAY_SECONDS for moment in [*(reads or ()), *(writes or ())]}))
 
 
@@ -119,21 +123,25 @@ def _sum(points: Points | None) -> float | None:
     return None if points is None else sum(points.values())
 
 
-def _points(
+def _points_of(
     asking: AskedServer,
     now_seconds: float,
+    table: str,
     metric: str,
-    dimensions: Sequence[Mapping[str, str]],
+    dimension: tuple[str, str] | None = None,
     statistic: str = "Sum",
 ) -> Points | None:
-    """The metric by hours that have it, of at most DAYS_MAX days; None if the server has no metrics."""
+    """A metric of a table by hours that have it, of at most DAYS_MAX days; None if the server has no metrics.
+    `dimension`: name and value of a further one.
+    """
+    dimensions = [("TableName", table), *([dimension] if dimension else [])]
     try:
         reply = asking.ask(
             "GetMetricStatistics",
             "cloudwatch",
             Namespace="AWS/DynamoDB",
             MetricName=metric,
-            Dimensions=list(dimensions),
+            Dimensions=[{"Name": name, "Value": value} for name, value in dimensions],
             StartTime=now_seconds - SECONDS_MAX,
             EndTime=now_seconds + HOUR_SECONDS,
             Period=HOUR_SECONDS,
@@ -142,13 +150,6 @@ def _points(
     except RemoteError:
         return None
     return {float(point["Timestamp"]): float(point.get(statistic, 0.0)) for point in reply.get("Datapoints", ())}
-
-
-def _requests(
-    asking: AskedServer, now_seconds: float, of_table: Sequence[Mapping[str, str]], operation: str
-) -> Points | None:
-    dimensions = [*of_table, {"Name": "Operation", "Value": operation}]
-    return _points(asking, now_seconds, "SuccessfulRequestLatency", dimensions, "SampleCount")
 
 
 def _sampled(table: Mapping[str, Any], items: Sequence[Mapping[str, Any]], now_seconds: float) -> ItemSample:

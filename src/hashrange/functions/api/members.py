@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.functions.description import FunctionDescription
+from hashrange.functions.programs import is_supported
 from hashrange.functions.refusals import constraint_refusal, parameter_refusal, revision_refusal
-from hashrange.functions.runnable import is_supported
-from hashrange.functions.variable_checks import find_variables_fault
+from hashrange.functions.variables import find_variables_fault
 from hashrange.limits import FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN, FUNCTION_TIMEOUT_SECONDS_MAX
 from hashrange.messages import functions_api as say
 from hashrange.messages import requests

@@ -13,11 +13,10 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
-from hashrange.functions.http_client import ExchangeFailed, RemoteReply, exchange, read_target
+from hashrange.functions.http_client import ExchangeFailed, RemoteReply, Unanswered, exchange, read_target
 from hashrange.items.steps import spend_decoding
 from hashrange.limits import KINESIS_REPLY_BYTES_MAX, KINESIS_TIMEOUT_SECONDS
 from hashrange.messages import kinesis as messages
-from hashrange.triggers.unanswered import Unanswered
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 UNFIT = frozenset(("InvalidArgumentException", "ValidationException", "SerializationException"))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hashrange.cli.mcp_tools.asking import AskedServer
-from hashrange.cli.mcp_tools.read_tools import ReadTools
+from hashrange.cli.mcp_tools.tools import ReadTools
 
 
 class DeafServer(AskedServer):

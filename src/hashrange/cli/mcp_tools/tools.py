@@ -1,6 +1,9 @@
-"""Which tools read? Tables, items, queries, scans and PartiQL. Each is a method whose docstring models read."""
+"""Which tools are there? Some read tables, items, queries, scans and PartiQL; with --allow-writes, others put, update
+and delete items, and create and delete tables. Each is a method whose docstring models read.
+"""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,6 +13,7 @@ from hashrange.cli.mcp_tools.advice import advise, looked_back
 from hashrange.cli.mcp_tools.asking import AskedServer
 from hashrange.cli.mcp_tools.evidence import gather_evidence
 from hashrange.cli.plain_items import PlainValueWrong, plain_item, typed_item, typed_value
+from hashrange.cli.remote import names_of_tables
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.reader import StatementReader
@@ -21,6 +25,7 @@ NameStandIns = Annotated[
 ]
 ValueStandIns = Annotated[dict[str, Any] | None, Field(description="Stand-ins for values, such as {':id': 'u1'}.")]
 StartAfter = Annotated[dict[str, Any] | None, Field(description="start_after of the page before.")]
+ConditionText = Annotated[str | None, Field(description="ConditionExpression: the write is refused unless it is true.")]
 READ_ONLY = "this server of tools only reads. Start it with --allow-writes if statements may write."
 
 
@@ -33,14 +38,7 @@ class ReadTools:
 
     def list_tables(self) -> dict[str, Any]:
         """List the tables of this account and Region."""
-        names: list[str] = []
-        after: str | None = None
-        while True:
-            reply = self._asking.ask("ListTables", ExclusiveStartTableName=after)
-            names += reply["TableNames"]
-            after = reply.get("LastEvaluatedTableName")
-            if after is None:
-                return {"place": self._asking.place, "tables": names}
+        return {"place": self._asking.place, "tables": names_of_tables(self._asking.ask, math.inf)}
 
     def describe_table(self, table: str) -> dict[str, Any]:
         """Describe a table: its key, attributes, indexes, capacity, stream, size, and time to live."""
@@ -158,6 +156,86 @@ def _require_select(statement: str, parameters: Sequence[Mapping[str, Any]]) -> 
         raise PlainValueWrong(f"the statement cannot be read: {error}") from None
     if not isinstance(tree, SelectStatement):
         raise PlainValueWrong(READ_ONLY)
+
+
+class WriteTools:
+    """Tools that change items and tables."""
+
+    def __init__(self, asking: AskedServer) -> None:
+        self._asking = asking
+
+    def put_item(
+        self,
+        table: str,
+        item: dict[str, Any],
+        condition: ConditionText = None,
+        names: NameStandIns = None,
+        values: ValueStandIns = None,
+    ) -> dict[str, Any]:
+        """Put an item; one with the same key is replaced as a whole."""
+        return self._write("PutItem", "ALL_OLD", table, condition, names, values, Item=typed_item(item))
+
+    def update_item(
+        self,
+        table: str,
+        key: dict[str, Any],
+        update: Annotated[str, Field(description="UpdateExpression, such as 'SET visits = visits + :one'.")],
+        condition: ConditionText = None,
+        names: NameStandIns = None,
+        values: ValueStandIns = None,
+    ) -> dict[str, Any]:
+        """Change attributes of an item, or create it."""
+        members = {"Key": typed_item(key), "UpdateExpression": update}
+        return self._write("UpdateItem", "ALL_NEW", table, condition, names, values, **members)
+
+    def delete_item(
+        self,
+        table: str,
+        key: dict[str, Any],
+        condition: ConditionText = None,
+        names: NameStandIns = None,
+        values: ValueStandIns = None,
+    ) -> dict[str, Any]:
+        """Delete one item by its whole primary key."""
+        return self._write("DeleteItem", "ALL_OLD", table, condition, names, values, Key=typed_item(key))
+
+    def create_table(
+        self,
+        definition: Annotated[
+            dict[str, Any], Field(description="The request of CreateTable, as the AWS CLI takes it.")
+        ],
+    ) -> dict[str, Any]:
+        """Create a table."""
+        described: dict[str, Any] = self._asking.ask("CreateTable", **definition)["TableDescription"]
+        return described
+
+    def delete_table(self, table: str) -> dict[str, Any]:
+        """Delete a table with all its items."""
+        described: dict[str, Any] = self._asking.ask("DeleteTable", TableName=table)["TableDescription"]
+        return described
+
+    def _write(
+        self,
+        operation: str,
+        returned: str,
+        table: str,
+        condition: str | None,
+        names: dict[str, str] | None,
+        values: dict[str, Any] | None,
+        **members: Any,
+    ) -> dict[str, Any]:
+        reply = self._asking.ask(
+            operation,
+            TableName=table,
+            ConditionExpression=condition,
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=_typed(values),
+            ReturnValues=returned,
+            **members,
+        )
+        item = reply.get("Attributes")
+        word = "item" if returned == "ALL_NEW" else "item_before"
+        return {"done": True, word: None if item is None else plain_item(item)}
 
 
 # --- pages of items -------------------------------------------------------------------------------

@@ -1,19 +1,22 @@
-"""Which requests does a file of the init folder hold?
-The forms in which the AWS CLI takes and prints them → operation and body.
+"""Which requests and items does a file of the init folder hold?
+The forms in which the AWS CLI takes and prints requests → operation and body; three forms of items → DynamoDB JSON.
+
+A request is
 
 - CreateTable, as `aws dynamodb create-table --cli-input-json` takes it
 - what `aws dynamodb describe-table` prints, without what cannot be asked for
 - UpdateTimeToLive and PutItem, as their `--cli-input-json` take them
 - BatchWriteItem, as `--cli-input-json` or `--request-items` take it
 
-or a list of these. The items that a scan prints are no requests (`items.py`). A member that the operation does not have
+or a list of these. The items that a scan prints are no requests. A member that the operation does not have
 is refused, because a misspelled one would have no effect.
 """
 
 import contextlib
+import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
@@ -217,3 +220,105 @@ def _copied(members: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 def _member(members: dict[str, Any], outer: str, inner: str) -> Any:
     found = members.get(outer)
     return found.get(inner) if isinstance(found, dict) else None
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+# A line of a file, or a member of what a scan has printed, holds an item in one of three forms. The table's partition
+# key, whose value is text, a number or bytes, tells them apart.
+#
+#     {"Item": {"id": {"S": "ada"}, "born": {"N": "1815"}}}     a line of an export to S3
+#     {"id": {"S": "ada"}, "born": {"N": "1815"}}               DynamoDB JSON
+#     {"id": "ada", "born": 1815}                               plain JSON
+#
+# No key is a map, so the second form is that in which the partition key's value is an object. The first has the single
+# member `Item`, an object that has the partition key. Numbers of plain JSON keep all their digits. Sets and binary
+# values have no plain form.
+
+EXPORTED = "Item"
+
+
+class _Scanned(msgspec.Struct):
+    """The member of a reply that holds its items."""
+
+    Items: list[msgspec.Raw]
+
+
+class _Number(str):
+    """Digits of a number in plain JSON."""
+
+    __slots__ = ()
+
+
+def item_json(line: bytes, partition_name: str) -> bytes:
+    """The item in DynamoDB JSON, perhaps with faults that PutItem finds. Raises UnusableInput."""
+    members = _members(line)
+    if len(members) == 1 and EXPORTED in members and bytes(members[EXPORTED]).startswith(b"{"):
+        inner = bytes(members[EXPORTED])
+        inner_members = _members(inner)
+        if partition_name in inner_members:
+            line, members = inner, inner_members
+    value = members.get(partition_name)
+    if value is None:
+        raise UnusableInput(f"the item has no attribute {partition_name}, the partition key of its table.")
+    if bytes(value).startswith(b"{"):
+        return line
+    return _from_plain(line)
+
+
+def scanned_items(body: bytes) -> list[bytes] | None:
+    """The items of a reply to Scan or Query, as the AWS CLI prints it; None for anything else."""
+    try:
+        found = msgspec.json.decode(body, type=_Scanned)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return [bytes(item) for item in found.Items]
+
+
+def _members(text: bytes) -> dict[str, msgspec.Raw]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except UnicodeDecodeError:
+        raise UnusableInput("it is not UTF-8; save the file as UTF-8.") from None
+    except msgspec.ValidationError:
+        raise UnusableInput("it is no JSON object, which an item is.") from None
+    except msgspec.DecodeError:
+        raise UnusableInput(f"it is no JSON{place_of_json_fault(text)}. Each line holds one whole item.") from None
+    except RecursionError:
+        raise UnusableInput("it is nested too deeply.") from None
+
+
+def _from_plain(line: bytes) -> bytes:
+    try:
+        plain = _decoder.decode(line.decode())
+        return msgspec.json.encode({name: _value(value) for name, value in plain.items()})
+    except RecursionError:
+        raise UnusableInput("it is nested too deeply.") from None
+    except json.JSONDecodeError as error:
+        raise UnusableInput(f"it is no JSON at line {error.lineno}, column {error.colno}.") from None
+    except ValueError as error:  # ours, of a constant
+        raise UnusableInput(f"it is no JSON: {error}.") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+_decoder = json.JSONDecoder(parse_float=_Number, parse_int=_Number, parse_constant=_refuse_constant)
+
+
+def _value(plain: Any) -> dict[str, Any]:
+    """A plain value as an attribute value in wire form."""
+    match plain:
+        case _Number():
+            return {"N": str(plain)}
+        case str():
+            return {"S": plain}
+        case bool():
+            return {"BOOL": plain}
+        case None:
+            return {"NULL": True}
+        case list():
+            return {"L": [_value(one) for one in plain]}
+        case _:
+            return {"M": {name: _value(one) for name, one in plain.items()}}

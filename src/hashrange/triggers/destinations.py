@@ -1,0 +1,421 @@
+"""Where do messages about discarded batches go, and how do they get there? The table `[destinations]` of the file of
+triggers maps ARNs to endpoints, URLs, files and folders.
+
+    [destinations]
+    "arn:aws:sqs:eu-west-1:000000000000:failed" = { sqs = "http://127.0.0.1:9324/000000000000/failed" }
+    "arn:aws:sns:eu-west-1:000000000000:failed" = { sns = "http://127.0.0.1:9911" }
+    "arn:aws:s3:::failed" = { s3 = "http://127.0.0.1:9000/failed", access_key = "…", secret_key = "…" }
+    "arn:aws:s3:::failed-too" = { folder = "./failed" }
+
+Any ARN may have `http`, a URL, or `file`, which gets lines of JSON.
+Requests to SQS, SNS and S3 are signed with `access_key` and `secret_key`, by default `test` and `test`, for the Region
+of the ARN or, as buckets' ARNs have none, of the stream.
+"""
+
+import asyncio
+import os
+import re
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple, Protocol
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.clock import SystemClock
+from hashrange.errors import HashrangeError
+from hashrange.functions.http_client import (
+    ExchangeFailed,
+    HttpTarget,
+    ReplyTooLarge,
+    UrlUnusable,
+    exchange,
+    read_target,
+)
+from hashrange.limits import DELIVERY_REPLY_BYTES_MAX
+from hashrange.messages import destinations as messages
+from hashrange.settings import SettingUnusable
+from hashrange.store.embedded.files import sync_folder
+from hashrange.triggers.failure_message import FailureMessage, encode_failure, object_key, region_of
+from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
+from hashrange.written.values import fault_in
+
+
+class DeliveryFailed(HashrangeError):
+    """A message was not delivered, or it is not known to be; the caller tries again.
+    The message is for the operator.
+    """
+
+
+class PlaceUnusable(HashrangeError):
+    """Messages cannot be delivered to a place; the message says why, and how to solve the problem."""
+
+
+class Destination(Protocol):
+    """Where the messages of one ARN go."""
+
+    async def deliver(self, message: FailureMessage) -> None:
+        """Deliver a message; on return it is where it belongs, whatever happens to this process. Raises DeliveryFailed.
+
+        Has no time-out. If it is cancelled, or raises, the message may have been delivered all the same.
+        """
+        ...
+
+
+# --- endpoints and URLs ---------------------------------------------------------------------------
+
+# One request over HTTP; any status from 200 to 299 says that the message was taken. Queues get SendMessage in SQS's
+# JSON protocol, topics Publish in SNS's Query protocol, buckets an object by its path. These requests are signed at the
+# machine's own time, because the receiver compares their date with its clock, whatever service time is.
+# Source: service models of SQS, SNS and S3 of November 2026.
+
+_JSON = "application/json"
+
+
+class QueueDestination(NamedTuple):
+    """An SQS queue."""
+
+    target: HttpTarget
+    """The endpoint, not the queue's own path."""
+    queue_url: str
+    signer: OutgoingSigner
+
+    async def deliver(self, message: FailureMessage) -> None:
+        """Send the document as the body of a message."""
+        document = encode_failure(message, has_event=False).decode()
+        headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS.SendMessage"}
+        body = msgspec.json.encode({"QueueUrl": self.queue_url, "MessageBody": document})
+        await _send(self.target, "POST", _sign(self.signer, self.target, "POST", headers, body), body)
+
+
+class TopicDestination(NamedTuple):
+    """An SNS topic."""
+
+    target: HttpTarget
+    topic_arn: str
+    signer: OutgoingSigner
+
+    async def deliver(self, message: FailureMessage) -> None:
+        """Publish the document."""
+        document = encode_failure(message, has_event=False).decode()
+        headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+        members = {"Action": "Publish", "Version": "2010-03-31", "TopicArn": self.topic_arn, "Message": document}
+        body = urlencode(members).encode()
+        await _send(self.target, "POST", _sign(self.signer, self.target, "POST", headers, body), body)
+
+
+class BucketDestination(NamedTuple):
+    """An S3 bucket, or a folder of one."""
+
+    target: HttpTarget
+    """Its path is that of the bucket, without a slash at the end."""
+    access_key: str
+    secret_key: str
+
+    async def deliver(self, message: FailureMessage) -> None:
+        """Put an object with the document and the event."""
+        target, headers, body = await asyncio.to_thread(self._request, message)
+        await _send(target, "PUT", headers, body)
+
+    def _request(self, message: FailureMessage) -> tuple[HttpTarget, Mapping[str, str], bytes]:
+        """Target, headers and body; takes some 40 ms with an event of 6 MB."""
+        target = self.target._replace(path=f"{self.target.path}/{object_key(message)}")
+        signer = OutgoingSigner(self.access_key, self.secret_key, region_of(message), "s3")
+        body = encode_failure(message, has_event=True)
+        return target, _sign(signer, target, "PUT", {"Content-Type": _JSON}, body), body
+
+
+class UrlDestination(NamedTuple):
+    """Any URL, which gets what the service of the ARN would get; only messages for a bucket hold the event."""
+
+    target: HttpTarget
+    has_event: bool
+
+    async def deliver(self, message: FailureMessage) -> None:
+        """Post the document."""
+        body = await asyncio.to_thread(encode_failure, message, has_event=self.has_event)
+        await _send(self.target, "POST", {"Content-Type": _JSON}, body)
+
+
+def _sign(
+    signer: OutgoingSigner, target: HttpTarget, method: str, headers: Mapping[str, str], body: bytes
+) -> Mapping[str, str]:
+    """The headers to send, without Host, which the exchange adds."""
+    named = {"Host": target.authority, **headers}
+    signed = signed_headers(signer, method, target.path, named, body, SystemClock.wall_time())
+    return {name: value for name, value in signed.items() if name != "Host"}
+
+
+async def _send(target: HttpTarget, method: str, headers: Mapping[str, str], body: bytes) -> None:
+    """Send a request. Raises DeliveryFailed unless the reply's status says that it succeeded."""
+    excerpt = b""
+    try:
+        reply = await exchange(target, method, headers, body, DELIVERY_REPLY_BYTES_MAX)
+        status, excerpt = reply.status, reply.body
+    except ReplyTooLarge as error:  # the status counts all the same: another try would get the same reply
+        if error.status is None:
+            raise DeliveryFailed(messages.not_reached(target.url, str(error))) from None
+        status = error.status
+    except ExchangeFailed as error:
+        raise DeliveryFailed(messages.not_reached(target.url, str(error))) from None
+    if not 200 <= status < 300:
+        raise DeliveryFailed(messages.refused(target.url, status, excerpt.decode(errors="replace")))
+
+
+# --- files and folders ----------------------------------------------------------------------------
+
+# A message is a synced line of JSON, or a synced object that appears at once, complete. A delivery that was not
+# confirmed, because the disk was full or the server was killed, may leave a part of a line, which the next message does
+# not continue, or a file `….unfinished` that nothing reads.
+
+_appending = threading.Lock()
+"""Held while a line is appended: several ARNs, and forks of the database, may have the same file."""
+
+
+class FileDestination(NamedTuple):
+    """A file of JSON lines; made with the first message."""
+
+    path: str
+    """Absolute."""
+    has_event: bool
+    """True if lines have the event, as the objects of a bucket have."""
+
+    async def deliver(self, message: FailureMessage) -> None:
+        """Append a line."""
+        await _to_disk(self.path, self._append, message)
+
+    def _append(self, message: FailureMessage) -> None:
+        line = encode_failure(message, has_event=self.has_event) + b"\n"
+        with _appending:
+            is_new = not os.path.exists(self.path)
+            _append_line(self.path, line)
+            if is_new:
+                sync_folder(os.path.dirname(self.path))
+
+
+class FolderDestination(NamedTuple):
+    """A folder that stands for a bucket, with a file for each object; made with the first message."""
+
+    path: str
+    """Absolute."""
+
+    async def deliver(self, message: FailureMessage) -> None:
+        """Write a file with the document and the event."""
+        await _to_disk(self.path, self._write, message)
+
+    def _write(self, message: FailureMessage) -> None:
+        path = os.path.join(self.path, *object_key(message).split("/"))
+        _make_folder(os.path.dirname(path))
+        _write_file(path, encode_failure(message, has_event=True))
+
+
+async def _to_disk(path: str, write: Callable[[FailureMessage], None], message: FailureMessage) -> None:
+    """Write a message on a thread. Raises DeliveryFailed."""
+    try:
+        await asyncio.to_thread(write, message)
+    except OSError as error:
+        raise DeliveryFailed(messages.not_written(path, error.strerror or str(error))) from None
+
+
+def file_destination(path: str, *, has_event: bool) -> FileDestination:
+    """A file, relative to the working directory. Raises PlaceUnusable if it is a folder,
+    or the folder that is to hold it is missing.
+    """
+    absolute = _absolute(path)
+    if os.path.exists(absolute) and not os.path.isfile(absolute):
+        raise PlaceUnusable(messages.no_file(path))
+    return FileDestination(absolute, has_event)
+
+
+def folder_destination(path: str) -> FolderDestination:
+    """A folder, relative to the working directory. Raises PlaceUnusable if it is a file,
+    or the folder that is to hold it is missing.
+    """
+    absolute = _absolute(path)
+    if os.path.exists(absolute) and not os.path.isdir(absolute):
+        raise PlaceUnusable(messages.no_folder(path))
+    return FolderDestination(absolute)
+
+
+def _absolute(path: str) -> str:
+    """The absolute path. Raises PlaceUnusable if the folder that holds it is missing."""
+    if not path or "\0" in path:
+        raise PlaceUnusable(messages.NO_PATH)
+    absolute = os.path.abspath(path)
+    if not os.path.isdir(os.path.dirname(absolute)):
+        raise PlaceUnusable(messages.no_parent(path, os.path.dirname(absolute)))
+    return absolute
+
+
+def _append_line(path: str, line: bytes) -> None:
+    """Append a line and sync it. Begins a new line if the last one was not finished. Raises OSError."""
+    with open(path, "a+b", buffering=0) as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        if size_bytes:
+            file.seek(size_bytes - 1)
+            if file.read(1) != b"\n":
+                line = b"\n" + line
+        left = memoryview(line)
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(file.fileno())
+
+
+def _make_folder(path: str) -> None:
+    """Make a folder and those above it, durably; the uppermost that exists is left alone. Raises OSError."""
+    if not os.path.isdir(path):
+        parent = os.path.dirname(path)
+        _make_folder(parent)
+        os.makedirs(path, exist_ok=True)
+        sync_folder(parent)
+
+
+def _write_file(path: str, content: bytes) -> None:
+    """Write a file, which appears or is replaced at once, durably. Raises OSError."""
+    unfinished = f"{path}.{secrets.token_hex(4)}.unfinished"
+    try:
+        with open(unfinished, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except OSError:
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
+        raise
+    sync_folder(os.path.dirname(path))
+
+
+# --- the table of the file of triggers ------------------------------------------------------------
+
+_read_arn = re.compile(
+    r"arn:aws[a-z-]*:(?:(?P<named>sqs|sns):(?P<region>[a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}"
+    r"|(?P<bucket>s3):::[a-z0-9.-]{3,63})"
+).fullmatch
+"""Queues and topics that are not FIFO, and buckets. Source: Lambda's API reference of 2026, *OnFailure*."""
+_is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
+"""Matches access keys that can be part of a signature's Credential."""
+_SERVICES = frozenset({"sqs", "sns", "s3"})
+"""Services whose ARNs are destinations. A place with a member of the same name is an endpoint of the service, and gets
+signed requests."""
+_MEMBERS: Mapping[str, frozenset[str]] = {
+    "sqs": frozenset({"sqs"}),
+    "sns": frozenset({"sns"}),
+    "s3": frozenset({"s3"}),
+    "folder": frozenset({"s3"}),
+    "http": _SERVICES,
+    "file": _SERVICES,
+}
+"""Member that says where messages go (the value of an ARN in the table) → services whose ARNs may have such a value."""
+_Text = Annotated[str, Meta(min_length=1, max_length=2_000)]
+
+
+class DestinationsError(SettingUnusable):
+    """The table of destinations cannot be used; the message names the ARN, the reason and a remedy."""
+
+
+class _Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the messages of one ARN go, as the file of triggers says it."""
+
+    sqs: _Text | None = None
+    sns: _Text | None = None
+    s3: _Text | None = None
+    folder: _Text | None = None
+    http: _Text | None = None
+    file: _Text | None = None
+    access_key: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    secret_key: _Text | None = None
+
+
+class _Entry(NamedTuple):
+    """An entry of the table, checked except for what its text names."""
+
+    arn: str
+    service: str
+    """`sqs`, `sns` or `s3`."""
+    region: str
+    """Empty for `s3`."""
+    kind: str
+    """The member that says where messages go."""
+    text: str
+    access_key: str
+    secret_key: str
+
+
+def read_destinations(table: Mapping[str, Any]) -> Mapping[str, Destination]:
+    """The destinations by ARN. Raises DestinationsError for the first entry that cannot be used.
+
+    Nothing is sent, made or written; of files and folders, only those above them must be there.
+    """
+    found = {}
+    for arn, value in table.items():
+        try:
+            entry = _read_entry(arn, value)
+            found[arn] = _OPEN[entry.kind](entry)
+        except (PlaceUnusable, UrlUnusable) as error:
+            raise DestinationsError(messages.destination_unusable(arn, str(error))) from None
+    return found
+
+
+def _read_entry(arn: str, value: Any) -> _Entry:
+    """Check an entry. Raises PlaceUnusable for the first fault."""
+    match = _read_arn(arn)
+    if match is None:
+        raise PlaceUnusable(messages.NO_DESTINATION_ARN)
+    service = match["named"] or match["bucket"]
+    fitting = [kind for kind, services in _MEMBERS.items() if service in services]
+    try:
+        place = msgspec.convert(value, _Place)
+    except msgspec.ValidationError:
+        raise PlaceUnusable(messages.malformed_place(fault_in(value, _Place).removesuffix("."), fitting)) from None
+    given = [kind for kind in _MEMBERS if getattr(place, kind) is not None]
+    if len(given) != 1 or given[0] not in fitting:
+        raise PlaceUnusable(messages.one_place(service, fitting))
+    kind = given[0]
+    if (place.access_key is None) != (place.secret_key is None):
+        raise PlaceUnusable(messages.HALF_A_KEY)
+    if place.access_key is not None and kind not in _SERVICES:
+        raise PlaceUnusable(messages.unsigned(kind))
+    if place.access_key is not None and not _is_signable(place.access_key):
+        raise PlaceUnusable(messages.UNSIGNABLE)
+    text: str = getattr(place, kind)
+    return _Entry(
+        arn, service, match["region"] or "", kind, text, place.access_key or "test", place.secret_key or "test"
+    )
+
+
+def _open_queue(entry: _Entry) -> Destination:
+    target = _target_with_path(entry)
+    signer = OutgoingSigner(entry.access_key, entry.secret_key, entry.region, "sqs")
+    return QueueDestination(target._replace(path="/"), entry.text, signer)
+
+
+def _open_topic(entry: _Entry) -> Destination:
+    signer = OutgoingSigner(entry.access_key, entry.secret_key, entry.region, "sns")
+    return TopicDestination(read_target(entry.text), entry.arn, signer)
+
+
+def _open_bucket(entry: _Entry) -> Destination:
+    target = _target_with_path(entry)
+    return BucketDestination(target._replace(path=target.path.rstrip("/")), entry.access_key, entry.secret_key)
+
+
+def _target_with_path(entry: _Entry) -> HttpTarget:
+    """Where requests go. Raises PlaceUnusable if the URL names only a server, or has a query, and UrlUnusable."""
+    target = read_target(entry.text)
+    if not target.path.strip("/") or "?" in target.path:
+        raise PlaceUnusable(messages.no_path_in_url(entry.kind, entry.text))
+    return target
+
+
+_OPEN: Mapping[str, Callable[[_Entry], Destination]] = {
+    "sqs": _open_queue,
+    "sns": _open_topic,
+    "s3": _open_bucket,
+    "folder": lambda entry: folder_destination(entry.text),
+    "http": lambda entry: UrlDestination(read_target(entry.text), has_event=entry.service == "s3"),
+    "file": lambda entry: file_destination(entry.text, has_event=entry.service == "s3"),
+}
+"""Member of a place → what opens it."""
