@@ -1,8 +1,9 @@
-"""PutScheduledAction: gives a target new bounds at the times of a schedule, or changes such an action."""
+"""The operations on scheduled actions: PutScheduledAction, DeleteScheduledAction, DescribeScheduledActions."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -10,13 +11,25 @@ from msgspec import Meta
 from hashrange.autoscaling.api.members import (
     check_scaling_length,
     check_scaling_name,
+    check_scaling_names,
+    check_space,
+    described_part,
+    filtered,
+    not_found,
+    place_members,
     refuse_scaling,
     registered,
     scaling_invalid,
     target_place,
+    time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
-from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
+from hashrange.autoscaling.limits import (
+    SCALING_DESCRIBED_MAX,
+    SCALING_INTEGER_MAX,
+    SCALING_RESOURCE_LENGTH_MAX,
+    SCHEDULED_ACTIONS_MAX,
+)
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.autoscaling.schedule import ScheduleError, check_schedule
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
@@ -51,7 +64,10 @@ class PutScheduledActionRequest(msgspec.Struct, frozen=True):
 
 
 async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: PutScheduledActionRequest) -> None:
-    """Creates or changes the action. Raises ServiceError and StorageError."""
+    """PutScheduledAction: gives a target new bounds at the times of a schedule, or changes such an action.
+
+    Creates or changes the action. Raises ServiceError and StorageError.
+    """
     check_scaling_name("ScheduledActionName", request.ScheduledActionName, ACTION_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     for path, text in (("Schedule", request.Schedule), ("Timezone", request.Timezone)):
@@ -105,4 +121,72 @@ def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_se
     return msgspec.structs.replace(action, due_seconds=due_seconds)
 
 
-OPERATION = Operation("PutScheduledAction", PutScheduledActionRequest, put_scheduled_action, FORM)
+class DeleteScheduledActionRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteScheduledAction."""
+
+    ServiceNamespace: str
+    ScheduledActionName: str
+    ResourceId: str
+    ScalableDimension: str
+
+
+async def delete_scheduled_action(scaling: AutoScaling, caller: Caller, request: DeleteScheduledActionRequest) -> None:
+    """DeleteScheduledAction: deletes a scheduled action.
+
+    The target's bounds stay as they are. Raises ServiceError and StorageError.
+    """
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    action = scaling.scheduled_action(place, request.ScheduledActionName)
+    if action is None:
+        raise not_found(sentences.NO_SCHEDULED_ACTION, place, request.ScheduledActionName[:256])
+    await scaling.remove_scheduled(action)
+
+
+class DescribeScheduledActionsRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeScheduledActions."""
+
+    ServiceNamespace: str
+    ScheduledActionNames: list[str] | None = None
+    ResourceId: str | None = None
+    ScalableDimension: str | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+async def describe_scheduled_actions(
+    scaling: AutoScaling, caller: Caller, request: DescribeScheduledActionsRequest
+) -> Mapping[str, Any]:
+    """DescribeScheduledActions: the scheduled actions of an account and Region.
+
+    Returns a page of scheduled actions. Raises ServiceError.
+    """
+    check_space(request.ServiceNamespace, request.ScalableDimension)
+    check_scaling_names("ScheduledActionNames", request.ScheduledActionNames or (), SCALING_DESCRIBED_MAX)
+    every = scaling.scheduled_actions(caller.account, caller.region)
+    resources = None if request.ResourceId is None else [request.ResourceId]
+    found = filtered(every, lambda one: one.place, resources, request.ScalableDimension)
+    if request.ScheduledActionNames:
+        found = [one for one in found if one.name in request.ScheduledActionNames]
+    page, token = described_part(found, request.NextToken, request.MaxResults)
+    return {"ScheduledActions": [_described_action(action) for action in page], "NextToken": token}
+
+
+def _described_action(action: ScheduledAction) -> dict[str, Any]:
+    return {
+        "ScheduledActionName": action.name,
+        "ScheduledActionARN": action.arn,
+        **place_members(action.place),
+        "Schedule": action.schedule,
+        "Timezone": action.timezone,
+        "StartTime": time_of(action.begin_seconds),
+        "EndTime": time_of(action.end_seconds),
+        "ScalableTargetAction": {"MinCapacity": action.minimum, "MaxCapacity": action.maximum},
+        "CreationTime": time_of(action.created_seconds),
+    }
+
+
+OPERATIONS = (
+    Operation("PutScheduledAction", PutScheduledActionRequest, put_scheduled_action, FORM),
+    Operation("DeleteScheduledAction", DeleteScheduledActionRequest, delete_scheduled_action, FORM),
+    Operation("DescribeScheduledActions", DescribeScheduledActionsRequest, describe_scheduled_actions, FORM),
+)

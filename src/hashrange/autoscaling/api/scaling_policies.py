@@ -1,7 +1,10 @@
-"""PutScalingPolicy: creates a target tracking policy with its alarms, or replaces it."""
+"""The operations on scaling policies: PutScalingPolicy, DeleteScalingPolicy, DescribeScalingPolicies,
+GetPredictiveScalingForecast.
+"""
 
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -10,15 +13,23 @@ from msgspec import Meta
 from hashrange.autoscaling.api.members import (
     check_scaling_length,
     check_scaling_name,
+    check_scaling_names,
     check_scaling_value,
+    check_space,
+    described_part,
+    filtered,
+    not_found,
+    place_members,
     refuse_scaling,
     registered,
     scaling_invalid,
     target_place,
+    time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.enumerations import METRIC_TYPES
 from hashrange.autoscaling.limits import (
+    SCALING_DESCRIBED_MAX,
     SCALING_INTEGER_MAX,
     SCALING_LABEL_LENGTH_MAX,
     SCALING_POLICIES_MAX,
@@ -90,7 +101,10 @@ class PutScalingPolicyRequest(msgspec.Struct, frozen=True):
 async def put_scaling_policy(
     scaling: AutoScaling, caller: Caller, request: PutScalingPolicyRequest
 ) -> Mapping[str, Any]:
-    """Returns the ARN of the policy, and its alarms. Raises ServiceError and StorageError."""
+    """PutScalingPolicy: creates a target tracking policy with its alarms, or replaces it.
+
+    Returns the ARN of the policy, and its alarms. Raises ServiceError and StorageError.
+    """
     check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     if request.PolicyType is not None:
@@ -194,4 +208,106 @@ def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking:
         raise ServiceError("LimitExceededException", message)
 
 
-OPERATION = Operation("PutScalingPolicy", PutScalingPolicyRequest, put_scaling_policy, FORM)
+class DeleteScalingPolicyRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteScalingPolicy."""
+
+    PolicyName: str
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+
+
+async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: DeleteScalingPolicyRequest) -> None:
+    """DeleteScalingPolicy: deletes a policy and its alarms.
+
+    The capacity stays as it is. Raises ServiceError and StorageError.
+    """
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    policy = scaling.policy(place, request.PolicyName)
+    if policy is None:
+        raise not_found(sentences.NO_POLICY, place, request.PolicyName[:256])
+    await scaling.remove_policy(policy)
+
+
+class DescribeScalingPoliciesRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeScalingPolicies."""
+
+    ServiceNamespace: str
+    PolicyNames: list[str] | None = None
+    ResourceId: str | None = None
+    ScalableDimension: str | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+async def describe_scaling_policies(
+    scaling: AutoScaling, caller: Caller, request: DescribeScalingPoliciesRequest
+) -> Mapping[str, Any]:
+    """DescribeScalingPolicies: the policies of an account and Region.
+
+    Returns a page of policies. Raises ServiceError.
+    """
+    check_space(request.ServiceNamespace, request.ScalableDimension)
+    check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
+    every = scaling.policies(caller.account, caller.region)
+    resources = None if request.ResourceId is None else [request.ResourceId]
+    found = filtered(every, lambda one: one.place, resources, request.ScalableDimension)
+    if request.PolicyNames:
+        found = [one for one in found if one.name in request.PolicyNames]
+    page, token = described_part(found, request.NextToken, request.MaxResults)
+    return {"ScalingPolicies": [_described_policy(policy) for policy in page], "NextToken": token}
+
+
+def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
+    tracking = policy.tracking
+    predefined = None
+    if tracking.predefined is not None:
+        predefined = {"PredefinedMetricType": tracking.predefined, "ResourceLabel": tracking.resource_label}
+    return {
+        "PolicyARN": policy.arn,
+        "PolicyName": policy.name,
+        **place_members(policy.place),
+        "PolicyType": "TargetTrackingScaling",
+        "TargetTrackingScalingPolicyConfiguration": {
+            "TargetValue": tracking.target_value,
+            "PredefinedMetricSpecification": predefined,
+            "CustomizedMetricSpecification": tracking.customized,
+            "ScaleOutCooldown": tracking.out_cooldown_seconds,
+            "ScaleInCooldown": tracking.in_cooldown_seconds,
+            "DisableScaleIn": tracking.never_scales_in,
+        },
+        "Alarms": alarm_members(policy),
+        "CreationTime": time_of(policy.created_seconds),
+    }
+
+
+class GetPredictiveScalingForecastRequest(msgspec.Struct, frozen=True):
+    """Request of GetPredictiveScalingForecast."""
+
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+    PolicyName: str
+    StartTime: datetime
+    EndTime: datetime
+
+
+async def get_predictive_scaling_forecast(
+    scaling: AutoScaling, caller: Caller, request: GetPredictiveScalingForecastRequest
+) -> None:
+    """GetPredictiveScalingForecast: refused, because predictive scaling does not exist for DynamoDB.
+
+    Raises ServiceError.
+    """
+    target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    refuse_scaling(sentences.NO_FORECAST)
+
+
+OPERATIONS = (
+    Operation("PutScalingPolicy", PutScalingPolicyRequest, put_scaling_policy, FORM),
+    Operation("DeleteScalingPolicy", DeleteScalingPolicyRequest, delete_scaling_policy, FORM),
+    Operation("DescribeScalingPolicies", DescribeScalingPoliciesRequest, describe_scaling_policies, FORM),
+    Operation(
+        "GetPredictiveScalingForecast", GetPredictiveScalingForecastRequest, get_predictive_scaling_forecast, FORM
+    ),
+)

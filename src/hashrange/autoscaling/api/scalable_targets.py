@@ -1,6 +1,4 @@
-"""RegisterScalableTarget: lets the reads or writes of a table or index be scaled within bounds,
-or changes the bounds.
-"""
+"""The operations on scalable targets: RegisterScalableTarget, DeregisterScalableTarget, DescribeScalableTargets."""
 
 import uuid
 from collections.abc import Mapping
@@ -11,10 +9,16 @@ from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
     check_scaling_length,
+    check_space,
     check_target_tags,
+    described_part,
+    filtered,
+    place_members,
     refuse_scaling,
+    registered,
     scaling_invalid,
     target_place,
+    time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
@@ -58,7 +62,10 @@ class RegisterScalableTargetRequest(msgspec.Struct, frozen=True):
 async def register_scalable_target(
     scaling: AutoScaling, caller: Caller, request: RegisterScalableTargetRequest
 ) -> Mapping[str, Any]:
-    """Creates or changes the target; capacity outside of its bounds is changed at once.
+    """RegisterScalableTarget: lets the reads or writes of a table or index be scaled within bounds,
+    or changes the bounds.
+
+    Creates or changes the target; capacity outside of its bounds is changed at once.
     Raises ServiceError and StorageError.
     """
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
@@ -133,4 +140,68 @@ def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -
         refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
 
 
-OPERATION = Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM)
+class DeregisterScalableTargetRequest(msgspec.Struct, frozen=True):
+    """Request of DeregisterScalableTarget."""
+
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+
+
+async def deregister_scalable_target(
+    scaling: AutoScaling, caller: Caller, request: DeregisterScalableTargetRequest
+) -> None:
+    """DeregisterScalableTarget: ends the scaling of a target, and deletes its policies,
+    their alarms and its scheduled actions.
+
+    The capacity stays as it is. Raises ServiceError and StorageError.
+    """
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    await scaling.remove_target(registered(scaling, place, sentences.NO_TARGET_FOUND))
+
+
+class DescribeScalableTargetsRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeScalableTargets."""
+
+    ServiceNamespace: str
+    ResourceIds: list[str] | None = None
+    ScalableDimension: str | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+async def describe_scalable_targets(
+    scaling: AutoScaling, caller: Caller, request: DescribeScalableTargetsRequest
+) -> Mapping[str, Any]:
+    """DescribeScalableTargets: the targets of an account and Region.
+
+    Returns a page of targets. Raises ServiceError.
+    """
+    check_space(request.ServiceNamespace, request.ScalableDimension)
+    every = scaling.targets(caller.account, caller.region)
+    found = filtered(every, lambda one: one.place, request.ResourceIds, request.ScalableDimension)
+    page, token = described_part(found, request.NextToken, request.MaxResults)
+    return {"ScalableTargets": [_described_target(target) for target in page], "NextToken": token}
+
+
+def _described_target(target: ScalableTarget) -> dict[str, Any]:
+    return {
+        **place_members(target.place),
+        "MinCapacity": target.minimum,
+        "MaxCapacity": target.maximum,
+        "RoleARN": target.role_arn,
+        "CreationTime": time_of(target.created_seconds),
+        "SuspendedState": {
+            "DynamicScalingInSuspended": target.suspended.scaling_in,
+            "DynamicScalingOutSuspended": target.suspended.scaling_out,
+            "ScheduledScalingSuspended": target.suspended.scheduled,
+        },
+        "ScalableTargetARN": target.arn,
+    }
+
+
+OPERATIONS = (
+    Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM),
+    Operation("DeregisterScalableTarget", DeregisterScalableTargetRequest, deregister_scalable_target, FORM),
+    Operation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets, FORM),
+)
