@@ -1,4 +1,4 @@
-"""CreateCluster: makes a cluster, whose nodes are started."""
+"""The operations on clusters: CreateCluster, UpdateCluster, DeleteCluster, DescribeClusters."""
 
 import re
 from collections.abc import Mapping
@@ -15,10 +15,13 @@ from hashrange.dax.api.members import (
     check_description,
     check_topic,
     check_window,
+    cluster_to_change,
     described_cluster,
+    found_cluster,
     found_parameter_group,
     found_subnet_group,
     new_nodes,
+    part_of_records,
     refuse_dax,
 )
 from hashrange.dax.clusters import Clusters
@@ -30,6 +33,7 @@ from hashrange.messages import dax as sentences
 _is_role = re.compile(r"arn:[\w-]+:iam::\d{12}:role/[\w+=,.@/-]+").fullmatch
 USUAL_WINDOW = "sun:01:00-sun:02:00"
 ENCRYPTIONS, NETWORK_TYPES = ("NONE", "TLS"), ("ipv4", "ipv6", "dual_stack")
+TOPIC_STATUSES = ("active", "inactive")
 
 
 class SseMember(msgspec.Struct, frozen=True):
@@ -59,7 +63,10 @@ class CreateClusterRequest(msgspec.Struct, frozen=True):
 
 
 async def create_cluster(clusters: Clusters, caller: Caller, request: CreateClusterRequest) -> Mapping[str, Any]:
-    """Returns the cluster, which is being created. Raises ServiceError and StorageError."""
+    """CreateCluster: makes a cluster, whose nodes are started.
+
+    Returns the cluster, which is being created. Raises ServiceError and StorageError.
+    """
     check_cluster_name(request.ClusterName)
     _check_values(request)
     name, factor = request.ClusterName.lower(), request.ReplicationFactor
@@ -128,4 +135,97 @@ def check_node_quotas(clusters: Clusters, caller: Caller, factor: int, more: int
         refuse_dax("NodeQuotaForCustomerExceededFault", sentences.ACCOUNT_NODE_QUOTA, most=ACCOUNT_NODES_MAX)
 
 
-OPERATION = Operation("CreateCluster", CreateClusterRequest, create_cluster, FORM)
+class UpdateClusterRequest(msgspec.Struct, frozen=True):
+    """Request of UpdateCluster."""
+
+    ClusterName: str
+    Description: str | None = None
+    PreferredMaintenanceWindow: str | None = None
+    NotificationTopicArn: str | None = None
+    NotificationTopicStatus: str | None = None
+    ParameterGroupName: str | None = None
+    SecurityGroupIds: list[str] | None = None
+
+
+async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClusterRequest) -> Mapping[str, Any]:
+    """UpdateCluster: changes the description, window, notifications, groups of a cluster.
+
+    Returns the changed cluster. Parameters of another group take effect when nodes are rebooted.
+    Raises ServiceError and StorageError.
+    """
+    cluster = cluster_to_change(clusters, caller, request.ClusterName)
+    check_description(request.Description)
+    check_topic(request.NotificationTopicArn)
+    if request.PreferredMaintenanceWindow is not None:
+        check_window(request.PreferredMaintenanceWindow)
+    status = request.NotificationTopicStatus
+    if status is not None and status not in TOPIC_STATUSES:
+        bad_value(sentences.TOPIC_STATUS, status=status[:100])
+    group = request.ParameterGroupName
+    if group is not None:
+        found_parameter_group(clusters, caller, group)
+    given = {
+        "description": request.Description,
+        "maintenance_window": None
+        if request.PreferredMaintenanceWindow is None
+        else request.PreferredMaintenanceWindow.lower(),
+        "topic_arn": request.NotificationTopicArn,
+        "topic_status": status,
+        "parameter_group": group,
+        "security_groups": request.SecurityGroupIds,
+    }
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if group is not None:
+        changes["group_owner"] = (caller.account, caller.region)
+    changed = msgspec.structs.replace(cluster, status="modifying", until_seconds=clusters.until_seconds, **changes)
+    described = described_cluster(clusters, caller, changed)
+    await clusters.keep(changed)
+    return {"Cluster": described}
+
+
+class DeleteClusterRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteCluster."""
+
+    ClusterName: str
+
+
+async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClusterRequest) -> Mapping[str, Any]:
+    """DeleteCluster: stops all nodes of a cluster, and forgets it.
+
+    Returns the cluster, which is being deleted. Raises ServiceError and StorageError.
+    """
+    cluster = cluster_to_change(clusters, caller, request.ClusterName)
+    nodes = [msgspec.structs.replace(node, status="deleting") for node in cluster.nodes]
+    deleting = msgspec.structs.replace(cluster, status="deleting", nodes=nodes, until_seconds=clusters.until_seconds)
+    described = described_cluster(clusters, caller, deleting)
+    await clusters.keep(deleting)
+    return {"Cluster": described}
+
+
+class DescribeClustersRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeClusters."""
+
+    ClusterNames: list[str] | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+async def describe_clusters(clusters: Clusters, caller: Caller, request: DescribeClustersRequest) -> Mapping[str, Any]:
+    """DescribeClusters: the clusters of an account and Region, and that of `--dax-port`.
+
+    Returns a page of clusters. Raises ServiceError and StorageError.
+    """
+    if request.ClusterNames:
+        every = [found_cluster(clusters, caller, name) for name in request.ClusterNames]
+    else:
+        every = list(clusters.clusters(caller.account, caller.region))
+    page, token = part_of_records(every, request.NextToken, request.MaxResults)
+    return {"Clusters": [described_cluster(clusters, caller, one) for one in page], **token}
+
+
+OPERATIONS = (
+    Operation("CreateCluster", CreateClusterRequest, create_cluster, FORM),
+    Operation("UpdateCluster", UpdateClusterRequest, update_cluster, FORM),
+    Operation("DeleteCluster", DeleteClusterRequest, delete_cluster, FORM),
+    Operation("DescribeClusters", DescribeClustersRequest, describe_clusters, FORM),
+)
