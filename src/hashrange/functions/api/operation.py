@@ -43,6 +43,11 @@ class RestWire(NamedTuple):
     """Member that takes the body as bytes (Invoke's Payload); None: the body is JSON, or empty."""
 
 
+def query_of(*members: str) -> Mapping[str, str]:
+    """Query parameters that have the names of their members."""
+    return {member: member for member in members}
+
+
 class LambdaError(ApiError):
     """An error of Lambda's API: `code` is the name that SDKs turn into an exception class.
 

@@ -1,5 +1,5 @@
 """The operations on executions that are reserved for a function, which shares those of the account if none are:
-GetFunctionConcurrency, PutFunctionConcurrency, DeleteFunctionConcurrency.
+GetFunctionConcurrency, PutFunctionConcurrency, DeleteFunctionConcurrency; and GetAccountSettings.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,13 @@ from hashrange.functions.api.operation import RestWire
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.refusals import parameter_refusal
-from hashrange.limits import CONCURRENT_EXECUTIONS_MAX, UNRESERVED_EXECUTIONS_MIN
+from hashrange.limits import (
+    CODE_STORAGE_BYTES_MAX,
+    CODE_UNZIPPED_BYTES_MAX,
+    CODE_ZIPPED_BYTES_MAX,
+    CONCURRENT_EXECUTIONS_MAX,
+    UNRESERVED_EXECUTIONS_MIN,
+)
 from hashrange.messages import functions_api as say
 
 
@@ -69,6 +75,34 @@ async def delete_function_concurrency(functions: Functions, caller: Caller, requ
     await functions.reserve(description, release)
 
 
+class GetAccountSettingsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request has no members."""
+
+
+async def get_account_settings(
+    functions: Functions, caller: Caller, request: GetAccountSettingsRequest
+) -> Mapping[str, Any]:
+    """GetAccountSettings: the quotas of an account in a Region, as the service gives them to everyone,
+    and what is used of them.
+
+    Quotas and use. Declared functions are not counted.
+    """
+    stored = functions.stored.all_of(caller)
+    return {
+        "AccountLimit": {
+            "TotalCodeSize": CODE_STORAGE_BYTES_MAX,
+            "CodeSizeUnzipped": CODE_UNZIPPED_BYTES_MAX,
+            "CodeSizeZipped": CODE_ZIPPED_BYTES_MAX,
+            "ConcurrentExecutions": CONCURRENT_EXECUTIONS_MAX,
+            "UnreservedConcurrentExecutions": CONCURRENT_EXECUTIONS_MAX - reserved_by(functions, caller),
+        },
+        "AccountUsage": {
+            "TotalCodeSize": sum(one.code_size_bytes for one in stored),
+            "FunctionCount": len(stored),
+        },
+    }
+
+
 OPERATIONS = (
     Operation(
         "GetFunctionConcurrency",
@@ -87,5 +121,11 @@ OPERATIONS = (
         FunctionRequest,
         delete_function_concurrency,
         RestWire("DELETE", "/2017-10-31/functions/{FunctionName}/concurrency", status=204),
+    ),
+    Operation(
+        "GetAccountSettings",
+        GetAccountSettingsRequest,
+        get_account_settings,
+        RestWire("GET", "/2016-08-19/account-settings"),
     ),
 )
