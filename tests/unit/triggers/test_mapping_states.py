@@ -25,7 +25,7 @@ from hashrange.triggers.api.event_source_mappings import (
     get_event_source_mapping,
     update_event_source_mapping,
 )
-from hashrange.triggers.api.mapping_tags import tag_mapping_or_function
+from hashrange.triggers.api.mapping_tags import TAGGING
 from hashrange.triggers.api.requests import (
     CreateEventSourceMappingRequest,
     MappingUuidRequest,
@@ -78,7 +78,7 @@ class World:
         return str(described["State"])
 
     def tag(self, arn: str, **tags: str) -> None:
-        drive(tag_mapping_or_function(self.served, CALLER, TagFunctionRequest(Resource=arn, Tags=tags)))
+        drive(TAGGING.tag(self.served, CALLER, TagFunctionRequest(Resource=arn, Tags=tags)))
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from hashrange.autoscaling.limits import (
 )
 from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableDimension, ScalableTarget, TargetPlace
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.aws_services.tagging import is_reserved_tag
 from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
@@ -208,16 +209,6 @@ def _place(token: str | None) -> int:
     return int(text)
 
 
-def tagged(scaling: AutoScaling, caller: Caller, arn: str) -> ScalableTarget:
-    """The target of this ARN. Raises ServiceError."""
-    target = next((one for one in scaling.targets(caller.account, caller.region) if one.arn == arn), None)
-    if target is None:
-        raise ServiceError(
-            "ResourceNotFoundException", sentences.NO_TAGGED.format(arn=arn[:1011]), ResourceName=arn[:1011]
-        )
-    return target
-
-
 def check_target_tags(given: dict[str, str]) -> None:
     """Raise ServiceError for tags that are too long, have a reserved key or a blank value."""
     for key, value in given.items():
@@ -225,7 +216,7 @@ def check_target_tags(given: dict[str, str]) -> None:
         check_scaling_length("Tags", value, SCALING_TAG_VALUE_LENGTH_MAX, 0)
         if not value.strip():
             refuse_scaling(sentences.BLANK_TAG)
-        if key.lower().startswith("aws:"):
+        if is_reserved_tag(key):
             refuse_scaling(sentences.RESERVED_TAG.format(key=key))
 
 

@@ -8,10 +8,8 @@ import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import (
-    ClusterTagMember,
     bad_value,
     check_cluster_name,
-    check_cluster_tags,
     check_description,
     check_topic,
     check_window,
@@ -24,6 +22,7 @@ from hashrange.dax.api.members import (
     part_of_records,
     refuse_dax,
 )
+from hashrange.dax.api.tags import ClusterTagMember, added_cluster_tags
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import ACCOUNT_NODES_MAX, CLUSTER_NODES_MAX
 from hashrange.dax.node_types import NODE_MEMORY_BYTES
@@ -75,7 +74,7 @@ async def create_cluster(clusters: Clusters, caller: Caller, request: CreateClus
     group = found_parameter_group(clusters, caller, request.ParameterGroupName or DEFAULT_PARAMETER_GROUP)
     subnets = found_subnet_group(clusters, caller, request.SubnetGroupName or DEFAULT_SUBNET_GROUP)
     check_node_quotas(clusters, caller, factor, factor)
-    tags = check_cluster_tags(request.Tags or (), {})
+    tags = added_cluster_tags({}, request.Tags or ())
     now_seconds = clusters.now_seconds()
     encryption = request.ClusterEndpointEncryptionType or "NONE"
     host = clusters.host()

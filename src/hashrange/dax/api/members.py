@@ -10,20 +10,15 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
-import msgspec
-
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import (
     CLUSTER_NAME_LENGTH_MAX,
-    CLUSTER_TAGS_MAX,
     DESCRIBED_MAX,
     DESCRIBED_MIN,
     DESCRIPTION_LENGTH_MAX,
     GROUP_NAME_LENGTH_MAX,
     MAINTENANCE_MINUTES_MIN,
-    TAG_KEY_LENGTH_MAX,
-    TAG_VALUE_LENGTH_MAX,
 )
 from hashrange.dax.records import EVERYONE, Cluster, ClusterNode, ParameterGroup, SubnetGroup
 from hashrange.messages import dax as sentences
@@ -37,13 +32,6 @@ _is_group_name = re.compile(r"[A-Za-z][A-Za-z0-9.-]*").fullmatch
 _window = re.compile(r"([a-z]{3}):([0-2]\d):([0-5]\d)-([a-z]{3}):([0-2]\d):([0-5]\d)").fullmatch
 _is_topic = re.compile(r"arn:[\w-]+:sns:[\w-]*:\d{12}:[\w.-]+").fullmatch
 _cluster_arn = re.compile(r"arn:[\w-]+:dax:([\w-]+):(\d{12}):cache/([\w-]+)").fullmatch
-
-
-class ClusterTagMember(msgspec.Struct, frozen=True):
-    """A tag of a cluster."""
-
-    Key: str = ""
-    Value: str = ""
 
 
 def word_dax_fault(fault: MemberFault) -> ServiceError:
@@ -284,24 +272,6 @@ def check_window(window: str) -> None:
         ends = [_DAYS.index(parts[at]) * 1440 + int(parts[at + 1]) * 60 + int(parts[at + 2]) for at in (1, 4)]
     if not ends or (ends[1] - ends[0]) % (7 * 1440) < MAINTENANCE_MINUTES_MIN:
         bad_value(sentences.WINDOW, window=window[:100])
-
-
-def check_cluster_tags(tags: Sequence[ClusterTagMember], before: dict[str, str]) -> dict[str, str]:
-    """The tags of a cluster with these added. Raises ServiceError."""
-    for tag in tags:
-        if not 1 <= len(tag.Key) <= TAG_KEY_LENGTH_MAX or len(tag.Value) > TAG_VALUE_LENGTH_MAX:
-            bad_value(sentences.TAG, key=TAG_KEY_LENGTH_MAX, value=TAG_VALUE_LENGTH_MAX)
-        if tag.Key.lower().startswith("aws:"):
-            bad_value(sentences.TAG_PREFIX, key=tag.Key)
-    after = before | {tag.Key: tag.Value for tag in tags}
-    if len(after) > CLUSTER_TAGS_MAX:
-        refuse_dax("TagQuotaPerResourceExceeded", sentences.TAG_QUOTA, most=CLUSTER_TAGS_MAX)
-    return after
-
-
-def described_tags(cluster: Cluster) -> list[dict[str, str]]:
-    """The tags of a cluster as replies show them."""
-    return [{"Key": key, "Value": value} for key, value in sorted(cluster.tags.items())]
 
 
 def part_of_records(

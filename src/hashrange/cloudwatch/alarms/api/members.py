@@ -12,6 +12,7 @@ from typing import NoReturn
 import msgspec
 
 from hashrange.aws_services.operation import Caller, FormWire, MemberFault, ServiceError
+from hashrange.aws_services.tagging import is_reserved_tag
 from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
@@ -182,7 +183,7 @@ def check_action_configuration(configuration: ActionConfiguration | None) -> Non
 def check_alarm_tag_keys(path: str, keys: Iterable[str]) -> None:
     """Raise ServiceError if a key is reserved."""
     for place, key in enumerate(keys, 1):
-        if key.lower().startswith("aws:"):
+        if is_reserved_tag(key):
             refuse_value(metric_sentences.TAG_RESERVED.format(path=f"{path}.{place}"))
 
 
