@@ -9,8 +9,15 @@ from hashrange.aws_services.operation import Caller
 from hashrange.insights.rule_counts import COUNTS_PREFIX, RuleCounts
 from hashrange.insights.watched_keys import KeysToPay, WatchedKeys
 from hashrange.jobs.job import AT_ONCE
-from hashrange.operations.insights.rule_names import RULE_KINDS, InsightRuleKind, rule_kinds, rule_name
-from hashrange.operations.insights.watching import Watch, all_watches, watch_document
+from hashrange.operations.insights.watching import (
+    RULE_KINDS,
+    InsightRuleKind,
+    Watch,
+    all_watches,
+    rule_kinds,
+    rule_name,
+    watch_document,
+)
 from hashrange.store.interface import WholeStore
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import SourceId, make_source_id

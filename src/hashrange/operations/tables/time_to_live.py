@@ -1,28 +1,19 @@
-"""UpdateTimeToLive: turn the expiry of a table's items on or off.
-
-Order of checks: name, member constraints → the table exists → it is ACTIVE → its time to live is off (to turn it on),
-or on with the same attribute (to turn it off) → time to live was not changed within the last hour of service time
-(`--ttl-cooldown`) → not too many tables change now.
-
-A job fills the queue of expiries; this request adds the queue's first rows, so that, without a state delay, a small
-table's time to live is ENABLED in the next call.
-"""
+"""The operations on the expiry of a table's items: UpdateTimeToLive, DescribeTimeToLive."""
 
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import require_active
-from hashrange.operations.described_table import TableRequest, described_table
-from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.lookup import TableRequest, described_table, require_active
+from hashrange.operations.naming import table_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.schema import TimeToLive
+from hashrange.tables.states import time_to_live_status
 
 FIRST_FILLED_ROWS = 256
 """Maximum rows of the table that the request itself inspects to fill the queue of expiries; about 2 ms."""
@@ -42,7 +33,17 @@ class UpdateTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=False)
 
 
 async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) -> Reply:
-    """Store the new time to live settings; the reply repeats them."""
+    """UpdateTimeToLive: turn the expiry of a table's items on or off.
+
+    Order of checks: name, member constraints → the table exists → it is ACTIVE → its time to live is off (to turn it
+    on), or on with the same attribute (to turn it off) → time to live was not changed within the last hour of service
+    time (`--ttl-cooldown`) → not too many tables change now.
+
+    A job fills the queue of expiries; this request adds the queue's first rows, so that, without a state delay, a small
+    table's time to live is ENABLED in the next call.
+
+    Store the new time to live settings; the reply repeats them.
+    """
     wanted = request.TimeToLiveSpecification
     while True:
         table = await described_table(scope, request.TableName)
@@ -84,11 +85,25 @@ def _other_attribute(now: TimeToLive | None) -> str:
     return say.TTL_OTHER_ATTRIBUTE.format(attribute=now.attribute)
 
 
-OPERATION = Operation(
-    "UpdateTimeToLive",
-    UpdateTimeToLiveRequest,
-    update_time_to_live,
-    JsonWire(rules=TABLE_NAME_FIRST),
-    tables=by_table_name,
-    writes=True,
+class DescribeTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN."""
+
+
+async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest) -> Reply:
+    """DescribeTimeToLive: return whether a table's items expire, and by which attribute.
+    Order of checks: name → table exists.
+
+    State of time to live, and the attribute's name unless the state is DISABLED.
+    """
+    time_to_live = (await described_table(scope, request.TableName)).time_to_live
+    status = time_to_live_status(time_to_live, scope.clock.service_time())
+    description: dict[str, str] = {"TimeToLiveStatus": status}
+    if time_to_live is not None and status != "DISABLED":
+        description["AttributeName"] = time_to_live.attribute
+    return {"TimeToLiveDescription": description}
+
+
+OPERATIONS = (
+    table_operation("UpdateTimeToLive", UpdateTimeToLiveRequest, update_time_to_live, writes=True),
+    table_operation("DescribeTimeToLive", DescribeTimeToLiveRequest, describe_time_to_live),
 )
