@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.math.values import MathError
-from hashrange.insights.api.get_insight_rule_report import METRICS
+from hashrange.insights.api.insight_rules import METRICS
 from hashrange.insights.insights import Insights
 from hashrange.insights.report import RuleReport, metrics_of
 

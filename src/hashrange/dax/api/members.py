@@ -2,8 +2,6 @@
 pages, and how faults are worded.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -11,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.aws_services.paging import part_from, place_of_token
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import (
     CLUSTER_NAME_LENGTH_MAX,
@@ -281,20 +280,8 @@ def part_of_records(
     most = DESCRIBED_MAX if size is None else size
     if not DESCRIBED_MIN <= most <= DESCRIBED_MAX:
         bad_value(sentences.MAX_RESULTS, least=DESCRIBED_MIN, most=DESCRIBED_MAX)
-    begin = _place_of(token)
-    end = begin + most
-    if end >= len(records):
-        return records[begin:end], {}
-    return records[begin:end], {"NextToken": base64.urlsafe_b64encode(b"%d" % end).decode()}
-
-
-def _place_of(token: str | None) -> int:
-    if token is None:
-        return 0
-    try:
-        text = base64.b64decode(token, altchars=b"-_", validate=True).decode("ascii")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        text = ""
-    if not text.isdecimal() or len(text) > 9:
+    begin = place_of_token(token)
+    if begin is None:
         bad_value(sentences.NEXT_TOKEN)
-    return int(text)
+    page, following = part_from(records, begin, most)
+    return page, {} if following is None else {"NextToken": following}

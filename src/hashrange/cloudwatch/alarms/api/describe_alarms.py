@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation, ServiceError
+from hashrange.aws_services.paging import part_from
 from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
@@ -25,7 +26,6 @@ from hashrange.cloudwatch.api.checks import (
     check_metric,
     dimensions_of,
     place_in,
-    token_of,
 )
 from hashrange.cloudwatch.limits import (
     ALARM_ACTION_LENGTH_MAX,
@@ -69,12 +69,11 @@ async def describe_alarms(alarms: Alarms, caller: Caller, request: DescribeAlarm
     """
     _check(request)
     found = [alarm for alarm in walk(_candidates(alarms, caller, request)) if _fits(alarm, request)]
-    begin, size = place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2
-    page = found[begin : begin + size]
+    page, token = part_from(found, place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2)
     return {
         "MetricAlarms": [_described(alarm, request) for alarm in page if not alarm.definition.is_composite],
         "CompositeAlarms": [_described(alarm, request) for alarm in page if alarm.definition.is_composite],
-        "NextToken": token_of(begin + size) if begin + size < len(found) else None,
+        "NextToken": token,
     }
 
 
@@ -230,7 +229,7 @@ async def describe_alarm_history(
     ordered = sort([(item.at_seconds, number) for number, (item, _, _) in enumerate(walk(found))])
     if request.ScanBy != "TimestampAscending":
         ordered = ordered[::-1]
-    begin, size = place_in(request.NextToken), request.MaxRecords or ALARM_HISTORY_DESCRIBED_MAX
+    page, token = part_from(ordered, place_in(request.NextToken), request.MaxRecords or ALARM_HISTORY_DESCRIBED_MAX)
     return {
         "AlarmHistoryItems": [
             {
@@ -241,9 +240,9 @@ async def describe_alarm_history(
                 "HistorySummary": item.summary,
                 "HistoryData": item.data,
             }
-            for item, name, kind in [found[number] for _, number in ordered[begin : begin + size]]
+            for item, name, kind in [found[number] for _, number in page]
         ],
-        "NextToken": token_of(begin + size) if begin + size < len(found) else None,
+        "NextToken": token,
     }
 
 

@@ -1,16 +1,58 @@
-"""GetInsightRuleReport: who has contributed most to a rule in a stretch of time, and how much in each period."""
+"""CloudWatch's operations on insight rules that read: DescribeInsightRules, GetInsightRuleReport.
+DynamoDB manages its rules, so that they cannot be changed there.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
-from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
-from hashrange.cloudwatch.api.checks import IntegerFromOne, check_one_of, refuse_value
+from hashrange.aws_services.operation import FORM, Caller, FormWire, Operation, ServiceError, bound
+from hashrange.aws_services.paging import part_from
+from hashrange.cloudwatch.api.checks import IntegerFromOne, check_one_of, place_in, refuse_value
 from hashrange.insights.insights import InsightRule, Insights
 from hashrange.insights.report import RuleReport, metrics_of
 from hashrange.messages import cloudwatch as sentences
+
+RULES_DESCRIBED_MAX = 500
+
+
+class DescribeInsightRulesRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeInsightRules."""
+
+    NextToken: str | None = None
+    MaxResults: Annotated[int, Meta(ge=1, le=RULES_DESCRIBED_MAX)] | None = None
+
+
+async def describe_insight_rules(
+    insights: Insights, caller: Caller, request: DescribeInsightRulesRequest
+) -> Mapping[str, Any]:
+    """DescribeInsightRules: the rules of tables and indexes that Contributor Insights watches. DynamoDB manages them.
+
+    Returns some rules, by name. Raises ServiceError.
+    """
+    rules = insights.rules(caller)
+    page, token = part_from(rules, place_in(request.NextToken), request.MaxResults or RULES_DESCRIBED_MAX)
+    return {"InsightRules": [_described(rule) for rule in page], "NextToken": token}
+
+
+def _described(rule: InsightRule) -> dict[str, Any]:
+    counted = "ConsumedThroughputUnits" if rule.kind.endswith("C") else "ThrottleCount"
+    definition = {
+        "Schema": {"Name": "DynamoDBContributorInsights", "Version": 1},
+        "AggregateOn": "Sum",
+        "Contribution": {"Keys": rule.key_labels, "ValueOf": counted},
+    }
+    return {
+        "Name": rule.name,
+        "State": "ENABLED",
+        "Schema": '{"Name": "DynamoDBContributorInsights", "Version": 1}',
+        "Definition": msgspec.json.encode(definition).decode(),
+        "ManagedRule": True,
+    }
+
 
 CONTRIBUTORS_MAX = 25
 """Contributors in a report of a rule of DynamoDB. Source: global-tables-backup.md 8."""
@@ -34,7 +76,9 @@ class GetInsightRuleReportRequest(msgspec.Struct, frozen=True):
 async def get_insight_rule_report(
     insights: Insights, caller: Caller, request: GetInsightRuleReportRequest
 ) -> Mapping[str, Any]:
-    """Returns the contributors, greatest first.
+    """GetInsightRuleReport: who has contributed most to a rule in a stretch of time, and how much in each period.
+
+    Returns the contributors, greatest first.
     Their values are at most the sketch's error too great. Raises ServiceError.
     """
     most = CONTRIBUTORS_USUAL if request.MaxContributorCount is None else request.MaxContributorCount
@@ -94,4 +138,12 @@ def _metrics(report: RuleReport, names: Sequence[str]) -> list[dict[str, Any]] |
     return shown
 
 
-OPERATION = Operation("GetInsightRuleReport", GetInsightRuleReportRequest, get_insight_rule_report, FORM)
+OPERATIONS = (
+    Operation("DescribeInsightRules", DescribeInsightRulesRequest, describe_insight_rules, FORM),
+    Operation("GetInsightRuleReport", GetInsightRuleReportRequest, get_insight_rule_report, FORM),
+)
+
+
+def insight_operations(insights: Insights) -> Sequence[Operation[FormWire]]:
+    """The operations on these insights."""
+    return bound(OPERATIONS, insights)
