@@ -18,6 +18,7 @@ from hashrange.dax.api.members import (
     found_cluster,
     found_parameter_group,
     found_subnet_group,
+    kept_cluster,
     new_nodes,
     part_of_records,
     refuse_dax,
@@ -101,9 +102,7 @@ async def create_cluster(clusters: Clusters, caller: Caller, request: CreateClus
         network_type=request.NetworkType or "ipv4",  # type: ignore[arg-type]  # checked above
         tags=tags,
     )
-    described = described_cluster(clusters, caller, cluster)
-    await clusters.keep(cluster)
-    return {"Cluster": described}
+    return {"Cluster": await kept_cluster(clusters, caller, cluster)}
 
 
 def _check_values(request: CreateClusterRequest) -> None:
@@ -177,9 +176,7 @@ async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClus
     if group is not None:
         changes["group_owner"] = (caller.account, caller.region)
     changed = msgspec.structs.replace(cluster, status="modifying", until_seconds=clusters.until_seconds, **changes)
-    described = described_cluster(clusters, caller, changed)
-    await clusters.keep(changed)
-    return {"Cluster": described}
+    return {"Cluster": await kept_cluster(clusters, caller, changed)}
 
 
 class DeleteClusterRequest(msgspec.Struct, frozen=True):
@@ -196,9 +193,7 @@ async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClus
     cluster = cluster_to_change(clusters, caller, request.ClusterName)
     nodes = [msgspec.structs.replace(node, status="deleting") for node in cluster.nodes]
     deleting = msgspec.structs.replace(cluster, status="deleting", nodes=nodes, until_seconds=clusters.until_seconds)
-    described = described_cluster(clusters, caller, deleting)
-    await clusters.keep(deleting)
-    return {"Cluster": described}
+    return {"Cluster": await kept_cluster(clusters, caller, deleting)}
 
 
 class DescribeClustersRequest(msgspec.Struct, frozen=True):

@@ -140,6 +140,17 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
     return {name: value for name, value in described.items() if value is not None}
 
 
+async def kept_cluster(
+    clusters: Clusters, caller: Caller, cluster: Cluster, message: str | None = None
+) -> dict[str, Any]:
+    """Create or replace a cluster, note an event if there is a message, and return the cluster as replies show it, in
+    the state that it has before anything is done. Raises StorageError.
+    """
+    described = described_cluster(clusters, caller, cluster)
+    await clusters.keep(cluster, message)
+    return described
+
+
 def _is_outdated(node: ClusterNode, group: ParameterGroup) -> bool:
     """True if the node was started with other parameters than those of its group now."""
     return node.status == "available" and (

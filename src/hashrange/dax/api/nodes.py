@@ -10,7 +10,7 @@ from hashrange.dax.api.clusters import check_node_quotas
 from hashrange.dax.api.members import (
     bad_value,
     cluster_to_change,
-    described_cluster,
+    kept_cluster,
     new_nodes,
     refuse_dax,
     region_of_nodes,
@@ -45,9 +45,7 @@ async def increase_replication_factor(
     added = new_nodes(cluster.name, region, taken, wanted - count, request.AvailabilityZones, clusters.now_seconds())
     nodes = sorted([*cluster.nodes, *added], key=lambda node: node.node_id)
     changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)
-    described = described_cluster(clusters, caller, changed)
-    await clusters.keep(changed)
-    return {"Cluster": described}
+    return {"Cluster": await kept_cluster(clusters, caller, changed)}
 
 
 class DecreaseReplicationFactorRequest(msgspec.Struct, frozen=True):
@@ -76,9 +74,7 @@ async def decrease_replication_factor(
         msgspec.structs.replace(node, status="deleting") if node.node_id in removed else node for node in cluster.nodes
     ]
     changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)
-    described = described_cluster(clusters, caller, changed)
-    await clusters.keep(changed)
-    return {"Cluster": described}
+    return {"Cluster": await kept_cluster(clusters, caller, changed)}
 
 
 def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, count: int) -> Sequence[ClusterNode]:
@@ -125,9 +121,7 @@ async def reboot_node(clusters: Clusters, caller: Caller, request: RebootNodeReq
         for node in cluster.nodes
     ]
     changed = msgspec.structs.replace(cluster, nodes=nodes, until_seconds=clusters.until_seconds)
-    described = described_cluster(clusters, caller, changed)
-    await clusters.keep(changed, f"Rebooting node {request.NodeId}.")
-    return {"Cluster": described}
+    return {"Cluster": await kept_cluster(clusters, caller, changed, f"Rebooting node {request.NodeId}.")}
 
 
 OPERATIONS = (
