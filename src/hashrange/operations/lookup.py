@@ -139,6 +139,14 @@ async def described_table(scope: Scope, name_or_arn: str) -> Table:
     return table
 
 
+async def existing_table(scope: Scope, name_or_arn: str) -> Table:
+    """The same as `described_table`, except that a table that is CREATING does not exist yet."""
+    table = await described_table(scope, name_or_arn)
+    if status(table, scope.clock.service_time()) == "CREATING":
+        raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table.name))
+    return table
+
+
 # --- ARNs of tables -------------------------------------------------------------------------------
 
 

@@ -12,7 +12,6 @@ from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.messages.requests import INDEX_NAME_LENGTH
-from hashrange.messages.tables import TABLE_NOT_FOUND
 from hashrange.operations.insights.watching import (
     USUAL_MODE,
     Watch,
@@ -24,14 +23,13 @@ from hashrange.operations.insights.watching import (
     keep_watch,
     rule_names,
 )
-from hashrange.operations.lookup import TableRequest, described_table, table_name
+from hashrange.operations.lookup import TableRequest, existing_table, table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.schema import Table
-from hashrange.tables.states import status
 from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
@@ -84,14 +82,6 @@ async def watched_table(scope: Scope, request: WatchedRequest) -> Table:
         index.is_global and index.name == request.IndexName for index in table.indexes
     ):
         raise ResourceNotFoundException(say.INDEX_NOT_FOUND.format(name=table.name, index=request.IndexName))
-    return table
-
-
-async def existing_table(scope: Scope, name_or_arn: str) -> Table:
-    """The table. Raises ResourceNotFoundException also while it is CREATING, Malformed for an impossible table name."""
-    table = await described_table(scope, name_or_arn)
-    if status(table, scope.clock.service_time()) == "CREATING":
-        raise ResourceNotFoundException(TABLE_NOT_FOUND.format(name=table.name))
     return table
 
 

@@ -8,11 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.errors import ValidationException
 from hashrange.messages import kinesis as descriptions
 from hashrange.messages import other_services as say
-from hashrange.messages.tables import TABLE_NOT_FOUND
-from hashrange.operations.lookup import TableRequest, described_table, require_changeable_tags
+from hashrange.operations.lookup import TableRequest, described_table, existing_table, require_changeable_tags
 from hashrange.operations.naming import table_operation
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
@@ -27,7 +26,6 @@ from hashrange.tables.kinesis_destinations import (
     with_destination,
 )
 from hashrange.tables.schema import KinesisDestination, Table, TimePrecision
-from hashrange.tables.states import status
 
 DataStreamArn = Annotated[str, Meta(max_length=1024)]
 """A Kinesis data stream. The API model has a minimum length of 37, which the service does not check."""
@@ -43,14 +41,6 @@ class UpdateKinesisStreamingConfiguration(msgspec.Struct, frozen=True, kw_only=T
     """The precision in a request of UpdateKinesisStreamingDestination."""
 
     ApproximateCreationDateTimePrecision: TimePrecision | None = None
-
-
-async def changeable_table(scope: Scope, name_or_arn: str, now_seconds: float) -> Table:
-    """The table, in any state but CREATING. Raises ResourceNotFoundException, Malformed for an impossible name."""
-    table = await described_table(scope, name_or_arn)
-    if status(table, now_seconds) == "CREATING":
-        raise ResourceNotFoundException(TABLE_NOT_FOUND.format(name=table.name))
-    return table
 
 
 def destination_of(table: Table, stream_arn: str) -> KinesisDestination | None:
@@ -94,7 +84,7 @@ async def enable_kinesis_streaming_destination(
     feed_label = f"{FEED_PREFIX}{uuid.uuid4()}"
     while True:
         now_seconds = scope.clock.service_time()
-        table = await changeable_table(scope, request.TableName, now_seconds)
+        table = await existing_table(scope, request.TableName)
         if live_destination(table, now_seconds) is not None:
             raise ValidationException(say.DESTINATION_LIVE)
         require_changeable_tags(table, now_seconds)
@@ -160,7 +150,7 @@ async def update_kinesis_streaming_destination(
         raise ValidationException(say.PRECISION_REQUIRED)
     while True:
         now_seconds = scope.clock.service_time()
-        table = await changeable_table(scope, request.TableName, now_seconds)
+        table = await existing_table(scope, request.TableName)
         destination = destination_of(table, arn)
         if destination is None:
             raise ValidationException(say.DESTINATION_MISSING.format(arn=arn, name=table.name))
@@ -204,7 +194,7 @@ async def disable_kinesis_streaming_destination(
         raise ValidationException(say.PRECISION_NOT_ALLOWED)
     while True:
         now_seconds = scope.clock.service_time()
-        table = await changeable_table(scope, request.TableName, now_seconds)
+        table = await existing_table(scope, request.TableName)
         destination = destination_of(table, request.StreamArn)
         shown = None if destination is None else status_of(destination, now_seconds)
         if destination is not None and shown == "DISABLING":
