@@ -249,20 +249,35 @@ def assert_ratchet(found: dict[str, int], allowed: dict[str, int], name: str) ->
 
 
 def operation_names() -> dict[str, str]:
-    """Operation → its file, for every file that declares one."""
+    """Operation → its file, for every file that declares one (OPERATION) or several (OPERATIONS)."""
     found = {}
     for file, tree in TREES.items():
-        if package_of(file) != "operations":
+        if package_of(file) != "operations" or file == "operations/registry.py":
             continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign | ast.AnnAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(isinstance(target, ast.Name) and target.id == "OPERATION" for target in targets):
-                    words = [
-                        n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)
-                    ]
-                    found[words[0]] = file
+        for name, value in assigned(tree):
+            if name == "OPERATION":
+                found[name_of_operation(value)] = file
+            elif name == "OPERATIONS":
+                assert isinstance(value, ast.Tuple), f"{file}: OPERATIONS are a tuple"
+                assert len(value.elts) > 1, f"{file}: one operation is an OPERATION"
+                found |= {name_of_operation(element): file for element in value.elts}
     return found
+
+
+def assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Names that a file defines with their values."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, value
+
+
+def name_of_operation(record: ast.expr) -> str:
+    """The first argument of the call that makes a record."""
+    assert isinstance(record, ast.Call)
+    return str(ast.literal_eval(record.args[0]))
 
 
 OPERATIONS = operation_names()
@@ -275,7 +290,9 @@ def snake(name: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_an_operation_has_its_file_its_tests_and_its_row(name: str) -> None:
-    assert OPERATIONS[name].endswith(f"/{snake(name)}.py")
+    """A file with one operation is named after it; those that answer one question together share a file."""
+    is_alone = list(OPERATIONS.values()).count(OPERATIONS[name]) == 1
+    assert OPERATIONS[name].endswith(f"/{snake(name)}.py") or not is_alone
     tests = [path.name for path in (ROOT / "tests" / "conformance").rglob("test_*.py")]
     assert any(test.startswith(f"test_{snake(name)}") for test in tests), (
         f"tests/conformance/test_{snake(name)}.py is missing"

@@ -1,10 +1,11 @@
 """What is an operation of an API, of whichever service? A record of its name, its request struct, its function,
 how it is named on the wire, and what else other code must know of it.
 
-A file for each operation has an `OPERATION`. The part `wire` is the protocol's: `JsonWire` for DynamoDB
-(`operations/operation.py`), `RestWire` for Lambda (`functions/api/operation.py`), `AdminWire` for the admin API
-(`server/protocols/admin/endpoint.py`), and `FormWire` for the services whose requests `server/protocols/aws_forms`
-reads: it makes the same struct of JSON, CBOR and Query forms, and writes the reply in the form of the request.
+A file has an `OPERATION`, or the `OPERATIONS` that answer one question together. The part `wire` is the protocol's:
+`JsonWire` for DynamoDB (`operations/operation.py`), `RestWire` for Lambda (`functions/api/operation.py`), `AdminWire`
+for the admin API (`server/protocols/admin/endpoint.py`), and `FormWire` for the services whose requests
+`server/protocols/aws_forms` reads: it makes the same struct of JSON, CBOR and Query forms, and writes the reply in the
+form of the request.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence

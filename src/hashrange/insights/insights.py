@@ -9,8 +9,15 @@ from hashrange.aws_services.operation import Caller
 from hashrange.insights.rule_counts import COUNTS_PREFIX, RuleCounts
 from hashrange.insights.watched_keys import KeysToPay, WatchedKeys
 from hashrange.jobs.job import AT_ONCE
-from hashrange.operations.insights.rule_names import RULE_KINDS, InsightRuleKind, rule_kinds, rule_name
-from hashrange.operations.insights.watching import Watch, kept_watches, watch_path
+from hashrange.operations.insights.watching import (
+    RULE_KINDS,
+    InsightRuleKind,
+    Watch,
+    kept_watches,
+    rule_kinds,
+    rule_name,
+    watch_path,
+)
 from hashrange.store.interface import WholeStore
 from hashrange.store.records import RecordChange
 from hashrange.tables.open_table import OpenTable, ReadSource

@@ -12,8 +12,7 @@ from hashrange.items.keys import encode_component, key_end, key_scalars
 from hashrange.items.row_layout import row_sizes_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.types import Key, Row
-from hashrange.operations.insights.rule_names import InsightRuleKind
-from hashrange.operations.insights.watching import Watch
+from hashrange.operations.insights.watching import InsightRuleKind, Watch
 from hashrange.operations.meter import Meter, PageUsage, TransactedReadUsage, Usage
 from hashrange.tables.entry_keys import partition_bytes
 from hashrange.tables.open_table import OpenTable, ReadSource

@@ -1,24 +1,39 @@
-"""Which table does a request name? Lookup by name or ARN, for the data plane and for the control plane.
+"""Which table does a request name, and may it be changed now? Lookup by name or ARN, for the data plane and for the
+control plane.
 
 `find_active_table` and `find_table` return None for a missing table: each operation reports it in its own order of
-checks and in its own words. A name of invalid length or characters raises `Malformed`: the slow path words that fault
-together with violated constraints. Source: service behaviour, errors section 2.
+checks and in its own words; `described_table` raises the error of most control-plane operations. A name of invalid
+length or characters raises `Malformed`: the slow path words that fault together with violated constraints.
+Source: service behaviour, errors section 2; captures to October 2026 for `check_arn`.
 """
 
 import re
 
-from hashrange.errors import Malformed
+import msgspec
+
+from hashrange.errors import (
+    AccessDeniedException,
+    Malformed,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ValidationException,
+)
 from hashrange.items.steps import walk
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
+from hashrange.messages import tables as say
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.states import is_gone, without_gone_indexes
+from hashrange.tables.states import is_gone, serves_items, status, without_gone_indexes
 
 _NAME = re.compile(NAME_PATTERN).fullmatch
 _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{{12}}):table/({NAME_PATTERN})").fullmatch
 _ARN_START = "arn:"
+_ANY_ARN = re.compile(r"arn:[^:]+:[^:]+:[^:]+:[^:]+:.+", re.DOTALL).fullmatch
+_NAME_TEXT = f"{NAME_PATTERN.removesuffix('+')}{{{TABLE_NAME_LENGTH_MIN},{TABLE_NAME_LENGTH_MAX}}}"
+_WHOLE_TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:([0-9]{{12}}):table/{_NAME_TEXT}").fullmatch
 
 
 def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
@@ -108,3 +123,74 @@ def _find_by_arn(scope: Scope, name_or_arn: str) -> OpenTable | None:
     if account != scope.account or region != scope.region:
         return None
     return scope.tables.get(name)
+
+
+class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A table by name or ARN; base of the request structs of operations on one table, which may add members."""
+
+    TableName: NameOrArn
+
+
+async def described_table(scope: Scope, name_or_arn: str) -> Table:
+    """The table, in any state; raises ResourceNotFoundException if there is none, Malformed for an impossible name."""
+    table = await find_table(scope, name_or_arn)
+    if table is None:
+        raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))
+    return table
+
+
+async def existing_table(scope: Scope, name_or_arn: str) -> Table:
+    """The same as `described_table`, except that a table that is CREATING does not exist yet."""
+    table = await described_table(scope, name_or_arn)
+    if status(table, scope.clock.service_time()) == "CREATING":
+        raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table.name))
+    return table
+
+
+# --- ARNs of tables -------------------------------------------------------------------------------
+
+
+def check_arn(scope: Scope, arn: str, operation: str) -> None:
+    """Raise ValidationException for a text that is no ARN, or an ARN of something other than a table.
+
+    Raises AccessDeniedException for an incomplete ARN or another account. The table need not exist. `operation`: the
+    API operation's name, for the message.
+    """
+    if not arn.startswith(_ARN_START):
+        raise ValidationException(say.ARN_START.format(arn=arn))
+    if not _ANY_ARN(arn):
+        raise _not_authorized(scope, arn, operation)
+    match = _WHOLE_TABLE_ARN(arn)
+    if match is None:
+        raise ValidationException(say.ARN_NOT_TABLE.format(arn=arn))
+    if match[1] != scope.account:
+        raise _not_authorized(scope, arn, operation)
+
+
+def require_own_arn(scope: Scope, arn: str, operation: str) -> None:
+    """Raise AccessDeniedException unless the ARN of a table is of the caller's account and Region."""
+    if name_of_own_table(scope, arn) == arn:
+        raise _not_authorized(scope, arn, operation)
+
+
+def _not_authorized(scope: Scope, arn: str, operation: str) -> AccessDeniedException:
+    return AccessDeniedException(say.ARN_NOT_AUTHORIZED.format(account=scope.account, operation=operation, arn=arn))
+
+
+# --- changes --------------------------------------------------------------------------------------
+
+
+_DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
+
+
+def require_active(table: Table, now_seconds: float) -> None:
+    """Raise ResourceInUseException, which names the table's state, unless the table is ACTIVE."""
+    current = status(table, now_seconds)
+    if current != "ACTIVE":
+        raise ResourceInUseException(say.TABLE_IN_USE.format(doing=_DOING[current], name=table.name))
+
+
+def require_changeable_tags(table: Table, now_seconds: float) -> None:
+    """Raise ResourceInUseException while the table is CREATING or DELETING; tags may change while it is UPDATING."""
+    if not serves_items(table, now_seconds):
+        require_active(table, now_seconds)

@@ -5,7 +5,11 @@ ResourceArn or StreamArn holds the name.
 from collections.abc import Iterable
 from typing import Protocol
 
+import msgspec
+
+from hashrange.aws_services.operation import Operation, Run
 from hashrange.messages.requests import TABLE_ARN_REQUIRED, TABLE_NAME_REQUIRED
+from hashrange.operations.operation import JsonWire
 from hashrange.wire.rules import RequestRules, RequiredMember
 
 TABLE_NAME_FIRST = RequestRules(required=RequiredMember("TableName", TABLE_NAME_REQUIRED))
@@ -64,3 +68,8 @@ def bare_name(name_or_arn: str) -> str:
     """The table name in `name_or_arn`: a plain name, or the ARN of a table, stream or index."""
     _, mark, rest = name_or_arn.partition(_ARN_TABLE)
     return rest.partition("/")[0] if mark else name_or_arn
+
+
+def table_operation(name: str, request: type[msgspec.Struct], run: Run, *, writes: bool = False) -> Operation[JsonWire]:
+    """The record of an operation on one table, which consumes no capacity; TableName is checked first."""
+    return Operation(name, request, run, JsonWire(rules=TABLE_NAME_FIRST), tables=by_table_name, writes=writes)

@@ -1,7 +1,8 @@
 """What is common to the operations of DynamoDB? What they may use, and how their protocol reads and words them.
 
-One file per implemented operation under `operations/` holds the request struct, the function and an `OPERATION`
-(`aws_services/operation.py`); dispatch, metrics and docs use these records.
+A file under `operations/` holds the request struct, the function and the record of an operation, `OPERATION`
+(`aws_services/operation.py`), or `OPERATIONS` that answer one question together; dispatch, metrics and docs use these
+records.
 
 Request structs: `msgspec.Struct(frozen=True, kw_only=True, gc=False)`, members by the service's own names, in the order
 in which the service reports their faults. A required member has no default; an optional one is `T | None = None` (null

@@ -18,7 +18,7 @@ from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.functions.functions import Functions
-from hashrange.insights.api.registry import insight_operations
+from hashrange.insights.api.insight_rules import insight_operations
 from hashrange.insights.insights import Insights
 from hashrange.insights.report import read_insight_rule
 from hashrange.jobs.job import Job

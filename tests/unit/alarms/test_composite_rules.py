@@ -15,8 +15,8 @@ from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api import put_composite_alarm
-from hashrange.cloudwatch.alarms.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.alarms.rule import RuleNode, read_rule
+from hashrange.cloudwatch.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.metrics import Metrics
 from tests.support.working import give_way_always
 from tests.unit.alarms.test_math_alarms import done

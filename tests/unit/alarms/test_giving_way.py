@@ -13,8 +13,8 @@ from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
 from hashrange.cloudwatch.alarms.alarms import HISTORY_PREFIX, Alarms
-from hashrange.cloudwatch.alarms.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
+from hashrange.cloudwatch.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.metrics import Metrics
 from tests.support.working import give_way_always, lines_between_looks
 from tests.unit.alarms.test_math_alarms import done

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from hashrange.autoscaling.api.put_scaling_policy import (
+from hashrange.autoscaling.api.scaling_policies import (
     CustomizedMetricMember,
     PutScalingPolicyRequest,
     TrackingMember,

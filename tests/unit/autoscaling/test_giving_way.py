@@ -9,7 +9,7 @@ from hashrange.autoscaling.api.describe_scaling_activities import (
     DescribeScalingActivitiesRequest,
     describe_scaling_activities,
 )
-from hashrange.autoscaling.api.describe_scheduled_actions import (
+from hashrange.autoscaling.api.scheduled_actions import (
     DescribeScheduledActionsRequest,
     describe_scheduled_actions,
 )

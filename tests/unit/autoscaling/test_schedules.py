@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.autoscaling.api import put_scheduled_action
+from hashrange.autoscaling.api import scheduled_actions
 from hashrange.autoscaling.schedule import ScheduleError, check_schedule, read_schedule, zone_of
 from hashrange.testing.database import Database
 from tests.unit.autoscaling.conftest import PLACE, Load, activities
@@ -139,7 +139,7 @@ def test_a_schedule_of_an_earlier_version_is_executed(
 ) -> None:
     scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
     with monkeypatch.context() as earlier:
-        earlier.setattr(put_scheduled_action, "check_schedule", lambda _: None)
+        earlier.setattr(scheduled_actions, "check_schedule", lambda _: None)
         scaling.put_scheduled_action(
             **PLACE,
             ScheduledActionName="daily",

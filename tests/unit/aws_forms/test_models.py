@@ -12,7 +12,7 @@ from hashrange.autoscaling.api.registry import autoscaling_api
 from hashrange.aws_services.operation import FormWire, Operation, ServiceApi
 from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.dax.api.registry import dax_api
-from hashrange.insights.api.registry import insight_operations
+from hashrange.insights.api.insight_rules import insight_operations
 from hashrange.sts.api.registry import sts_api
 
 NOTHING: Any = None

@@ -10,7 +10,7 @@ import pytest
 from hashrange import limits
 from hashrange.aws_services.operation import Caller
 from hashrange.functions import functions as functions_module
-from hashrange.functions.api import function_concurrency, policies
+from hashrange.functions.api import concurrency, permissions
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.api.registry import OPERATIONS
 from tests.unit.functions.functions_world import CALLER, ECHO, ROLE, FunctionsWorld, make_zip, run_functions
@@ -516,9 +516,9 @@ def test_a_policy() -> None:
     ],
 )
 def test_principals(principal: str, expected: Any) -> None:
-    given = policies.StatementMembers("s", "lambda:InvokeFunction", principal)
-    policies.check_permission(given)
-    assert policies.make_statement(given, ARN) == {
+    given = permissions.StatementMembers("s", "lambda:InvokeFunction", principal)
+    permissions.check_permission(given)
+    assert permissions.make_statement(given, ARN) == {
         "Sid": "s", "Effect": "Allow", "Principal": expected, "Action": "lambda:InvokeFunction", "Resource": ARN,
     }  # fmt: skip
 
@@ -534,9 +534,9 @@ def test_principals(principal: str, expected: Any) -> None:
     ],
 )
 def test_permissions_that_cannot_be_added(members: dict[str, Any], message: str) -> None:
-    given = policies.StatementMembers("s", "lambda:InvokeFunction", "*")._replace(**members)
+    given = permissions.StatementMembers("s", "lambda:InvokeFunction", "*")._replace(**members)
     with pytest.raises(LambdaError) as refusal:
-        policies.check_permission(given)
+        permissions.check_permission(given)
     assert message in refusal.value.message
 
 
@@ -579,7 +579,7 @@ def test_reserved_executions(monkeypatch: pytest.MonkeyPatch) -> None:
         assert settings["AccountLimit"]["UnreservedConcurrentExecutions"] == 100
         assert settings["AccountUsage"]["FunctionCount"] == 2
         assert (await world.reply("DeleteFunctionConcurrency", FunctionName="orders"))[:2] == (204, None)
-        assert function_concurrency.reserved_by(world.functions, CALLER) == 0
+        assert concurrency.reserved_by(world.functions, CALLER) == 0
 
     run_functions(test)
 

@@ -13,7 +13,7 @@ from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, ValidationException
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.operation import Scope
-from hashrange.operations.partiql.last_table_cache import LastTableCache
+from hashrange.operations.partiql.statements import LastTableCache
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.tables.open_table import OpenTable

@@ -20,7 +20,7 @@ from hashrange.operations.items.read_page import read_page
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction, select_reads
 from hashrange.operations.tables import create_table
-from hashrange.operations.transactions import size_and_units, transact_get_items, transact_write_items
+from hashrange.operations.transactions import commit, transact_get_items, transact_write_items
 from hashrange.settings import Settings
 from hashrange.store import transaction_steps
 from hashrange.store.embedded import commits, open_store
@@ -39,7 +39,7 @@ DEFAULTS: dict[str, Any] = read_page.__kwdefaults__ or {}
 def scope(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scope]:
     """A scope over a store in memory with ITEMS items of much JSON in one partition of `orders`, which has a local
     index."""
-    for module in (select_reads, size_and_units, transaction_steps, commits, batch_execute_statement):
+    for module in (select_reads, commit, transaction_steps, commits, batch_execute_statement):
         monkeypatch.setattr(module, "REPLY_JSON_MAX_BYTES", BOUND)
     monkeypatch.setitem(DEFAULTS, "limit_json_bytes", BOUND)
     clock = SystemClock()

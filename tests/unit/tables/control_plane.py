@@ -11,17 +11,15 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import VirtualClock
-from hashrange.operations.global_tables import describe_table_replica_auto_scaling
+from hashrange.operations import not_there
 from hashrange.operations.operation import JsonWire
-from hashrange.operations.policies import delete_resource_policy, get_resource_policy, put_resource_policy
+from hashrange.operations.policies import resource_policies
 from hashrange.operations.tables import (
     create_table,
     delete_table,
     describe_table,
     list_tables,
-    list_tags_of_resource,
-    tag_resource,
-    untag_resource,
+    tags,
     update_table,
 )
 from hashrange.settings import Settings
@@ -32,26 +30,18 @@ from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
 
 OPERATIONS: dict[str, Operation[JsonWire]] = {
-    module.OPERATION.name: module.OPERATION
-    for module in (
-        create_table,
-        delete_table,
-        describe_table,
-        list_tables,
-        list_tags_of_resource,
-        tag_resource,
-        untag_resource,
-        update_table,
+    operation.name: operation
+    for operation in (
+        create_table.OPERATION,
+        delete_table.OPERATION,
+        describe_table.OPERATION,
+        list_tables.OPERATION,
+        *tags.OPERATIONS,
+        update_table.OPERATION,
     )
 }
 POLICIES: dict[str, Operation[JsonWire]] = {
-    module.OPERATION.name: module.OPERATION
-    for module in (
-        delete_resource_policy,
-        describe_table_replica_auto_scaling,
-        get_resource_policy,
-        put_resource_policy,
-    )
+    operation.name: operation for operation in (*not_there.OPERATIONS, *resource_policies.OPERATIONS)
 }
 """Operations on resource policies, which change and describe a table but are not control-plane operations of tables."""
 ARN_PREFIX = "arn:aws:dynamodb:us-east-1:000000000000:table/"

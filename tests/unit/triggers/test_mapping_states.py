@@ -19,16 +19,18 @@ from hashrange.limits import RECORD_RETENTION_SECONDS
 from hashrange.messages.event_source_mappings import DECLARED, DELETE_IN_USE, UPDATE_IN_USE
 from hashrange.store.embedded import open_store
 from hashrange.tables.streams import Stream
-from hashrange.triggers.api.create_event_source_mapping import create_event_source_mapping
-from hashrange.triggers.api.delete_event_source_mapping import delete_event_source_mapping
-from hashrange.triggers.api.get_event_source_mapping import get_event_source_mapping
-from hashrange.triggers.api.mapping_tags import tag_mapping_or_function
+from hashrange.triggers.api.event_source_mappings import (
+    create_event_source_mapping,
+    delete_event_source_mapping,
+    get_event_source_mapping,
+    update_event_source_mapping,
+)
+from hashrange.triggers.api.mapping_tags import TAGGING
 from hashrange.triggers.api.requests import (
     CreateEventSourceMappingRequest,
     MappingUuidRequest,
     UpdateEventSourceMappingRequest,
 )
-from hashrange.triggers.api.update_event_source_mapping import update_event_source_mapping
 from hashrange.triggers.mappings import Mappings
 from tests.support.samples import table_maker
 from tests.unit.jobs.world import drive
@@ -76,7 +78,7 @@ class World:
         return str(described["State"])
 
     def tag(self, arn: str, **tags: str) -> None:
-        drive(tag_mapping_or_function(self.served, CALLER, TagFunctionRequest(Resource=arn, Tags=tags)))
+        drive(TAGGING.tag(self.served, CALLER, TagFunctionRequest(Resource=arn, Tags=tags)))
 
 
 @pytest.fixture

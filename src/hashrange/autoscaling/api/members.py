@@ -2,8 +2,6 @@
 and how faults of members are worded.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -21,6 +19,8 @@ from hashrange.autoscaling.limits import (
 )
 from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableDimension, ScalableTarget, TargetPlace
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.aws_services.paging import part_from, place_of_token
+from hashrange.aws_services.tagging import is_reserved_tag
 from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
@@ -183,39 +183,14 @@ def described_part(
     records: Sequence[DescribedT], token: str | None, size: int | None
 ) -> tuple[Sequence[DescribedT], str | None]:
     """A page of the records, and the token of the next one. Raises ServiceError."""
-    begin, most = _place(token), SCALING_DESCRIBED_MAX if size is None else size
+    begin, most = place_of_token(token), SCALING_DESCRIBED_MAX if size is None else size
+    if begin is None:
+        raise ServiceError("InvalidNextTokenException", sentences.NEXT_TOKEN)
     if not 1 <= most <= SCALING_DESCRIBED_MAX:
         constraint = sentences.TOO_GREAT if most > 1 else sentences.TOO_SMALL
         text = constraint.format(most=SCALING_DESCRIBED_MAX, least=1)
         refuse_scaling(sentences.CONSTRAINT.format(value=most, path="maxResults", constraint=text))
-    end = begin + most
-    return records[begin:end], _token(end) if end < len(records) else None
-
-
-def _token(place: int) -> str:
-    return base64.urlsafe_b64encode(b"%d" % place).decode()
-
-
-def _place(token: str | None) -> int:
-    if token is None:
-        return 0
-    try:
-        text = base64.b64decode(token, altchars=b"-_", validate=True).decode("ascii")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        text = ""
-    if not text.isdecimal() or len(text) > 9:
-        raise ServiceError("InvalidNextTokenException", sentences.NEXT_TOKEN)
-    return int(text)
-
-
-def tagged(scaling: AutoScaling, caller: Caller, arn: str) -> ScalableTarget:
-    """The target of this ARN. Raises ServiceError."""
-    target = next((one for one in scaling.targets(caller.account, caller.region) if one.arn == arn), None)
-    if target is None:
-        raise ServiceError(
-            "ResourceNotFoundException", sentences.NO_TAGGED.format(arn=arn[:1011]), ResourceName=arn[:1011]
-        )
-    return target
+    return part_from(records, begin, most)
 
 
 def check_target_tags(given: dict[str, str]) -> None:
@@ -225,7 +200,7 @@ def check_target_tags(given: dict[str, str]) -> None:
         check_scaling_length("Tags", value, SCALING_TAG_VALUE_LENGTH_MAX, 0)
         if not value.strip():
             refuse_scaling(sentences.BLANK_TAG)
-        if key.lower().startswith("aws:"):
+        if is_reserved_tag(key):
             refuse_scaling(sentences.RESERVED_TAG.format(key=key))
 
 

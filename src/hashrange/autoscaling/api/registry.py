@@ -1,17 +1,10 @@
 """Which operations of Application Auto Scaling are served? All fourteen."""
 
 from hashrange.autoscaling.api import (
-    delete_scaling_policy,
-    delete_scheduled_action,
-    deregister_scalable_target,
-    describe_scalable_targets,
     describe_scaling_activities,
-    describe_scaling_policies,
-    describe_scheduled_actions,
-    get_predictive_scaling_forecast,
-    put_scaling_policy,
-    put_scheduled_action,
-    register_scalable_target,
+    scalable_targets,
+    scaling_policies,
+    scheduled_actions,
     tags,
 )
 from hashrange.autoscaling.api.members import ERRORS, word_scaling_fault
@@ -19,17 +12,10 @@ from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.aws_services.operation import ServiceApi, bound
 
 SCALING_OPERATIONS = (
-    delete_scaling_policy.OPERATION,
-    delete_scheduled_action.OPERATION,
-    deregister_scalable_target.OPERATION,
-    describe_scalable_targets.OPERATION,
+    *scalable_targets.OPERATIONS,
+    *scaling_policies.OPERATIONS,
+    *scheduled_actions.OPERATIONS,
     describe_scaling_activities.OPERATION,
-    describe_scaling_policies.OPERATION,
-    describe_scheduled_actions.OPERATION,
-    get_predictive_scaling_forecast.OPERATION,
-    put_scaling_policy.OPERATION,
-    put_scheduled_action.OPERATION,
-    register_scalable_target.OPERATION,
     *tags.OPERATIONS,
 )
 

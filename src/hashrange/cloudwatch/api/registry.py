@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hashrange.aws_services.operation import FormWire, Operation, ServiceApi, bound
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.registry import ALARM_OPERATIONS
+from hashrange.cloudwatch.alarms.api import change_alarms, describe_alarms, put_composite_alarm, put_metric_alarm
 from hashrange.cloudwatch.api import (
     get_metric_data,
     get_metric_statistics,
@@ -20,6 +20,13 @@ METRIC_OPERATIONS = (
     get_metric_statistics.OPERATION,
     list_metrics.OPERATION,
     put_metric_data.OPERATION,
+)
+ALARM_OPERATIONS = (
+    put_metric_alarm.OPERATION,
+    put_composite_alarm.OPERATION,
+    *change_alarms.OPERATIONS,
+    *describe_alarms.OPERATIONS,
+    *tags.OPERATIONS,
 )
 ALL_NAMES = frozenset(
     {
@@ -89,7 +96,7 @@ ALL_NAMES = frozenset(
 
 def cloudwatch_api(metrics: Metrics, alarms: Alarms, others: Sequence[Operation[FormWire]] = ()) -> ServiceApi:
     """The API over these metrics and alarms. `others`: operations of insight rules."""
-    operations = [*bound(METRIC_OPERATIONS, metrics), *bound((*ALARM_OPERATIONS, *tags.OPERATIONS), alarms), *others]
+    operations = [*bound(METRIC_OPERATIONS, metrics), *bound(ALARM_OPERATIONS, alarms), *others]
     return ServiceApi(
         name="CloudWatch",
         signing_name="monitoring",

@@ -2,28 +2,22 @@
 pages, and how faults are worded.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
-import msgspec
-
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
+from hashrange.aws_services.paging import part_from, place_of_token
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import (
     CLUSTER_NAME_LENGTH_MAX,
-    CLUSTER_TAGS_MAX,
     DESCRIBED_MAX,
     DESCRIBED_MIN,
     DESCRIPTION_LENGTH_MAX,
     GROUP_NAME_LENGTH_MAX,
     MAINTENANCE_MINUTES_MIN,
-    TAG_KEY_LENGTH_MAX,
-    TAG_VALUE_LENGTH_MAX,
 )
 from hashrange.dax.records import EVERYONE, Cluster, ClusterNode, ParameterGroup, SubnetGroup
 from hashrange.messages import dax as sentences
@@ -37,13 +31,6 @@ _is_group_name = re.compile(r"[A-Za-z][A-Za-z0-9.-]*").fullmatch
 _window = re.compile(r"([a-z]{3}):([0-2]\d):([0-5]\d)-([a-z]{3}):([0-2]\d):([0-5]\d)").fullmatch
 _is_topic = re.compile(r"arn:[\w-]+:sns:[\w-]*:\d{12}:[\w.-]+").fullmatch
 _cluster_arn = re.compile(r"arn:[\w-]+:dax:([\w-]+):(\d{12}):cache/([\w-]+)").fullmatch
-
-
-class ClusterTagMember(msgspec.Struct, frozen=True):
-    """A tag of a cluster."""
-
-    Key: str = ""
-    Value: str = ""
 
 
 def word_dax_fault(fault: MemberFault) -> ServiceError:
@@ -151,6 +138,15 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
             "URL": f"{scheme}://{address}:{port}",
         }
     return {name: value for name, value in described.items() if value is not None}
+
+
+async def kept_cluster(clusters: Clusters, caller: Caller, cluster: Cluster, *messages: str) -> dict[str, Any]:
+    """Create or replace a cluster, note events, and return the cluster as replies show it, in the state that it has
+    before anything is done. Raises StorageError.
+    """
+    described = described_cluster(clusters, caller, cluster)
+    await clusters.keep(cluster, *messages)
+    return described
 
 
 def _is_outdated(node: ClusterNode, group: ParameterGroup) -> bool:
@@ -286,24 +282,6 @@ def check_window(window: str) -> None:
         bad_value(sentences.WINDOW, window=window[:100])
 
 
-def check_cluster_tags(tags: Sequence[ClusterTagMember], before: dict[str, str]) -> dict[str, str]:
-    """The tags of a cluster with these added. Raises ServiceError."""
-    for tag in tags:
-        if not 1 <= len(tag.Key) <= TAG_KEY_LENGTH_MAX or len(tag.Value) > TAG_VALUE_LENGTH_MAX:
-            bad_value(sentences.TAG, key=TAG_KEY_LENGTH_MAX, value=TAG_VALUE_LENGTH_MAX)
-        if tag.Key.lower().startswith("aws:"):
-            bad_value(sentences.TAG_PREFIX, key=tag.Key)
-    after = before | {tag.Key: tag.Value for tag in tags}
-    if len(after) > CLUSTER_TAGS_MAX:
-        refuse_dax("TagQuotaPerResourceExceeded", sentences.TAG_QUOTA, most=CLUSTER_TAGS_MAX)
-    return after
-
-
-def described_tags(cluster: Cluster) -> list[dict[str, str]]:
-    """The tags of a cluster as replies show them."""
-    return [{"Key": key, "Value": value} for key, value in sorted(cluster.tags.items())]
-
-
 def part_of_records(
     records: Sequence[DaxRecordT], token: str | None, size: int | None
 ) -> tuple[Sequence[DaxRecordT], dict[str, str]]:
@@ -311,20 +289,8 @@ def part_of_records(
     most = DESCRIBED_MAX if size is None else size
     if not DESCRIBED_MIN <= most <= DESCRIBED_MAX:
         bad_value(sentences.MAX_RESULTS, least=DESCRIBED_MIN, most=DESCRIBED_MAX)
-    begin = _place_of(token)
-    end = begin + most
-    if end >= len(records):
-        return records[begin:end], {}
-    return records[begin:end], {"NextToken": base64.urlsafe_b64encode(b"%d" % end).decode()}
-
-
-def _place_of(token: str | None) -> int:
-    if token is None:
-        return 0
-    try:
-        text = base64.b64decode(token, altchars=b"-_", validate=True).decode("ascii")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        text = ""
-    if not text.isdecimal() or len(text) > 9:
+    begin = place_of_token(token)
+    if begin is None:
         bad_value(sentences.NEXT_TOKEN)
-    return int(text)
+    page, following = part_from(records, begin, most)
+    return page, {} if following is None else {"NextToken": following}

@@ -5,31 +5,15 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceApi, bound
-from hashrange.dax.api import (
-    create_cluster,
-    decrease_replication_factor,
-    delete_cluster,
-    describe_clusters,
-    describe_events,
-    increase_replication_factor,
-    parameter_groups,
-    reboot_node,
-    subnet_groups,
-    tags,
-    update_cluster,
-)
+from hashrange.dax.api import clusters as cluster_operations
+from hashrange.dax.api import describe_events, nodes, parameter_groups, subnet_groups, tags
 from hashrange.dax.api.members import DAX_ERRORS, word_dax_fault
 from hashrange.dax.clusters import Clusters
 from hashrange.soon import settled
 
 CLUSTER_OPERATIONS = (
-    create_cluster.OPERATION,
-    delete_cluster.OPERATION,
-    describe_clusters.OPERATION,
-    update_cluster.OPERATION,
-    increase_replication_factor.OPERATION,
-    decrease_replication_factor.OPERATION,
-    reboot_node.OPERATION,
+    *cluster_operations.OPERATIONS,
+    *nodes.OPERATIONS,
     describe_events.OPERATION,
     *parameter_groups.OPERATIONS,
     *subnet_groups.OPERATIONS,

@@ -1,21 +1,31 @@
-"""The operations on tags of clusters: TagResource, UntagResource, ListTags."""
+"""The operations on tags of clusters: TagResource, UntagResource, ListTags. CreateCluster checks tags too."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
-from hashrange.dax.api.members import (
-    ClusterTagMember,
-    check_cluster_tags,
-    cluster_of_arn,
-    described_tags,
-    part_of_records,
-    refuse_dax,
-)
+from hashrange.aws_services.tagging import Tagging, TagSet, is_reserved_tag, kept_by, key_value_tags
+from hashrange.dax.api.members import bad_value, cluster_of_arn, part_of_records, refuse_dax
 from hashrange.dax.clusters import Clusters
+from hashrange.dax.limits import CLUSTER_TAGS_MAX, TAG_KEY_LENGTH_MAX, TAG_VALUE_LENGTH_MAX
+from hashrange.dax.records import Cluster
 from hashrange.messages import dax as sentences
+
+
+class ClusterTagMember(msgspec.Struct, frozen=True):
+    """A tag of a cluster."""
+
+    Key: str = ""
+    Value: str = ""
+
+
+class ListClusterTagsRequest(msgspec.Struct, frozen=True):
+    """Request of ListTags."""
+
+    ResourceName: str
+    NextToken: str | None = None
 
 
 class TagClusterRequest(msgspec.Struct, frozen=True):
@@ -32,42 +42,48 @@ class UntagClusterRequest(msgspec.Struct, frozen=True):
     TagKeys: list[str]
 
 
-class ListClusterTagsRequest(msgspec.Struct, frozen=True):
-    """Request of ListTags."""
-
-    ResourceName: str
-    NextToken: str | None = None
-
-
-async def tag_cluster(clusters: Clusters, caller: Caller, request: TagClusterRequest) -> Mapping[str, Any]:
-    """Returns all tags of the cluster. Raises ServiceError and StorageError."""
-    cluster = cluster_of_arn(clusters, caller, request.ResourceName, is_changed=True)
-    changed = msgspec.structs.replace(cluster, tags=check_cluster_tags(request.Tags, cluster.tags))
-    await clusters.keep(changed)
-    return {"Tags": described_tags(changed)}
+def added_cluster_tags(present: TagSet, given: Sequence[ClusterTagMember]) -> dict[str, str]:
+    """The tags of a cluster with these added. Raises ServiceError."""
+    for tag in given:
+        if not 1 <= len(tag.Key) <= TAG_KEY_LENGTH_MAX or len(tag.Value) > TAG_VALUE_LENGTH_MAX:
+            bad_value(sentences.TAG, key=TAG_KEY_LENGTH_MAX, value=TAG_VALUE_LENGTH_MAX)
+        if is_reserved_tag(tag.Key):
+            bad_value(sentences.TAG_PREFIX, key=tag.Key)
+    tags = {**present, **{tag.Key: tag.Value for tag in given}}
+    if len(tags) > CLUSTER_TAGS_MAX:
+        refuse_dax("TagQuotaPerResourceExceeded", sentences.TAG_QUOTA, most=CLUSTER_TAGS_MAX)
+    return tags
 
 
-async def untag_cluster(clusters: Clusters, caller: Caller, request: UntagClusterRequest) -> Mapping[str, Any]:
-    """Returns the tags that are left. Raises ServiceError and StorageError."""
-    cluster = cluster_of_arn(clusters, caller, request.ResourceName, is_changed=True)
-    for key in request.TagKeys:
-        if key not in cluster.tags:
+def _find(clusters: Clusters, caller: Caller, request: TagClusterRequest | UntagClusterRequest) -> Cluster:
+    return cluster_of_arn(clusters, caller, request.ResourceName, is_changed=True)
+
+
+def _added(_: Cluster, present: TagSet, given: Sequence[ClusterTagMember]) -> dict[str, str]:
+    return added_cluster_tags(present, given)
+
+
+def _gone(present: TagSet, keys: Sequence[str]) -> Collection[str]:
+    for key in keys:
+        if key not in present:
             refuse_dax("TagNotFoundFault", sentences.TAG_NOT_FOUND, key=key[:200])
-    tags = {key: value for key, value in cluster.tags.items() if key not in request.TagKeys}
-    changed = msgspec.structs.replace(cluster, tags=tags)
-    await clusters.keep(changed)
-    return {"Tags": described_tags(changed)}
+    return set(keys)
+
+
+def _shown(tags: TagSet) -> list[dict[str, str]]:
+    return key_value_tags(dict(sorted(tags.items())))
 
 
 async def list_cluster_tags(clusters: Clusters, caller: Caller, request: ListClusterTagsRequest) -> Mapping[str, Any]:
-    """Returns the tags of the cluster. Raises ServiceError and StorageError."""
+    """Returns a page of the cluster's tags. Raises ServiceError."""
     cluster = cluster_of_arn(clusters, caller, request.ResourceName, is_changed=False)
-    page, token = part_of_records(described_tags(cluster), request.NextToken, None)
+    page, token = part_of_records(_shown(cluster.tags), request.NextToken, None)
     return {"Tags": page, **token}
 
 
+_TAGGING = Tagging(_find, _added, kept_by(Clusters.keep), _gone, _shown, are_told=True)
 OPERATIONS = (
-    Operation("TagResource", TagClusterRequest, tag_cluster, FORM),
-    Operation("UntagResource", UntagClusterRequest, untag_cluster, FORM),
+    Operation("TagResource", TagClusterRequest, _TAGGING.tag, FORM),
+    Operation("UntagResource", UntagClusterRequest, _TAGGING.untag, FORM),
     Operation("ListTags", ListClusterTagsRequest, list_cluster_tags, FORM),
 )

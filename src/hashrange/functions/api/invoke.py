@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire
+from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire, query_of
 from hashrange.functions.description import FunctionDescription, new_revision_id
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded
@@ -123,7 +123,7 @@ OPERATION = Operation(
     RestWire(
         "POST",
         "/2015-03-31/functions/{FunctionName}/invocations",
-        query={"Qualifier": "Qualifier"},
+        query=query_of("Qualifier"),
         headers={
             "x-amz-invocation-type": "InvocationType",
             "x-amz-log-type": "LogType",

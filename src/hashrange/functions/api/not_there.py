@@ -12,10 +12,9 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.configuration import qualified_arn
-from hashrange.functions.api.function_concurrency import FunctionRequest
-from hashrange.functions.api.get_function import QualifiedRequest
-from hashrange.functions.api.operation import LambdaError, RestWire
+from hashrange.functions.api.concurrency import FunctionRequest
+from hashrange.functions.api.configurations import QualifiedRequest, qualified_arn
+from hashrange.functions.api.operation import LambdaError, RestWire, query_of
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 from hashrange.messages import functions_api as say
@@ -77,7 +76,7 @@ def _empty_list(name: str, request: type[msgspec.Struct], path: str, member: str
             functions.find(request.FunctionName, caller)
         return {member: []}
 
-    query = {name: name for name in request.__struct_fields__ if f"{{{name}}}" not in path}
+    query = query_of(*[member for member in request.__struct_fields__ if f"{{{member}}}" not in path])
     return Operation(name, request, list_nothing, RestWire("GET", path, query=query))
 
 
@@ -186,7 +185,6 @@ async def get_provisioned_concurrency_config(
     raise LambdaError(404, "ProvisionedConcurrencyConfigNotFoundException", say.NO_PROVISIONED_CONCURRENCY)
 
 
-_QUALIFIED = {"Qualifier": "Qualifier"}
 OPERATIONS = (
     *_LISTS,
     Operation(
@@ -205,7 +203,7 @@ OPERATIONS = (
         "GetRuntimeManagementConfig",
         QualifiedRequest,
         get_runtime_management_config,
-        RestWire("GET", "/2021-07-20/functions/{FunctionName}/runtime-management-config", query=_QUALIFIED),
+        RestWire("GET", "/2021-07-20/functions/{FunctionName}/runtime-management-config", query=query_of("Qualifier")),
     ),
     Operation(
         "GetAlias", GetAliasRequest, get_alias, RestWire("GET", "/2015-03-31/functions/{FunctionName}/aliases/{Name}")
@@ -214,18 +212,18 @@ OPERATIONS = (
         "GetFunctionEventInvokeConfig",
         QualifiedRequest,
         get_function_event_invoke_config,
-        RestWire("GET", "/2019-09-25/functions/{FunctionName}/event-invoke-config", query=_QUALIFIED),
+        RestWire("GET", "/2019-09-25/functions/{FunctionName}/event-invoke-config", query=query_of("Qualifier")),
     ),
     Operation(
         "GetFunctionUrlConfig",
         QualifiedRequest,
         get_function_url_config,
-        RestWire("GET", "/2021-10-31/functions/{FunctionName}/url", query=_QUALIFIED),
+        RestWire("GET", "/2021-10-31/functions/{FunctionName}/url", query=query_of("Qualifier")),
     ),
     Operation(
         "GetProvisionedConcurrencyConfig",
         GetProvisionedConcurrencyConfigRequest,
         get_provisioned_concurrency_config,
-        RestWire("GET", "/2019-09-30/functions/{FunctionName}/provisioned-concurrency", query=_QUALIFIED),
+        RestWire("GET", "/2019-09-30/functions/{FunctionName}/provisioned-concurrency", query=query_of("Qualifier")),
     ),
 )

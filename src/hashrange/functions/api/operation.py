@@ -1,10 +1,10 @@
 """How is an operation of Lambda's API named on the wire? By a method and a path, by which `server/protocols/rest_json`
 finds it; what may it return, and which errors does it raise?
 
-A file for each operation, here or in `triggers/api`, has an `OPERATION`, whose function works on Functions
-(`functions/api`) or Triggers (`triggers/api`). It returns the members of the reply, None for an empty body, or a
-LambdaReply; it raises LambdaError and StorageError.
-Source of methods, paths, members and statuses: botocore's service model of Lambda, 2015-03-31.
+Files here and in `triggers/api` have an `OPERATION` or several `OPERATIONS`, whose functions work on Functions
+(`functions/api`) or Triggers (`triggers/api`). A function returns the members of the reply, None for an empty body, or
+a LambdaReply; it raises LambdaError and StorageError. Source of methods, paths, members and statuses: botocore's
+service model of Lambda, 2015-03-31.
 """
 
 from collections.abc import Mapping
@@ -41,6 +41,11 @@ class RestWire(NamedTuple):
     """Name of a header in lower case → member."""
     raw_body: str | None = None
     """Member that takes the body as bytes (Invoke's Payload); None: the body is JSON, or empty."""
+
+
+def query_of(*members: str) -> Mapping[str, str]:
+    """Query parameters that have the names of their members."""
+    return {member: member for member in members}
 
 
 class LambdaError(ApiError):

@@ -1,13 +1,15 @@
-"""Which tables and global indexes are watched by Contributor Insights?
-What is kept of each, as a document of the store.
+"""Which tables and global indexes are watched by Contributor Insights? What is kept of each, as a document of the
+store, and which rules each has: most accessed and most throttled partition keys, and items if it has a sort key.
 
 A document names its table and index by number, so that later ones of the same names are not watched.
+Source of the rules: global-tables-backup.md 8.
 """
 
 from typing import Literal
 
 import msgspec
 
+from hashrange.limits import RULE_NAME_LENGTH_MAX
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords
@@ -76,3 +78,36 @@ async def keep_watch(scope: Scope, watch: Watch) -> None:
     watches = kept_watches(scope.documents)
     await watches.write(watches.change(watch, *watch_path(watch)))
     scope.see_watches()
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+InsightRuleKind = Literal["PKC", "PKT", "SKC", "SKT"]
+"""P: partition keys; S: partition key and sort key; KC: consumed units; KT: throttles."""
+
+RULE_KINDS: tuple[InsightRuleKind, ...] = ("PKC", "PKT", "SKC", "SKT")
+
+
+def rule_kinds(table: Table, watch: Watch) -> tuple[InsightRuleKind, ...]:
+    """The rules of a table or index that is watched."""
+    index = next((one for one in table.indexes if one.name == watch.index_name), None)
+    keys = table.keys if index is None else index.keys
+    throttled: tuple[InsightRuleKind, ...] = ("PKT", "SKT") if keys.sort_names else ("PKT",)
+    if watch.mode == "THROTTLED_KEYS":
+        return throttled
+    return (("PKC", "SKC") if keys.sort_names else ("PKC",)) + throttled
+
+
+def rule_name(kind: InsightRuleKind, watch: Watch) -> str:
+    """The name of a rule, which contains when the source began to be watched, in milliseconds.
+    Long names of resources are cut.
+    """
+    resource = watch.table_name if watch.index_name is None else f"{watch.table_name}-{watch.index_name}"
+    begin, end = f"DynamoDBContributorInsights-{kind}-", f"-{watch.since_ms}"
+    return f"{begin}{resource[: RULE_NAME_LENGTH_MAX - len(begin) - len(end)]}{end}"
+
+
+def rule_names(table: Table, watch: Watch) -> list[str]:
+    """The names of all rules of a table or index that is watched."""
+    return [rule_name(kind, watch) for kind in rule_kinds(table, watch)]

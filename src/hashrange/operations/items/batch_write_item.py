@@ -40,8 +40,7 @@ from hashrange.operations.items.actions import (
     unconditional_delete,
     unconditional_put,
 )
-from hashrange.operations.items.collection_metrics import metrics_by_table
-from hashrange.operations.items.write_item import commit_write
+from hashrange.operations.items.write_item import commit_write, metrics_by_table
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import JsonWire, Scope

@@ -45,8 +45,7 @@ from hashrange.operations.items.projections import (
     requested_projection,
     returned_projection,
 )
-from hashrange.operations.items.read_page import Wanted, read_reply
-from hashrange.operations.items.read_start import check_start_values, requested_source
+from hashrange.operations.items.read_page import Wanted, check_start_values, read_reply, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import by_table_name

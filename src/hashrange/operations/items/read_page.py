@@ -1,4 +1,4 @@
-"""How is a page of a Query or Scan read? Rows of a span until Limit, 1 MB, or 32 MB of their JSON,
+"""How is a page of a Query or Scan read? Where it starts, and rows of a span until Limit, 1 MB, or 32 MB of their JSON,
 filtered and projected.
 
 Query, Scan and paged SELECTs share `read_page`. The limits count evaluated rows, before filter and projection. Long
@@ -10,13 +10,16 @@ from functools import partial
 
 import msgspec
 
+from hashrange.errors import NumberFault, NumberSetFault, RequestFault, SetRepeatFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes, row_sizes_bytes, rows_json_bytes
 from hashrange.items.rows import decode_attributes, decode_for, decode_row, part_row
 from hashrange.items.steps import spend
-from hashrange.items.types import Row, Value
+from hashrange.items.types import Item, Row, Value
+from hashrange.items.values import check_item
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
+from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_BACKFILLING, INDEX_NOT_FOUND, START_KEY_VALUE
 from hashrange.operations.meter import Meter, PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
@@ -28,6 +31,51 @@ from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import narrow
 from hashrange.tables.span import Span
+
+# --- where a read starts --------------------------------------------------------------------------
+
+
+def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item | None:
+    """ExclusiveStartKey with its values checked; None if not given.
+
+    Raises the fault of a value with the prefix that START_KEY_VALUE adds. Faults of numbers and repeated set members,
+    and in the older layer the fault of an empty number set, have no prefix.
+    """
+    if start_key is None:
+        return None
+    try:
+        return check_item(start_key)[0]
+    except (NumberFault, SetRepeatFault):
+        raise
+    except RequestFault as fault:
+        older = (
+            fault.older_message
+            if isinstance(fault, NumberSetFault)
+            else START_KEY_VALUE.format(message=fault.older_message)
+        )
+        raise RequestFault(START_KEY_VALUE.format(message=fault.message), older) from None
+    except ValidationException as refusal:
+        raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
+
+
+def requested_source(table: OpenTable, index_name: str | None, *, consistent: bool) -> ReadSource:
+    """The table or index to read.
+
+    Raises ValidationException for an unknown index, a strongly consistent read of a global index, and an index that is
+    CREATING.
+    """
+    source = table.read_source(index_name)
+    if source is None:
+        raise ValidationException(INDEX_NOT_FOUND.format(name=index_name))
+    if consistent and source.index is not None and source.index.is_global:
+        raise ValidationException(GSI_CONSISTENT_READ)
+    if source.index is not None and source.index.state == "CREATING":
+        raise ValidationException(INDEX_BACKFILLING.format(index=source.index.name))
+    return source
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
 
 RAW_SLICE_ROWS_MAX = 384
 """Maximum rows of a slice whose rows are not decoded; reached only while no other request waits: 0.3 ms."""

@@ -1,8 +1,8 @@
 """How is a write of one item committed, and what does its reply hold?
-Attributes and ItemCollectionMetrics; the meter records the capacity.
+Attributes and ItemCollectionMetrics, also of batches and transactions; the meter records the capacity.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol
 
 from hashrange.errors import ItemRefusal, ResourceNotFoundException
@@ -12,7 +12,6 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action, plan_action
-from hashrange.operations.items.collection_metrics import collection_metrics
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import ChangeUsage, Meter, Usage
 from hashrange.operations.operation import Scope
@@ -22,6 +21,7 @@ from hashrange.store.request_ids import new_request_id
 from hashrange.tables.capacity import write_units
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.source_id import partition_prefix
 
 
 class ReplyOptions(Protocol):
@@ -112,3 +112,37 @@ def returned_attributes(return_values: str | None, change: Change, update: Compi
     item = decode_row(row)
     attributes = update.updated_old(item) if return_values == "UPDATED_OLD" else update.updated_new(item)
     return attributes or None
+
+
+# --- item collections -----------------------------------------------------------------------------
+
+
+_BYTES_PER_GB = 1 << 30
+
+
+async def metrics_by_table(
+    scope: Scope, written: Iterable[tuple[str, Action, Change]]
+) -> dict[str, list[dict[str, object]]]:
+    """ItemCollectionMetrics of every item collection written to, grouped by the table names in `written`.
+
+    A table without local indexes has no item collections.
+    """
+    metrics: dict[str, list[dict[str, object]]] = {}
+    reported: set[bytes] = set()
+    for name, action, change in written:
+        table = change.table
+        collection = table.source_id + partition_prefix(change.key)
+        if table.has_item_collections and collection not in reported:
+            reported.add(collection)
+            metrics.setdefault(name, []).append(await collection_metrics(scope, change, action.item))
+    return metrics
+
+
+async def collection_metrics(scope: Scope, change: Change, key_item: Item) -> dict[str, object]:
+    """ItemCollectionMetrics of the item collection that a write belongs to; `key_item` holds the partition key."""
+    table = change.table
+    size_gb = await scope.store.collection_size_bytes(table, change.key) // _BYTES_PER_GB
+    return {
+        "ItemCollectionKey": {table.partition_name: key_item[table.partition_name]},
+        "SizeEstimateRangeGB": [float(size_gb), float(size_gb + 1)],
+    }

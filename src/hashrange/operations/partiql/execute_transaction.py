@@ -46,9 +46,8 @@ from hashrange.operations.partiql.statements import (
 )
 from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.operations.transactions.actions import step_of
-from hashrange.operations.transactions.commit import commit_steps, read_places
+from hashrange.operations.transactions.commit import commit_steps, read_places, record_written_usage
 from hashrange.operations.transactions.reasons import cancelled, message_of
-from hashrange.operations.transactions.size_and_units import record_written_usage
 from hashrange.operations.transactions.tokens import ContentDigest, begin_digest
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable

@@ -22,8 +22,8 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
 from hashrange.operations.partiql.key_faults import check_read_values, is_too_long, surely_fit
 from hashrange.operations.partiql.key_ranges import branch_spans, valued_term
-from hashrange.operations.partiql.last_table_cache import LastTableCache
 from hashrange.operations.partiql.next_token import Continuation
+from hashrange.operations.partiql.statements import LastTableCache
 from hashrange.operations.reply import HashOrderedRows
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units

@@ -23,7 +23,7 @@ from hashrange.operations.items.actions import Action, unconditional_put
 from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.write_item import returned_attributes
 from hashrange.operations.partiql.key_faults import check_inserted_types, check_key_types
-from hashrange.operations.partiql.last_table_cache import LastTableCache
+from hashrange.operations.partiql.statements import LastTableCache
 from hashrange.operations.partiql.where_keys import split_conditions, take_equalities
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable

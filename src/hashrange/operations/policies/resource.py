@@ -1,8 +1,9 @@
-"""Which resource does a policy belong to, and is its last change still pending? The table or stream that an ARN names.
+"""Which resource does a policy belong to, is its last change still pending, and does it have the expected revision?
 
 Order of checks: the text is an ARN → of a DynamoDB table, index or stream → of the caller's account → of this Region →
-not of an index; later, the table exists → the stream exists → the table is not being created or deleted. Source:
-service behaviour, captures of October 2026.
+not of an index; later, the table exists → the stream exists → the table is not being created or deleted. Revision ids
+are times in milliseconds, always increasing; a deletion is a change too, with its own id. Source: service behaviour,
+captures of October 2026.
 """
 
 import re
@@ -10,12 +11,16 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
+from hashrange.errors import (
+    PolicyNotFoundException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ValidationException,
+)
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import policies as say
 from hashrange.messages import tables as tables_say
-from hashrange.operations.busy_tables import require_active
-from hashrange.operations.lookup import find_table
+from hashrange.operations.lookup import find_table, require_active
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import ResourcePolicy, Table
@@ -101,3 +106,35 @@ def with_policy(table: Table, resource: Resource, policy: ResourcePolicy) -> Tab
     if resource.stream_label is None:
         return msgspec.structs.replace(table, policy=policy)
     return msgspec.structs.replace(table, stream_policies={resource.stream_label: policy})
+
+
+# --- revisions ------------------------------------------------------------------------------------
+
+
+NO_POLICY = "NO_POLICY"
+"""ExpectedRevisionId of a PutResourcePolicy that must not replace a policy."""
+
+
+def next_revision(policy: ResourcePolicy | None, now_seconds: float) -> int:
+    """The revision id of a change made now to the stored policy."""
+    now_ms = int(now_seconds * 1000)
+    return now_ms if policy is None else max(now_ms, policy.revision + 1)
+
+
+def refuse_existing(resource: Resource, policy: ResourcePolicy | None) -> None:
+    """Raise PolicyNotFoundException, as the service does, if a policy exists although NO_POLICY is expected."""
+    if policy is not None and policy.document is not None:
+        raise PolicyNotFoundException(
+            say.POLICY_EXISTS.format(resource=f"{resource.kind} {resource.name}", revision=policy.revision)
+        )
+
+
+def check_revision(resource: Resource, policy: ResourcePolicy | None, expected: str) -> None:
+    """Raise PolicyNotFoundException unless the policy's last change (or deletion) has the expected revision id."""
+    subject = f"{resource.kind} {resource.name}"
+    if policy is None:
+        raise PolicyNotFoundException(say.REVISION_OF_NONE.format(expected=expected, resource=subject))
+    if expected != str(policy.revision):
+        raise PolicyNotFoundException(
+            say.REVISION_OTHER.format(expected=expected, resource=subject, revision=policy.revision)
+        )

@@ -1,10 +1,13 @@
-"""Which stream does an ARN name, and which of its shards can be read?
+"""Which stream does an ARN name, which of its shards can be read, and which label does a new stream have?
 A stream is readable while on and for a day afterwards.
 
 Records and shards older than the retention of a day count as gone, even before they are deleted.
 """
 
 import re
+from itertools import count
+
+import msgspec
 
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.steps import walk
@@ -12,7 +15,9 @@ from hashrange.limits import RECORD_RETENTION_SECONDS
 from hashrange.messages.streams import INVALID_ARN, STREAM_NOT_FOUND
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.tables.streams import Shard, Stream, horizon
+from hashrange.tables.description import stream_label
+from hashrange.tables.schema import Table
+from hashrange.tables.streams import Shard, Stream, has_stream, horizon
 
 _ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([^:/]+):([0-9]{{12}}):table/({NAME_PATTERN})/stream/([^/]+)").fullmatch
 
@@ -63,3 +68,13 @@ def find_shard(scope: Scope, stream: Stream, shard_id: str) -> Shard | None:
     number = shard_id.rpartition("-")[2]
     shard = readable_shard(scope, stream, int(number, 16)) if _SHARD_NUMBER(number) else None
     return None if shard is None or shard.shard_id != shard_id else shard
+
+
+def with_free_label(scope: Scope, table: Table, now_seconds: float) -> Table:
+    """The table; if its stream begins at `now_seconds`, with a label that no earlier stream of that table name has."""
+    if not has_stream(table) or table.stream_label != stream_label(now_seconds):
+        return table
+    find = scope.store.streams.find
+    labels = (stream_label(now_seconds + number / 1000) for number in count())
+    label = next(one for one in labels if find(table.account, table.region, table.name, one) is None)
+    return msgspec.structs.replace(table, stream_label=label)

@@ -19,7 +19,8 @@ from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
 from hashrange.operations.tables.members import AttributeDefinition, KeySchemaElement, Projection
 from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.operations.tables.settings_checks import check_encryption, check_stream, read_tags
+from hashrange.operations.tables.settings_checks import check_encryption, check_stream
+from hashrange.operations.tables.tags import read_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
 
 _KEY_BUCKETS = 16

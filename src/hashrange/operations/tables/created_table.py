@@ -20,7 +20,7 @@ from hashrange.operations.tables.members import (
     SSESpecification,
 )
 from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.operations.tables.settings_checks import read_tags
+from hashrange.operations.tables.tags import read_tags
 from hashrange.tables import schema
 from hashrange.tables.description import stream_label
 from hashrange.tables.schema import Index, KeySchema, KeyType, Table, Throughput

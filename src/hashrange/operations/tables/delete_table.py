@@ -8,32 +8,25 @@ finds it purges it; without a delay it is deleted immediately.
 
 import msgspec
 
-from hashrange.aws_services.operation import Operation
-from hashrange.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
+from hashrange.errors import ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import require_active
-from hashrange.operations.lookup import find_table, table_name
-from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.lookup import TableRequest, described_table, require_active
+from hashrange.operations.naming import table_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.description import describe_deleted
 from hashrange.tables.states import index_status, is_changing, status
 
 
-class DeleteTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DeleteTableRequest(TableRequest, frozen=True, kw_only=True, gc=False):
     """The table by name or ARN."""
-
-    TableName: NameOrArn
 
 
 async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
     """Delete the table, or set its deletion deadline; describe it as DELETING."""
     while True:
-        table = await find_table(scope, request.TableName)
-        if table is None:
-            raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
+        table = await described_table(scope, request.TableName)
         now_seconds = scope.clock.service_time()
         count, size_bytes = (await scope.store.statistics((table.source_id,)))[table.source_id]
         reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
@@ -62,6 +55,4 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
             return reply
 
 
-OPERATION = Operation(
-    "DeleteTable", DeleteTableRequest, delete_table, JsonWire(rules=TABLE_NAME_FIRST), tables=by_table_name, writes=True
-)
+OPERATION = table_operation("DeleteTable", DeleteTableRequest, delete_table, writes=True)

@@ -84,7 +84,7 @@ class SSESpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A key with a value that a client attaches to a table.
-    Both are required, but `settings_checks.read_tags` says so.
+    Both are required, but `tags.read_tags` says so.
     """
 
     Key: str | None = None

@@ -9,11 +9,11 @@ service behaviour, captures of October 2026; where it is not known, the error on
 from hashrange.errors import ResourceInUseException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.busy_tables import require_active
+from hashrange.operations.lookup import require_active
 from hashrange.operations.tables.index_members import GlobalSecondaryIndexUpdate
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.throughput_checks import refuse_maximum
-from hashrange.operations.tables.update_combinations import asked_changes
+from hashrange.operations.tables.update_table_checks import asked_changes
 from hashrange.tables.schema import Index, RunningChange, Table
 from hashrange.tables.states import status
 

@@ -1,20 +1,15 @@
-"""Are the requested stream, encryption and tags of a table valid? Checks without the table;
+"""Are the requested stream and encryption of a table valid? Checks without the table;
 unimplemented members are refused too.
 
 Source: service behaviour, captures to October 2026; `messages.tables` marks our own wording.
 """
 
-from collections.abc import Collection
-
-from hashrange import limits
 from hashrange.errors import ValidationException
-from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.tables.members import SSESpecification, StreamSpecification, Tag
+from hashrange.operations.tables.members import SSESpecification, StreamSpecification
 
 _REPLICATION_OFF = "DISABLED"
 """GlobalTableSettingsReplicationMode of a table without replicas."""
-_RESERVED_TAG_PREFIX = "aws:"
 
 
 def check_stream(stream: StreamSpecification | None) -> None:
@@ -50,37 +45,6 @@ def check_encryption(encryption: SSESpecification | None) -> None:
     for member, value in (("SSEType", encryption.SSEType), ("KMSMasterKeyId", encryption.KMSMasterKeyId)):
         if value is not None:
             raise ValidationException(say.SSE_DISABLED_WITH.format(member=member))
-
-
-def read_tags(tags: Collection[Tag]) -> dict[str, str]:
-    """Key → value. Refuses keys and values that are missing or too long, reserved and repeated keys,
-    then more tags than a table may carry.
-    """
-    found: dict[str, str] = {}
-    for tag in walk(tags):
-        key, value = read_tag_key(tag.Key), tag.Value
-        if value is None or len(value) > limits.TAG_VALUE_CHARACTERS_MAX:
-            raise ValidationException(say.TAG_VALUE_INVALID.format(value="null" if value is None else value))
-        if key.lower().startswith(_RESERVED_TAG_PREFIX):
-            raise ValidationException(say.RESERVED_TAG.format(key=key))
-        if key in found:
-            raise ValidationException(say.DUPLICATE_TAG.format(key=key))
-        found[key] = value
-    check_tag_count(len(found))
-    return found
-
-
-def read_tag_key(key: str | None) -> str:
-    """The key. Refuses one that is missing, empty or too long."""
-    if not key or len(key) > limits.TAG_KEY_CHARACTERS_MAX:
-        raise ValidationException(say.TAG_KEY_INVALID.format(key="null" if key is None else key))
-    return key
-
-
-def check_tag_count(count: int) -> None:
-    """Refuse more tags than a table may carry."""
-    if count > limits.TAGS_MAX:
-        raise ValidationException(say.TOO_MANY_TAGS)
 
 
 def refuse_unimplemented_members(members: dict[str, object]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from hashrange.items.steps import walk
 from hashrange.operations.tables.members import OnDemandThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
-from hashrange.operations.tables.update_combinations import makes_updating
+from hashrange.operations.tables.update_table_checks import makes_updating
 from hashrange.tables.change_quotas import decreases_today
 from hashrange.tables.description import StatisticsBySource, describe_encryption, table_description, warm_units
 from hashrange.tables.schema import Index, Table, Throughput

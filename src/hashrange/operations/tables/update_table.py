@@ -16,15 +16,14 @@ from hashrange.operations.lookup import find_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.streams.labels import with_free_label
+from hashrange.operations.streams.stream import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
-from hashrange.operations.tables.index_changes import created_index
 from hashrange.operations.tables.requests import TABLE_CLASS, UpdateTableRequest
 from hashrange.operations.tables.running_changes import is_dropped, require_changeable
 from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.operations.tables.update_reply import described_drop, described_update
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
-from hashrange.operations.tables.updated_table import updated_table
+from hashrange.operations.tables.updated_table import created_index, updated_table
 from hashrange.tables.description import described_sources
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import may_backfill, without_gone_indexes

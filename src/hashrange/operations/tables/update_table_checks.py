@@ -2,9 +2,10 @@
 `updated_table.py` refuses changes that come too soon.
 
 Of the request: a change is requested → index names → billing and throughput → shape of the index updates → attribute
-definitions → stream and encryption → what may change together (`update_combinations`). Against the table: billing and
-throughput → index rules → stream. Types of attributes that are there already are ignored. Source:
-  service behaviour, captures to October 2026.
+definitions → stream and encryption → what may change together: encryption, class, protection and warm throughput come
+alone, and a stream or an index not with throughput. Against the table: billing and throughput → index rules → stream.
+Types of attributes that are there already are ignored. Source: service behaviour, captures to October 2026, and the
+developer guide's example of warm throughput for a table and an index together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,9 +41,71 @@ from hashrange.operations.tables.throughput_checks import (
     refuse_maximum,
     warm_subject,
 )
-from hashrange.operations.tables.update_combinations import asked_changes, check_combination
 from hashrange.tables.description import warm_units
 from hashrange.tables.schema import Index, Table, Throughput
+
+# --- changes together -----------------------------------------------------------------------------
+
+
+_MEMBERS_WITHOUT_CHANGES = {"TableName", "AttributeDefinitions"}
+_NO_CHANGE: Sequence[object] = (None, [], OnDemandThroughput(), WarmThroughput())
+_CHANGED_IN_PLACE = {
+    "DeletionProtectionEnabled",
+    "OnDemandThroughput",
+    "WarmThroughput",
+    "SSESpecification",
+    "GlobalSecondaryIndexUpdates",
+}
+_ALONE = (
+    ("SSESpecification", "Server-Side Encryption"),
+    ("TableClass", "TableClass"),
+    ("DeletionProtectionEnabled", "DeletionProtection"),
+)
+"""Members that come alone, in the order in which messages name them."""
+
+
+def asked_changes(request: UpdateTableRequest) -> set[str]:
+    """Names of the members that ask for a change. Structures and lists without members ask for none."""
+    names = request.__struct_fields__
+    return {name for name in names if name not in _MEMBERS_WITHOUT_CHANGES and getattr(request, name) not in _NO_CHANGE}
+
+
+def makes_updating(request: UpdateTableRequest) -> bool:
+    """True if the table is UPDATING because of the request; protection, maxima and warm throughput,
+    encryption and indexes' capacity change without.
+    """
+    updates = request.GlobalSecondaryIndexUpdates or []
+    is_indexed = any(update.Update is None for update in walk(updates))
+    return is_indexed or bool(asked_changes(request) - _CHANGED_IN_PLACE)
+
+
+def check_combination(request: UpdateTableRequest) -> None:
+    """Raise ValidationException for the first rule that the changes break together."""
+    asked = asked_changes(request)
+    for member, kind in _ALONE:
+        if member in asked and len(asked) > 1:
+            raise ValidationException(say.ONLY_CHANGE.format(kind=kind))
+    updates = request.GlobalSecondaryIndexUpdates or []
+    is_created = any(update.Create is not None for update in walk(updates))
+    is_indexed = is_created or any(update.Delete is not None for update in walk(updates))
+    if "OnDemandThroughput" in asked and asked - {"OnDemandThroughput", "BillingMode"}:
+        raise ValidationException(say.MAXIMUM_WITH_OTHER_CHANGE)
+    if "WarmThroughput" in asked:
+        if is_created:
+            raise ValidationException(say.WARM_WITH_NEW_INDEX)
+        if is_indexed or asked - {"WarmThroughput", "GlobalSecondaryIndexUpdates"}:
+            raise ValidationException(say.WARM_WITH_OTHER_CHANGE)
+    has_stream, has_units = "StreamSpecification" in asked, "ProvisionedThroughput" in asked
+    if has_stream and has_units:  # with units, the billing mode is or becomes PROVISIONED
+        raise ValidationException(say.STREAM_WITH_UNITS)
+    if is_indexed and has_units and "BillingMode" not in asked:
+        raise ValidationException(say.INDEX_WITH_UNITS)
+    if is_indexed and has_stream:
+        raise ValidationException(say.INDEX_WITH_STREAM)
+
+
+# --- all other checks -----------------------------------------------------------------------------
+
 
 IndexAction = UpdateGlobalSecondaryIndexAction | CreateGlobalSecondaryIndexAction | DeleteGlobalSecondaryIndexAction
 

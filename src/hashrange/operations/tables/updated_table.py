@@ -11,26 +11,27 @@ from typing import Any
 import msgspec
 
 from hashrange import limits
-from hashrange.errors import LimitExceededException, ThrottlingException
+from hashrange.errors import LimitExceededException, ThrottlingException, ValidationException
+from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.tables.created_table import on_demand_maximum, throughput
-from hashrange.operations.tables.encryption_changes import encryption_changes
-from hashrange.operations.tables.index_changes import index_changes
-from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
-from hashrange.operations.tables.members import ProvisionedThroughput, TableClass, WarmThroughput
+from hashrange.operations.tables.created_table import encryption, global_index, on_demand_maximum, throughput
+from hashrange.operations.tables.index_members import CreateGlobalSecondaryIndexAction, UpdateGlobalSecondaryIndexAction
+from hashrange.operations.tables.members import ProvisionedThroughput, SSESpecification, TableClass, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.running_changes import is_resent, running_change
-from hashrange.operations.tables.update_combinations import makes_updating
+from hashrange.operations.tables.update_table_checks import makes_updating
 from hashrange.tables.change_quotas import (
     decreases_today,
     may_set_class,
     next_decrease_at_seconds,
+    next_encryption_at_seconds,
     next_switch_at_seconds,
     recent_class_changes,
+    recent_encryption_changes,
     recent_switches,
 )
 from hashrange.tables.description import stream_label, warm_units
-from hashrange.tables.schema import Index, Table, Throughput
+from hashrange.tables.schema import Index, KeyType, Table, Throughput
 
 
 def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
@@ -273,3 +274,99 @@ def _updated_index(
     )
     changes |= _warm_settings(update.WarmThroughput, warm_units(table, index, now_seconds), until_seconds)
     return msgspec.structs.replace(index, **changes)
+
+
+# --- indexes --------------------------------------------------------------------------------------
+
+
+def index_changes(
+    request: UpdateTableRequest, table: Table, indexes: tuple[Index, ...], until_seconds: float
+) -> dict[str, Any]:
+    """Field → value of each table field that changes because a global index is created or deleted.
+    `indexes`: the table's, already with the requested capacity.
+
+    A created index is CREATING until all its entries are made. A deleted index is DELETING, without entries, until its
+    deadline; then `tables/states.py` leaves it out.
+    """
+    changes: dict[str, Any] = {}
+    for update in request.GlobalSecondaryIndexUpdates or ():
+        if update.Create is not None:
+            changes["attribute_types"] = types = _merged_types(request, table, update.Create)
+            changes["next_index_id"] = table.next_index_id + 1
+            created = global_index(update.Create, table.next_index_id, types)
+            changes["indexes"] = (*indexes, msgspec.structs.replace(created, state="CREATING"))
+        elif update.Delete is not None:
+            name = update.Delete.IndexName
+            changes["indexes"] = tuple(
+                msgspec.structs.replace(index, state="DELETING", deleted_at_seconds=until_seconds)
+                if index.name == name
+                else index
+                for index in indexes
+            )
+    return changes
+
+
+def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
+    """The index that the request creates, as it is in the new `table`; None if it creates none."""
+    names = [
+        update.Create.IndexName for update in request.GlobalSecondaryIndexUpdates or () if update.Create is not None
+    ]
+    return next((index for index in table.indexes if index.name in names), None)
+
+
+def _merged_types(
+    request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
+) -> dict[str, KeyType]:
+    """Attribute → type: all of the table's definitions, and those others in the request that the new index uses."""
+    used = {key.AttributeName for key in created.KeySchema}
+    given: dict[str, KeyType] = {
+        definition.AttributeName: definition.AttributeType
+        for definition in walk(request.AttributeDefinitions or ())
+        if definition.AttributeName in used
+    }
+    return table.attribute_types | given | table.attribute_types
+
+
+# --- encryption -----------------------------------------------------------------------------------
+
+
+def encryption_changes(
+    given: SSESpecification, table: Table, now_seconds: float, until_seconds: float
+) -> dict[str, Any]:
+    """Field → value of each table field that changes: to another key or to none; naming the same key in another form
+    counts as a change. `until_seconds`: until then, the encryption is UPDATING.
+
+    Four changes are allowed within 24 hours from the first of them, and then one in six hours.
+    Requests beyond that are refused before their key is looked at. Source: service behaviour, captures to October 2026.
+
+    Raises LimitExceededException after too many changes, and ValidationException for what the table already has.
+    """
+    recent = recent_encryption_changes(table, now_seconds)
+    next_at_seconds = next_encryption_at_seconds(recent, now_seconds)
+    if next_at_seconds > now_seconds:
+        raise LimitExceededException(
+            say.TOO_MANY_ENCRYPTION_CHANGES.format(
+                end=_time(recent[0] + limits.ENCRYPTION_WINDOW_SECONDS),
+                limit=limits.ENCRYPTION_CHANGES_AT_ONCE_MAX,
+                seconds=limits.ENCRYPTION_CHANGE_SECONDS,
+                count=len(recent),
+                last=_time(recent[-1]),
+                next=_time(next_at_seconds),
+            )
+        )
+    sse_type, key_arn = encryption(given, table.account, table.region)
+    if sse_type is None and table.sse_type is None:
+        raise ValidationException(say.ALREADY_DEFAULT_ENCRYPTED)
+    if given.KMSMasterKeyId is not None and given.KMSMasterKeyId == table.kms_key_arn:
+        raise ValidationException(say.ALREADY_ENCRYPTED)
+    return {
+        "sse_type": sse_type,
+        "kms_key_arn": key_arn,
+        "encryption_updating_until_seconds": until_seconds,
+        "encryption_changes_seconds": (*recent, now_seconds),
+    }
+
+
+def _time(at_seconds: float) -> str:
+    """A time as the service writes it: `2026-10-09T23:13:00.402Z`."""
+    return datetime.fromtimestamp(at_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -31,14 +31,13 @@ from hashrange.messages.requests import TOKEN_EMPTY, TOKEN_TOO_LONG, TRANSACTION
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
-from hashrange.operations.items.collection_metrics import metrics_by_table
+from hashrange.operations.items.write_item import metrics_by_table
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
-from hashrange.operations.transactions.commit import commit_steps
-from hashrange.operations.transactions.size_and_units import record_written_usage
+from hashrange.operations.transactions.commit import commit_steps, record_written_usage
 from hashrange.operations.transactions.tokens import ContentDigest, begin_digest
 from hashrange.store.interface import TransactionStep
 from hashrange.wire.rules import ConstraintWording, RequestRules

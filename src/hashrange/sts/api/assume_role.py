@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import FORM, Operation, ServiceError, SignedCaller
+from hashrange.aws_services.tagging import is_reserved_tag
 from hashrange.messages import sts as sentences
 from hashrange.sts.api.members import (
     ARN_RULE,
@@ -130,7 +131,7 @@ def _checked_tags(given: Sequence[SessionTagMember], transitive: Sequence[str]) 
     if len(keys) != len(tags):
         refuse_sts(sentences.TAG_TWICE)
     for key, _ in tags:
-        if key.lower().startswith("aws:"):
+        if is_reserved_tag(key):
             refuse_sts(sentences.TAG_RESERVED.format(key=key))
     for key in transitive:
         if key.lower() not in keys:

@@ -6,20 +6,6 @@ both must be given these last.
 
 from hashrange.aws_services.operation import Operation
 from hashrange.functions.api.operation import RestWire
-from hashrange.triggers.api import (
-    create_event_source_mapping,
-    delete_event_source_mapping,
-    get_event_source_mapping,
-    list_event_source_mappings,
-    mapping_tags,
-    update_event_source_mapping,
-)
+from hashrange.triggers.api import event_source_mappings, mapping_tags
 
-OPERATIONS: tuple[Operation[RestWire], ...] = (
-    create_event_source_mapping.OPERATION,
-    delete_event_source_mapping.OPERATION,
-    get_event_source_mapping.OPERATION,
-    list_event_source_mappings.OPERATION,
-    *mapping_tags.OPERATIONS,
-    update_event_source_mapping.OPERATION,
-)
+OPERATIONS: tuple[Operation[RestWire], ...] = (*event_source_mappings.OPERATIONS, *mapping_tags.OPERATIONS)

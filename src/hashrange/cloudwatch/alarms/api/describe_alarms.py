@@ -1,31 +1,51 @@
-"""DescribeAlarms: the alarms of an account and Region, by name, kind, state, action, or kinship."""
+"""The operations that describe alarms: DescribeAlarms, DescribeAlarmsForMetric, DescribeAlarmHistory."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
+from hashrange.aws_services.operation import Caller, Operation, ServiceError
+from hashrange.aws_services.paging import part_from
 from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.checks import (
+from hashrange.cloudwatch.alarms.api.members import (
+    ALARM_FORM,
     check_alarm_choice,
     check_alarm_count,
     check_alarm_length,
     refuse_alarm,
-    word_alarm_fault,
 )
 from hashrange.cloudwatch.alarms.description import describe_alarm
-from hashrange.cloudwatch.api.checks import place_in, token_of
-from hashrange.cloudwatch.limits import ALARM_ACTION_LENGTH_MAX, ALARM_NAME_LENGTH_MAX, ALARMS_DESCRIBED_MAX
-from hashrange.items.steps import walk
+from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
+from hashrange.cloudwatch.api.checks import (
+    DimensionMember,
+    IntegerFromOne,
+    check_metric,
+    dimensions_of,
+    place_in,
+)
+from hashrange.cloudwatch.limits import (
+    ALARM_ACTION_LENGTH_MAX,
+    ALARM_HISTORY_DESCRIBED_MAX,
+    ALARM_HISTORY_SECONDS,
+    ALARM_NAME_LENGTH_MAX,
+    ALARMS_DESCRIBED_MAX,
+)
+from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
+from hashrange.cloudwatch.units import STANDARD_UNITS
+from hashrange.items.steps import sort, walk
 from hashrange.messages import alarms as sentences
 
 KIN = ("ChildrenOfAlarmName", "ParentsOfAlarmName")
 """Filters that a request has alone, whose replies have few members of each alarm.
 Source: API reference, *DescribeAlarms*."""
 KINDS = ("CompositeAlarm", "MetricAlarm", "LogAlarm")
+ASKED_KINDS = (*HISTORY_KINDS, "AlarmContributorStateUpdate", "AlarmContributorAction")
+"""Kinds of events that may be asked for. Those of contributors do not happen here: alarms have none."""
+ORDERS = ("TimestampDescending", "TimestampAscending")
 
 
 class DescribeAlarmsRequest(msgspec.Struct, frozen=True):
@@ -43,15 +63,17 @@ class DescribeAlarmsRequest(msgspec.Struct, frozen=True):
 
 
 async def describe_alarms(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> Mapping[str, Any]:
-    """Returns a page of alarms, in order of their names. Raises ServiceError."""
+    """DescribeAlarms: the alarms of an account and Region, by name, kind, state, action, or kinship.
+
+    Returns a page of alarms, in order of their names. Raises ServiceError.
+    """
     _check(request)
     found = [alarm for alarm in walk(_candidates(alarms, caller, request)) if _fits(alarm, request)]
-    begin, size = place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2
-    page = found[begin : begin + size]
+    page, token = part_from(found, place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2)
     return {
         "MetricAlarms": [_described(alarm, request) for alarm in page if not alarm.definition.is_composite],
         "CompositeAlarms": [_described(alarm, request) for alarm in page if alarm.definition.is_composite],
-        "NextToken": token_of(begin + size) if begin + size < len(found) else None,
+        "NextToken": token,
     }
 
 
@@ -119,4 +141,118 @@ def _fits(alarm: Alarm, request: DescribeAlarmsRequest) -> bool:
     )
 
 
-OPERATION = Operation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms, FormWire(word=word_alarm_fault))
+class DescribeAlarmsForMetricRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeAlarmsForMetric; what is not given may be anything, except dimensions:
+    without any, the metric has none.
+    """
+
+    MetricName: str
+    Namespace: str
+    Dimensions: list[DimensionMember] | None = None
+    Statistic: str | None = None
+    ExtendedStatistic: str | None = None
+    Period: IntegerFromOne | None = None
+    Unit: str | None = None
+
+
+async def describe_alarms_for_metric(
+    alarms: Alarms, caller: Caller, request: DescribeAlarmsForMetricRequest
+) -> Mapping[str, Any]:
+    """DescribeAlarmsForMetric: the alarms that watch one metric.
+
+    Returns the alarms in order of their names. Raises ServiceError.
+    """
+    check_metric(request.Namespace, request.MetricName)
+    dimensions = dimensions_of(request.Dimensions)
+    if request.Statistic is not None:
+        check_alarm_choice("Statistic", request.Statistic, SIMPLE_STATISTICS)
+    if request.Unit is not None:
+        check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
+    return {
+        "MetricAlarms": [
+            describe_alarm(alarm)
+            for alarm in walk(alarms.of(caller.account, caller.region))
+            if (metric := alarm.definition.metric) is not None
+            and (metric.namespace, metric.name) == (request.Namespace, request.MetricName)
+            and tuple(tuple(one) for one in metric.dimensions) == dimensions
+            and request.Statistic in (None, metric.statistic)
+            and request.ExtendedStatistic in (None, metric.statistic)
+            and request.Period in (None, metric.period_seconds)
+            and request.Unit in (None, metric.unit)
+        ]
+    }
+
+
+class DescribeAlarmHistoryRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeAlarmHistory; all members are filters."""
+
+    AlarmName: str | None = None
+    AlarmContributorId: str | None = None
+    AlarmTypes: list[str] | None = None
+    HistoryItemType: str | None = None
+    StartDate: datetime | None = None
+    EndDate: datetime | None = None
+    MaxRecords: Annotated[int, Meta(ge=1, le=ALARM_HISTORY_DESCRIBED_MAX)] | None = None
+    NextToken: str | None = None
+    ScanBy: str | None = None
+
+
+async def describe_alarm_history(
+    alarms: Alarms, caller: Caller, request: DescribeAlarmHistoryRequest
+) -> Mapping[str, Any]:
+    """DescribeAlarmHistory: what has happened to alarms in the last two weeks, newest first unless asked
+    otherwise; of deleted ones too.
+
+    Returns a page of events; may give way. Raises ServiceError and StorageError.
+    """
+    if request.AlarmName is not None:
+        check_alarm_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
+    for place, kind in enumerate(request.AlarmTypes or (), 1):
+        check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
+    if request.HistoryItemType is not None:
+        check_alarm_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
+    if request.ScanBy is not None:
+        check_alarm_choice("ScanBy", request.ScanBy, ORDERS)
+    begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
+    if request.StartDate is not None:
+        begin_seconds = max(begin_seconds, request.StartDate.timestamp())
+    end_seconds = float("inf") if request.EndDate is None else request.EndDate.timestamp()
+    kinds = request.AlarmTypes or ["MetricAlarm"]
+    found = [
+        (item, name, kind)
+        for name, history in alarms.history(caller.account, caller.region, request.AlarmName)
+        if (kind := "CompositeAlarm" if history.is_composite else "MetricAlarm") in kinds
+        and request.AlarmContributorId is None
+        for item in walk(history.items)
+        if begin_seconds <= item.at_seconds < end_seconds and request.HistoryItemType in (None, item.kind)
+    ]
+    ordered = sort([(item.at_seconds, number) for number, (item, _, _) in enumerate(walk(found))])
+    if request.ScanBy != "TimestampAscending":
+        ordered = ordered[::-1]
+    page, token = part_from(ordered, place_in(request.NextToken), request.MaxRecords or ALARM_HISTORY_DESCRIBED_MAX)
+    return {
+        "AlarmHistoryItems": [
+            {
+                "AlarmName": name,
+                "AlarmType": kind,
+                "Timestamp": datetime.fromtimestamp(item.at_seconds, UTC),
+                "HistoryItemType": item.kind,
+                "HistorySummary": item.summary,
+                "HistoryData": item.data,
+            }
+            for item, name, kind in [found[number] for _, number in page]
+        ],
+        "NextToken": token,
+    }
+
+
+OPERATIONS = (
+    Operation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms, ALARM_FORM),
+    Operation(
+        "DescribeAlarmsForMetric",
+        DescribeAlarmsForMetricRequest,
+        describe_alarms_for_metric,
+        ALARM_FORM,
+    ),
+    Operation("DescribeAlarmHistory", DescribeAlarmHistoryRequest, describe_alarm_history, ALARM_FORM),
+)

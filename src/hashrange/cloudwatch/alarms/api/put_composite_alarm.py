@@ -5,21 +5,19 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, FormWire, Operation
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, AlarmDefinition, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.checks import (
-    check_alarm_length,
-    refuse_alarm,
-    require_alarm_member,
-    word_alarm_fault,
-)
 from hashrange.cloudwatch.alarms.api.members import (
+    ALARM_FORM,
     TagMember,
     actions_of,
     check_action_configuration,
+    check_alarm_length,
     check_alarm_name,
     check_alarm_place,
+    refuse_alarm,
+    require_alarm_member,
     tags_of,
 )
 from hashrange.cloudwatch.alarms.rule import RuleError, RuleNode, read_rule
@@ -124,6 +122,4 @@ def _suppressor(caller: Caller, request: PutCompositeAlarmRequest) -> Suppressor
     return Suppressor(request.ActionsSuppressor, wait_seconds, extension_seconds)
 
 
-OPERATION = Operation(
-    "PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm, FormWire(word=word_alarm_fault)
-)
+OPERATION = Operation("PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm, ALARM_FORM)

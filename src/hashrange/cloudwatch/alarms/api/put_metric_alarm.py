@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, FormWire, Operation
+from hashrange.aws_services.operation import Caller, Operation
 from hashrange.cloudwatch.alarms.alarm import (
     COMPARISONS,
     MISSING_DATA,
@@ -15,20 +15,18 @@ from hashrange.cloudwatch.alarms.alarm import (
 )
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.checks import (
-    check_alarm_choice,
-    check_alarm_length,
-    check_alarm_number,
-    refuse_alarm,
-    require_alarm_member,
-    word_alarm_fault,
-)
 from hashrange.cloudwatch.alarms.api.members import (
+    ALARM_FORM,
     TagMember,
     actions_of,
     check_action_configuration,
+    check_alarm_choice,
+    check_alarm_length,
     check_alarm_name,
+    check_alarm_number,
     check_alarm_place,
+    refuse_alarm,
+    require_alarm_member,
     tags_of,
 )
 from hashrange.cloudwatch.api.checks import (
@@ -204,4 +202,4 @@ def _check_window(period_seconds: int, threshold: Threshold) -> None:
         refuse_alarm(sentences.WINDOW_TOO_LONG.format(most=most))
 
 
-OPERATION = Operation("PutMetricAlarm", PutMetricAlarmRequest, put_metric_alarm, FormWire(word=word_alarm_fault))
+OPERATION = Operation("PutMetricAlarm", PutMetricAlarmRequest, put_metric_alarm, ALARM_FORM)

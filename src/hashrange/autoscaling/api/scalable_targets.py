@@ -1,0 +1,207 @@
+"""The operations on scalable targets: RegisterScalableTarget, DeregisterScalableTarget, DescribeScalableTargets."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.autoscaling.api.members import (
+    check_scaling_length,
+    check_space,
+    check_target_tags,
+    described_part,
+    filtered,
+    place_members,
+    refuse_scaling,
+    registered,
+    scaling_invalid,
+    target_place,
+    time_of,
+)
+from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
+from hashrange.autoscaling.limits import (
+    SCALING_INTEGER_MAX,
+    SCALING_RESOURCE_LENGTH_MAX,
+    SCALING_TAGS_MAX,
+    SCALING_TARGETS_MAX,
+)
+from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
+from hashrange.messages import autoscaling as sentences
+
+ROLE_ARN = (
+    "arn:aws:iam::{account}:role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com"
+    "/AWSServiceRoleForApplicationAutoScaling_DynamoDBTable"
+)
+
+
+class SuspendedStateMember(msgspec.Struct, frozen=True):
+    """Which scaling is suspended."""
+
+    DynamicScalingInSuspended: bool | None = None
+    DynamicScalingOutSuspended: bool | None = None
+    ScheduledScalingSuspended: bool | None = None
+
+
+class RegisterScalableTargetRequest(msgspec.Struct, frozen=True):
+    """Request of RegisterScalableTarget. Capacities in units."""
+
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+    MinCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
+    MaxCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
+    RoleARN: str | None = None
+    SuspendedState: SuspendedStateMember | None = None
+    Tags: dict[str, str] | None = None
+
+
+async def register_scalable_target(
+    scaling: AutoScaling, caller: Caller, request: RegisterScalableTargetRequest
+) -> Mapping[str, Any]:
+    """RegisterScalableTarget: lets the reads or writes of a table or index be scaled within bounds,
+    or changes the bounds.
+
+    Creates or changes the target; capacity outside of its bounds is changed at once.
+    Raises ServiceError and StorageError.
+    """
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    if request.RoleARN is not None:
+        check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
+    before = scaling.target(place)
+    _check_resource(scaling, place, is_new=before is None)
+    if before is not None and request.Tags:
+        refuse_scaling(sentences.TARGET_EXISTS)
+    _check_tags(request.Tags or {})
+    target = _new(scaling, place, request) if before is None else _changed(before, request)
+    if target.minimum > target.maximum:
+        refuse_scaling(sentences.BOUNDS_CROSSED)
+    await scaling.keep_target(target)
+    await scaling.settle(target)
+    return {"ScalableTargetARN": target.arn}
+
+
+def _check_tags(tags: dict[str, str]) -> None:
+    check_target_tags(tags)
+    if len(tags) > SCALING_TAGS_MAX:
+        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=SCALING_TAGS_MAX))
+
+
+def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
+    if request.MinCapacity is None or request.MaxCapacity is None:
+        raise scaling_invalid(sentences.BOUNDS_MISSING)
+    if scaling.count_targets(place.account, place.region) >= SCALING_TARGETS_MAX:
+        message = sentences.TOO_MANY.format(most=SCALING_TARGETS_MAX, what="scalable targets")
+        raise ServiceError("LimitExceededException", message)
+    return ScalableTarget(
+        place,
+        uuid.uuid4().hex,
+        request.MinCapacity,
+        request.MaxCapacity,
+        request.RoleARN or ROLE_ARN.format(account=place.account),
+        scaling.now_seconds(),
+        _suspended(Suspended(), request.SuspendedState),
+        request.Tags or {},
+    )
+
+
+def _changed(before: ScalableTarget, request: RegisterScalableTargetRequest) -> ScalableTarget:
+    return msgspec.structs.replace(
+        before,
+        minimum=request.MinCapacity or before.minimum,
+        maximum=request.MaxCapacity or before.maximum,
+        role_arn=request.RoleARN or before.role_arn,
+        suspended=_suspended(before.suspended, request.SuspendedState),
+    )
+
+
+def _suspended(before: Suspended, given: SuspendedStateMember | None) -> Suspended:
+    if given is None:
+        return before
+    return Suspended(
+        before.scaling_in if given.DynamicScalingInSuspended is None else given.DynamicScalingInSuspended,
+        before.scaling_out if given.DynamicScalingOutSuspended is None else given.DynamicScalingOutSuspended,
+        before.scheduled if given.ScheduledScalingSuspended is None else given.ScheduledScalingSuspended,
+    )
+
+
+def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -> None:
+    """Raise ServiceError unless the table, or its index, exists; with provisioned capacity if the target is new."""
+    scope = scaling.scope(place)
+    table = scope.tables.get(table_name_of(place))
+    index_name = index_name_of(place)
+    names = set() if table is None else {one.name for one in table.schema.indexes if one.is_global}
+    if table is None or (index_name is not None and index_name not in names):
+        refuse_scaling(sentences.NO_RESOURCE.format(resource=place.resource_id))
+    if is_new and current_capacity(scope, place) is None:
+        refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
+
+
+class DeregisterScalableTargetRequest(msgspec.Struct, frozen=True):
+    """Request of DeregisterScalableTarget."""
+
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+
+
+async def deregister_scalable_target(
+    scaling: AutoScaling, caller: Caller, request: DeregisterScalableTargetRequest
+) -> None:
+    """DeregisterScalableTarget: ends the scaling of a target, and deletes its policies,
+    their alarms and its scheduled actions.
+
+    The capacity stays as it is. Raises ServiceError and StorageError.
+    """
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    await scaling.remove_target(registered(scaling, place, sentences.NO_TARGET_FOUND))
+
+
+class DescribeScalableTargetsRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeScalableTargets."""
+
+    ServiceNamespace: str
+    ResourceIds: list[str] | None = None
+    ScalableDimension: str | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+async def describe_scalable_targets(
+    scaling: AutoScaling, caller: Caller, request: DescribeScalableTargetsRequest
+) -> Mapping[str, Any]:
+    """DescribeScalableTargets: the targets of an account and Region.
+
+    Returns a page of targets. Raises ServiceError.
+    """
+    check_space(request.ServiceNamespace, request.ScalableDimension)
+    every = scaling.targets(caller.account, caller.region)
+    found = filtered(every, lambda one: one.place, request.ResourceIds, request.ScalableDimension)
+    page, token = described_part(found, request.NextToken, request.MaxResults)
+    return {"ScalableTargets": [_described_target(target) for target in page], "NextToken": token}
+
+
+def _described_target(target: ScalableTarget) -> dict[str, Any]:
+    return {
+        **place_members(target.place),
+        "MinCapacity": target.minimum,
+        "MaxCapacity": target.maximum,
+        "RoleARN": target.role_arn,
+        "CreationTime": time_of(target.created_seconds),
+        "SuspendedState": {
+            "DynamicScalingInSuspended": target.suspended.scaling_in,
+            "DynamicScalingOutSuspended": target.suspended.scaling_out,
+            "ScheduledScalingSuspended": target.suspended.scheduled,
+        },
+        "ScalableTargetARN": target.arn,
+    }
+
+
+OPERATIONS = (
+    Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM),
+    Operation("DeregisterScalableTarget", DeregisterScalableTargetRequest, deregister_scalable_target, FORM),
+    Operation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets, FORM),
+)

@@ -1,0 +1,313 @@
+"""The operations on scaling policies: PutScalingPolicy, DeleteScalingPolicy, DescribeScalingPolicies,
+GetPredictiveScalingForecast.
+"""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.autoscaling.api.members import (
+    check_scaling_length,
+    check_scaling_name,
+    check_scaling_names,
+    check_scaling_value,
+    check_space,
+    described_part,
+    filtered,
+    not_found,
+    place_members,
+    refuse_scaling,
+    registered,
+    scaling_invalid,
+    target_place,
+    time_of,
+)
+from hashrange.autoscaling.auto_scaling import AutoScaling
+from hashrange.autoscaling.enumerations import METRIC_TYPES
+from hashrange.autoscaling.limits import (
+    SCALING_DESCRIBED_MAX,
+    SCALING_INTEGER_MAX,
+    SCALING_LABEL_LENGTH_MAX,
+    SCALING_POLICIES_MAX,
+    SCALING_TARGET_PERCENT_MAX,
+    SCALING_TARGET_PERCENT_MIN,
+)
+from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
+from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names, metric_queries, unit_name
+from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
+from hashrange.cloudwatch.alarms.alarm import Threshold, arn_of
+from hashrange.cloudwatch.alarms.alarm_queries import check_queries, read_queries
+from hashrange.cloudwatch.api.checks import DimensionMember, check_metric, check_one_of, dimensions_of
+from hashrange.cloudwatch.limits import METRIC_VALUE_MAX
+from hashrange.cloudwatch.units import STANDARD_UNITS
+from hashrange.messages import autoscaling as sentences
+
+STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
+BESIDE_METRICS = ("MetricName", "Namespace", "Dimensions", "Statistic", "Unit")
+"""Members that a customized metric with Metrics does not have."""
+CONFIGURATION = "TargetTrackingScalingPolicyConfiguration"
+KINDS = ("StepScaling", "TargetTrackingScaling", "PredictiveScaling")
+POLICY_NAME = r"[^\u0000-\u001f\u007f-\u009f]+"
+"""Names of policies: printable characters, `\\p{Print}+` in the service model."""
+CooldownSeconds = Annotated[int, Meta(ge=0, le=SCALING_INTEGER_MAX)]
+
+
+class PredefinedMetricMember(msgspec.Struct, frozen=True):
+    """A metric that the service knows."""
+
+    PredefinedMetricType: str
+    ResourceLabel: str | None = None
+
+
+class CustomizedMetricMember(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A metric of one's own, or metric math over some."""
+
+    MetricName: str | None = None
+    Namespace: str | None = None
+    Dimensions: list[DimensionMember] | None = None
+    Statistic: str | None = None
+    Unit: str | None = None
+    Metrics: list[dict[str, Any]] | None = None
+
+
+class TrackingMember(msgspec.Struct, frozen=True):
+    """Target tracking. Cooldowns in seconds."""
+
+    TargetValue: float
+    PredefinedMetricSpecification: PredefinedMetricMember | None = None
+    CustomizedMetricSpecification: CustomizedMetricMember | None = None
+    ScaleOutCooldown: CooldownSeconds | None = None
+    ScaleInCooldown: CooldownSeconds | None = None
+    DisableScaleIn: bool | None = None
+
+
+class PutScalingPolicyRequest(msgspec.Struct, frozen=True):
+    """Request of PutScalingPolicy."""
+
+    PolicyName: str
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+    PolicyType: str | None = None
+    StepScalingPolicyConfiguration: dict[str, Any] | None = None
+    TargetTrackingScalingPolicyConfiguration: TrackingMember | None = None
+    PredictiveScalingPolicyConfiguration: dict[str, Any] | None = None
+
+
+async def put_scaling_policy(
+    scaling: AutoScaling, caller: Caller, request: PutScalingPolicyRequest
+) -> Mapping[str, Any]:
+    """PutScalingPolicy: creates a target tracking policy with its alarms, or replaces it.
+
+    Returns the ARN of the policy, and its alarms. Raises ServiceError and StorageError.
+    """
+    check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    if request.PolicyType is not None:
+        check_scaling_value("PolicyType", request.PolicyType, KINDS)
+    if request.PolicyType not in (None, "TargetTrackingScaling") or request.StepScalingPolicyConfiguration:
+        refuse_scaling(sentences.ONLY_TRACKING)
+    given = request.TargetTrackingScalingPolicyConfiguration
+    if given is None:
+        refuse_scaling(sentences.CONFIGURATION_MISSING)
+    tracking = _tracking(place, given)
+    registered(scaling, place)
+    before = scaling.policy(place, request.PolicyName)
+    _check_others(scaling, place, request.PolicyName, tracking)
+    policy = ScalingPolicy(
+        place,
+        request.PolicyName,
+        str(uuid.uuid4()) if before is None else before.id,
+        scaling.now_seconds() if before is None else before.created_seconds,
+        tracking,
+        alarm_names(place, tracking, {} if before is None else before.alarms),
+    )
+    await scaling.keep_policy(policy)
+    return {"PolicyARN": policy.arn, "Alarms": alarm_members(policy)}
+
+
+def alarm_members(policy: ScalingPolicy) -> list[dict[str, str]]:
+    """The alarms of a policy as replies have them."""
+    place = policy.place
+    return [
+        {"AlarmName": name, "AlarmARN": arn_of(place.account, place.region, name)} for name in policy.alarms.values()
+    ]
+
+
+def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
+    predefined, customized = given.PredefinedMetricSpecification, given.CustomizedMetricSpecification
+    if (predefined is None) == (customized is None):
+        refuse_scaling(sentences.ONE_METRIC)
+    if predefined is not None:
+        path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
+        if predefined.ResourceLabel is not None:
+            check_scaling_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
+        check_scaling_value(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
+        if PREDEFINED.get(kind) != unit_name(place):
+            refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
+        least, most = SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX
+        if not least <= given.TargetValue <= most:
+            refuse_scaling(sentences.TARGET_VALUE.format(least=least, most=most, metric=kind))
+    else:
+        assert customized is not None
+        _check_customized(place, customized)
+        if not given.TargetValue > 0:
+            refuse_scaling(sentences.TARGET_POSITIVE)
+        if not 1 / METRIC_VALUE_MAX <= given.TargetValue <= METRIC_VALUE_MAX:
+            refuse_scaling(sentences.TARGET_OUT_OF_RANGE)
+    return Tracking(
+        given.TargetValue,
+        None if predefined is None else predefined.PredefinedMetricType,
+        None if customized is None else msgspec.to_builtins(customized),
+        given.ScaleOutCooldown,
+        given.ScaleInCooldown,
+        bool(given.DisableScaleIn),
+        None if predefined is None else predefined.ResourceLabel,
+    )
+
+
+def _check_customized(place: TargetPlace, given: CustomizedMetricMember) -> None:
+    try:
+        if given.Metrics:
+            beside = [name for name in BESIDE_METRICS if getattr(given, name) is not None]
+            if beside:
+                refuse_scaling(sentences.METRICS_BESIDE.format(names=", ".join(beside)))
+            queries = read_queries(metric_queries(given.Metrics))
+            check_queries(
+                Caller(place.account, place.region), queries, Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES)
+            )
+        else:
+            _check_metric(given)
+    except ServiceError as error:
+        raise scaling_invalid(error.message) from None
+
+
+def _check_metric(given: CustomizedMetricMember) -> None:
+    """Raise ServiceError unless an alarm can watch the metric."""
+    if not given.Namespace or not given.MetricName or not given.Statistic:
+        refuse_scaling(sentences.METRIC_INCOMPLETE)
+    check_metric(given.Namespace, given.MetricName)
+    check_scaling_value(f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS)
+    if given.Unit is not None:
+        check_one_of("Unit", given.Unit, STANDARD_UNITS)
+    dimensions_of(given.Dimensions)
+
+
+def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking: Tracking) -> None:
+    """Raise ServiceError if another policy of the target follows the same metric, or there are too many."""
+    others = [one for one in scaling.policies_of(place) if one.name != name]
+    metric = tracking.predefined, tracking.customized
+    if any((one.tracking.predefined, one.tracking.customized) == metric for one in others):
+        refuse_scaling(sentences.SECOND_POLICY)
+    if len(others) >= SCALING_POLICIES_MAX:
+        message = sentences.TOO_MANY.format(most=SCALING_POLICIES_MAX, what="policies of a scalable target")
+        raise ServiceError("LimitExceededException", message)
+
+
+class DeleteScalingPolicyRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteScalingPolicy."""
+
+    PolicyName: str
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+
+
+async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: DeleteScalingPolicyRequest) -> None:
+    """DeleteScalingPolicy: deletes a policy and its alarms.
+
+    The capacity stays as it is. Raises ServiceError and StorageError.
+    """
+    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    policy = scaling.policy(place, request.PolicyName)
+    if policy is None:
+        raise not_found(sentences.NO_POLICY, place, request.PolicyName[:256])
+    await scaling.remove_policy(policy)
+
+
+class DescribeScalingPoliciesRequest(msgspec.Struct, frozen=True):
+    """Request of DescribeScalingPolicies."""
+
+    ServiceNamespace: str
+    PolicyNames: list[str] | None = None
+    ResourceId: str | None = None
+    ScalableDimension: str | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+async def describe_scaling_policies(
+    scaling: AutoScaling, caller: Caller, request: DescribeScalingPoliciesRequest
+) -> Mapping[str, Any]:
+    """DescribeScalingPolicies: the policies of an account and Region.
+
+    Returns a page of policies. Raises ServiceError.
+    """
+    check_space(request.ServiceNamespace, request.ScalableDimension)
+    check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
+    every = scaling.policies(caller.account, caller.region)
+    resources = None if request.ResourceId is None else [request.ResourceId]
+    found = filtered(every, lambda one: one.place, resources, request.ScalableDimension)
+    if request.PolicyNames:
+        found = [one for one in found if one.name in request.PolicyNames]
+    page, token = described_part(found, request.NextToken, request.MaxResults)
+    return {"ScalingPolicies": [_described_policy(policy) for policy in page], "NextToken": token}
+
+
+def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
+    tracking = policy.tracking
+    predefined = None
+    if tracking.predefined is not None:
+        predefined = {"PredefinedMetricType": tracking.predefined, "ResourceLabel": tracking.resource_label}
+    return {
+        "PolicyARN": policy.arn,
+        "PolicyName": policy.name,
+        **place_members(policy.place),
+        "PolicyType": "TargetTrackingScaling",
+        "TargetTrackingScalingPolicyConfiguration": {
+            "TargetValue": tracking.target_value,
+            "PredefinedMetricSpecification": predefined,
+            "CustomizedMetricSpecification": tracking.customized,
+            "ScaleOutCooldown": tracking.out_cooldown_seconds,
+            "ScaleInCooldown": tracking.in_cooldown_seconds,
+            "DisableScaleIn": tracking.never_scales_in,
+        },
+        "Alarms": alarm_members(policy),
+        "CreationTime": time_of(policy.created_seconds),
+    }
+
+
+class GetPredictiveScalingForecastRequest(msgspec.Struct, frozen=True):
+    """Request of GetPredictiveScalingForecast."""
+
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+    PolicyName: str
+    StartTime: datetime
+    EndTime: datetime
+
+
+async def get_predictive_scaling_forecast(
+    scaling: AutoScaling, caller: Caller, request: GetPredictiveScalingForecastRequest
+) -> None:
+    """GetPredictiveScalingForecast: refused, because predictive scaling does not exist for DynamoDB.
+
+    Raises ServiceError.
+    """
+    target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    refuse_scaling(sentences.NO_FORECAST)
+
+
+OPERATIONS = (
+    Operation("PutScalingPolicy", PutScalingPolicyRequest, put_scaling_policy, FORM),
+    Operation("DeleteScalingPolicy", DeleteScalingPolicyRequest, delete_scaling_policy, FORM),
+    Operation("DescribeScalingPolicies", DescribeScalingPoliciesRequest, describe_scaling_policies, FORM),
+    Operation(
+        "GetPredictiveScalingForecast", GetPredictiveScalingForecastRequest, get_predictive_scaling_forecast, FORM
+    ),
+)

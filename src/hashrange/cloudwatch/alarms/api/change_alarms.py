@@ -1,0 +1,117 @@
+"""The operations that change alarms by their names: DeleteAlarms, EnableAlarmActions, DisableAlarmActions,
+SetAlarmState.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from hashrange.aws_services.operation import Caller, Operation, ServiceError
+from hashrange.cloudwatch.alarms.alarm import STATES
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.members import (
+    ALARM_FORM,
+    check_alarm_choice,
+    check_alarm_count,
+    check_alarm_length,
+    check_alarm_name,
+    found_alarm,
+    refuse_alarm,
+)
+from hashrange.cloudwatch.limits import ALARM_REASON_DATA_LENGTH_MAX, ALARM_REASON_LENGTH_MAX, ALARMS_DELETED_MAX
+from hashrange.items.steps import walk
+from hashrange.messages import alarms as sentences
+
+
+class DeleteAlarmsRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteAlarms."""
+
+    AlarmNames: list[str]
+
+
+async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsRequest) -> None:
+    """DeleteAlarms: deletes alarms by their names; names without an alarm are passed over.
+
+    Deletes the alarms, all or none. Raises ServiceError and StorageError.
+    """
+    names = request.AlarmNames
+    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
+    for place, name in enumerate(names, 1):
+        check_alarm_name(name, f"AlarmNames.{place}")
+    every = alarms.of(caller.account, caller.region)
+    composites = [alarm for alarm in walk(every) if alarm.definition.is_composite]
+    if len({alarm.name for alarm in composites} & set(names)) > 1:
+        refuse_alarm(sentences.COMPOSITES_DELETED)
+    if len(names) == 1 and all(alarm.name != names[0] for alarm in every):
+        raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=names[0]))
+    needed: set[str] = set()
+    for parent in composites:
+        if parent.name not in names:
+            needed.update(alarms.rules.watched_by(parent))
+    if watched := [name for name in dict.fromkeys(names) if name in needed]:
+        them = "it" if len(watched) == 1 else "them"
+        refuse_alarm(sentences.STILL_WATCHED.format(names=",".join(watched), them=them))
+    await alarms.delete(caller.account, caller.region, names)
+
+
+class SwitchAlarmActionsRequest(msgspec.Struct, frozen=True):
+    """Request of EnableAlarmActions and DisableAlarmActions."""
+
+    AlarmNames: list[str]
+
+
+async def enable_alarm_actions(alarms: Alarms, caller: Caller, request: SwitchAlarmActionsRequest) -> None:
+    """Names without an alarm are passed over. Raises ServiceError and StorageError."""
+    await _switch_actions(alarms, caller, request.AlarmNames, are_enabled=True)
+
+
+async def disable_alarm_actions(alarms: Alarms, caller: Caller, request: SwitchAlarmActionsRequest) -> None:
+    """Names without an alarm are passed over. Raises ServiceError and StorageError."""
+    await _switch_actions(alarms, caller, request.AlarmNames, are_enabled=False)
+
+
+async def _switch_actions(alarms: Alarms, caller: Caller, names: Sequence[str], *, are_enabled: bool) -> None:
+    """Let the alarms of these names execute their actions, or not. Raises ServiceError and StorageError."""
+    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
+    for place, name in enumerate(names, 1):
+        check_alarm_name(name, f"AlarmNames.{place}")
+    for name in dict.fromkeys(names):
+        alarm = alarms.get(caller.account, caller.region, name)
+        if alarm is not None and alarm.definition.actions.are_enabled != are_enabled:
+            await alarms.enable_actions(alarm, are_enabled=are_enabled)
+
+
+class SetAlarmStateRequest(msgspec.Struct, frozen=True):
+    """Request of SetAlarmState. `StateReasonData` is JSON."""
+
+    AlarmName: str
+    StateValue: str
+    StateReason: str
+    StateReasonData: str | None = None
+
+
+async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmStateRequest) -> None:
+    """SetAlarmState: puts an alarm into a state, with its actions, until the next evaluation.
+
+    Changes the state. Raises ServiceError and StorageError.
+    """
+    check_alarm_name(request.AlarmName)
+    check_alarm_choice("StateValue", request.StateValue, STATES)
+    check_alarm_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
+    if request.StateReasonData is not None:
+        check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
+        try:
+            msgspec.json.decode(request.StateReasonData)
+        except (msgspec.DecodeError, RecursionError):
+            raise ServiceError("InvalidFormatFault", sentences.REASON_DATA_NO_JSON) from None
+    alarm = found_alarm(alarms.get(caller.account, caller.region, request.AlarmName), request.AlarmName)
+    state = next(one for one in STATES if one == request.StateValue)
+    await alarms.change_state(alarm, state, request.StateReason, request.StateReasonData, alarms.now_seconds())
+
+
+OPERATIONS = (
+    Operation("DeleteAlarms", DeleteAlarmsRequest, delete_alarms, ALARM_FORM),
+    Operation("DisableAlarmActions", SwitchAlarmActionsRequest, disable_alarm_actions, ALARM_FORM),
+    Operation("EnableAlarmActions", SwitchAlarmActionsRequest, enable_alarm_actions, ALARM_FORM),
+    Operation("SetAlarmState", SetAlarmStateRequest, set_alarm_state, ALARM_FORM),
+)

@@ -1,0 +1,131 @@
+"""The operations on executions that are reserved for a function, which shares those of the account if none are:
+GetFunctionConcurrency, PutFunctionConcurrency, DeleteFunctionConcurrency; and GetAccountSettings.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api import members
+from hashrange.functions.api.operation import RestWire
+from hashrange.functions.description import FunctionDescription
+from hashrange.functions.functions import Functions
+from hashrange.functions.refusals import parameter_refusal
+from hashrange.limits import (
+    CODE_STORAGE_BYTES_MAX,
+    CODE_UNZIPPED_BYTES_MAX,
+    CODE_ZIPPED_BYTES_MAX,
+    CONCURRENT_EXECUTIONS_MAX,
+    UNRESERVED_EXECUTIONS_MIN,
+)
+from hashrange.messages import functions_api as say
+
+
+class FunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function."""
+
+    FunctionName: members.FunctionNameText
+
+
+async def get_function_concurrency(functions: Functions, caller: Caller, request: FunctionRequest) -> Mapping[str, Any]:
+    """The number, if there is one."""
+    reserved = functions.find(request.FunctionName, caller).reserved_executions
+    return {} if reserved is None else {"ReservedConcurrentExecutions": reserved}
+
+
+class PutFunctionConcurrencyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function, and how many of its invocations may run at once."""
+
+    FunctionName: members.FunctionNameText
+    ReservedConcurrentExecutions: Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"shape": "Integer"})]
+
+
+async def put_function_concurrency(
+    functions: Functions, caller: Caller, request: PutFunctionConcurrencyRequest
+) -> Mapping[str, Any]:
+    """Store the number, unless too few executions would be left for other functions. Invocations that run go on."""
+    description = functions.find(request.FunctionName, caller)
+    reserved = request.ReservedConcurrentExecutions
+
+    def reserve(current: FunctionDescription) -> FunctionDescription:
+        others = reserved_by(functions, caller) - (current.reserved_executions or 0)
+        if others + reserved > CONCURRENT_EXECUTIONS_MAX - UNRESERVED_EXECUTIONS_MIN:
+            raise parameter_refusal(say.too_much_reserved(UNRESERVED_EXECUTIONS_MIN))
+        return msgspec.structs.replace(current, reserved_executions=reserved)
+
+    await functions.reserve(description, reserve)
+    return {"ReservedConcurrentExecutions": reserved}
+
+
+def reserved_by(functions: Functions, caller: Caller) -> int:
+    """Executions that an account has reserved for functions in a Region."""
+    return sum(one.reserved_executions or 0 for one in functions.stored.all_of(caller))
+
+
+async def delete_function_concurrency(functions: Functions, caller: Caller, request: FunctionRequest) -> None:
+    """Forget the number; it is no error if there is none."""
+    description = functions.find(request.FunctionName, caller)
+
+    def release(current: FunctionDescription) -> FunctionDescription:
+        return msgspec.structs.replace(current, reserved_executions=None)
+
+    await functions.reserve(description, release)
+
+
+class GetAccountSettingsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The request has no members."""
+
+
+async def get_account_settings(
+    functions: Functions, caller: Caller, request: GetAccountSettingsRequest
+) -> Mapping[str, Any]:
+    """GetAccountSettings: the quotas of an account in a Region, as the service gives them to everyone,
+    and what is used of them.
+
+    Quotas and use. Declared functions are not counted.
+    """
+    stored = functions.stored.all_of(caller)
+    return {
+        "AccountLimit": {
+            "TotalCodeSize": CODE_STORAGE_BYTES_MAX,
+            "CodeSizeUnzipped": CODE_UNZIPPED_BYTES_MAX,
+            "CodeSizeZipped": CODE_ZIPPED_BYTES_MAX,
+            "ConcurrentExecutions": CONCURRENT_EXECUTIONS_MAX,
+            "UnreservedConcurrentExecutions": CONCURRENT_EXECUTIONS_MAX - reserved_by(functions, caller),
+        },
+        "AccountUsage": {
+            "TotalCodeSize": sum(one.code_size_bytes for one in stored),
+            "FunctionCount": len(stored),
+        },
+    }
+
+
+OPERATIONS = (
+    Operation(
+        "GetFunctionConcurrency",
+        FunctionRequest,
+        get_function_concurrency,
+        RestWire("GET", "/2019-09-30/functions/{FunctionName}/concurrency"),
+    ),
+    Operation(
+        "PutFunctionConcurrency",
+        PutFunctionConcurrencyRequest,
+        put_function_concurrency,
+        RestWire("PUT", "/2017-10-31/functions/{FunctionName}/concurrency"),
+    ),
+    Operation(
+        "DeleteFunctionConcurrency",
+        FunctionRequest,
+        delete_function_concurrency,
+        RestWire("DELETE", "/2017-10-31/functions/{FunctionName}/concurrency", status=204),
+    ),
+    Operation(
+        "GetAccountSettings",
+        GetAccountSettingsRequest,
+        get_account_settings,
+        RestWire("GET", "/2016-08-19/account-settings"),
+    ),
+)

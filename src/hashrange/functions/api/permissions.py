@@ -1,0 +1,246 @@
+"""The operations on a function's resource-based policy: AddPermission, RemovePermission, GetPolicy.
+Nothing here enforces policies.
+
+Source: Lambda's developer guide, *Viewing resource-based IAM policies*; patterns are those of the service model.
+An alias or a version has a policy of its own in the service; here, `$LATEST` shares the function's.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Caller, Operation
+from hashrange.functions.api import members
+from hashrange.functions.api.configurations import QualifiedRequest
+from hashrange.functions.api.operation import LambdaError, RestWire, query_of
+from hashrange.functions.description import FunctionDescription, new_revision_id
+from hashrange.functions.functions import Functions
+from hashrange.functions.names import read_reference
+from hashrange.functions.refusals import (
+    FunctionMissing,
+    conflict_refusal,
+    constraint_refusal,
+    parameter_refusal,
+    revision_refusal,
+)
+from hashrange.limits import FUNCTION_POLICY_BYTES_MAX
+from hashrange.messages import functions_api as say
+from hashrange.messages import requests
+
+_PATTERNS = {
+    "statement_id": ("statementId", r"([a-zA-Z0-9-_]+)"),
+    "action": ("action", r"(lambda:[*]|lambda:[a-zA-Z]+|[*])"),
+    "principal": ("principal", r"[^\s]+"),
+    "source_arn": (
+        "sourceArn",
+        (
+            r"arn:(aws[a-zA-Z0-9-]*):([a-zA-Z0-9\-])+:((eusc-)?[a-z]{2}((-gov)|"
+            r"(-iso([a-z]?)))?-[a-z]+-\d{1})?:(\d{12})?:(.*)"
+        ),
+    ),
+    "source_account": ("sourceAccount", r"\d{12}"),
+    "event_source_token": ("eventSourceToken", r"[a-zA-Z0-9._\-]+"),
+    "organization_id": ("principalOrgID", r"o-[a-z0-9]{10,32}"),
+}
+"""Member → its name in messages, and its pattern."""
+_is_account = re.compile(r"\d{12}", re.ASCII).fullmatch
+_is_service = re.compile(r"[a-z0-9.-]+\.amazonaws\.com(\.cn)?").fullmatch
+_is_principal_arn = re.compile(r"arn:aws[a-zA-Z-]*:(iam|sts)::\d{12}:.+", re.ASCII).fullmatch
+
+
+class StatementMembers(NamedTuple):
+    """The members of AddPermission that make a statement; None if the request lacks one."""
+
+    statement_id: str
+    action: str
+    principal: str
+    source_arn: str | None = None
+    source_account: str | None = None
+    event_source_token: str | None = None
+    organization_id: str | None = None
+    url_auth_type: str | None = None
+    is_via_url: bool | None = None
+
+
+def check_permission(given: StatementMembers) -> None:
+    """Raise LambdaError for the first member that breaks its pattern, then for a principal that cannot be one."""
+    for member, (shown, pattern) in _PATTERNS.items():
+        text = getattr(given, member)
+        if text is not None and not re.fullmatch(pattern, text, re.ASCII):
+            raise constraint_refusal(shown, text, requests.PATTERN.format(bound=pattern))
+    if not _principal_of(given.principal):
+        raise parameter_refusal(say.PRINCIPAL_INVALID)
+
+
+def _principal_of(text: str) -> str | dict[str, str] | None:
+    """The Principal of a statement; None if the text names none."""
+    if text == "*":
+        return text
+    if _is_account(text):
+        return {"AWS": f"arn:aws:iam::{text}:root"}
+    if _is_principal_arn(text):
+        return {"AWS": text}
+    return {"Service": text} if _is_service(text) else None
+
+
+def make_statement(given: StatementMembers, resource_arn: str) -> dict[str, Any]:
+    """The statement."""
+    statement: dict[str, Any] = {
+        "Sid": given.statement_id,
+        "Effect": "Allow",
+        "Principal": _principal_of(given.principal),
+        "Action": given.action,
+        "Resource": resource_arn,
+    }
+    equals = {
+        "AWS:SourceAccount": given.source_account,
+        "lambda:EventSourceToken": given.event_source_token,
+        "lambda:FunctionUrlAuthType": given.url_auth_type,
+        "aws:PrincipalOrgID": given.organization_id,
+    }
+    condition: dict[str, Any] = {}
+    if given_equals := {name: value for name, value in equals.items() if value is not None}:
+        condition["StringEquals"] = given_equals
+    if given.source_arn is not None:
+        condition["ArnLike"] = {"AWS:SourceArn": given.source_arn}
+    if given.is_via_url is not None:
+        condition["Bool"] = {"lambda:InvokedViaFunctionUrl": str(given.is_via_url).lower()}
+    return statement | {"Condition": condition} if condition else statement
+
+
+def policy_text(statements: Sequence[Mapping[str, Any]]) -> str:
+    """A policy as JSON text."""
+    return msgspec.json.encode({"Version": "2012-10-17", "Id": "default", "Statement": statements}).decode()
+
+
+def require_policy_revision(description: FunctionDescription, revision_id: str | None) -> None:
+    """Raise LambdaError unless the policy still has the revision that the request expects, if it expects one."""
+    if revision_id not in {None, description.policy_revision_id}:
+        raise revision_refusal(say.POLICY_REVISION)
+
+
+# --- operations -----------------------------------------------------------------------------------
+
+
+class AddPermissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function and a statement."""
+
+    FunctionName: members.FunctionNameText
+    StatementId: Annotated[str, Meta(min_length=1, max_length=100)]
+    Action: Annotated[str, Meta(max_length=10_000)]
+    Principal: Annotated[str, Meta(max_length=2048)]
+    SourceArn: Annotated[str, Meta(max_length=10_000)] | None = None
+    FunctionUrlAuthType: Literal["NONE", "AWS_IAM"] | None = None
+    InvokedViaFunctionUrl: bool | None = None
+    SourceAccount: Annotated[str, Meta(max_length=12)] | None = None
+    EventSourceToken: Annotated[str, Meta(max_length=256)] | None = None
+    Qualifier: members.Qualifier | None = None
+    RevisionId: str | None = None
+    PrincipalOrgID: Annotated[str, Meta(min_length=12, max_length=34)] | None = None
+
+
+async def add_permission(functions: Functions, caller: Caller, request: AddPermissionRequest) -> Mapping[str, Any]:
+    """AddPermission: add a statement to a function's policy. It is stored and returned;
+    whoever reaches the server may invoke.
+
+    Order of checks: member constraints (the protocol) → the function exists → patterns of members → RevisionId → the
+    statement exists → the policy's length.
+
+    Store the statement, and return it as JSON text.
+    """
+    description = functions.find(request.FunctionName, caller, request.Qualifier)
+    given = StatementMembers(
+        statement_id=request.StatementId,
+        action=request.Action,
+        principal=request.Principal,
+        source_arn=request.SourceArn,
+        source_account=request.SourceAccount,
+        event_source_token=request.EventSourceToken,
+        organization_id=request.PrincipalOrgID,
+        url_auth_type=request.FunctionUrlAuthType,
+        is_via_url=request.InvokedViaFunctionUrl,
+    )
+    check_permission(given)
+    resource_arn = read_reference(request.FunctionName, caller, request.Qualifier).arn
+    statement = make_statement(given, resource_arn)
+
+    def add(current: FunctionDescription) -> FunctionDescription:
+        require_policy_revision(current, request.RevisionId)
+        if any(one["Sid"] == request.StatementId for one in current.statements):
+            raise conflict_refusal(say.statement_exists(request.StatementId))
+        statements = (*current.statements, statement)
+        size_bytes = len(policy_text(statements).encode())
+        if size_bytes > FUNCTION_POLICY_BYTES_MAX:
+            message = say.policy_too_long(size_bytes, FUNCTION_POLICY_BYTES_MAX)
+            raise LambdaError(400, "PolicyLengthExceededException", message)
+        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_revision_id())
+
+    await functions.change(description, add)
+    return {"Statement": msgspec.json.encode(statement).decode()}
+
+
+class RemovePermissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function and the id of a statement."""
+
+    FunctionName: members.FunctionNameText
+    StatementId: Annotated[str, Meta(min_length=1, max_length=100)]
+    Qualifier: members.Qualifier | None = None
+    RevisionId: str | None = None
+
+
+async def remove_permission(functions: Functions, caller: Caller, request: RemovePermissionRequest) -> None:
+    """RemovePermission: take a statement out of a function's policy.
+
+    Store the other statements.
+    """
+    description = functions.find(request.FunctionName, caller, request.Qualifier)
+
+    def remove(current: FunctionDescription) -> FunctionDescription:
+        statements = tuple([one for one in current.statements if one["Sid"] != request.StatementId])
+        if len(statements) == len(current.statements):
+            raise FunctionMissing(say.statement_missing(request.StatementId))
+        require_policy_revision(current, request.RevisionId)
+        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_revision_id())
+
+    await functions.change(description, remove)
+
+
+async def get_policy(functions: Functions, caller: Caller, request: QualifiedRequest) -> Mapping[str, Any]:
+    """GetPolicy: a function's policy as JSON text.
+
+    The policy; without statements, there is none.
+    """
+    description = functions.find(request.FunctionName, caller, request.Qualifier)
+    if not description.statements:
+        raise FunctionMissing(say.NO_RESOURCE)
+    return {"Policy": policy_text(description.statements), "RevisionId": description.policy_revision_id}
+
+
+OPERATIONS = (
+    Operation(
+        "AddPermission",
+        AddPermissionRequest,
+        add_permission,
+        RestWire("POST", "/2015-03-31/functions/{FunctionName}/policy", status=201, query=query_of("Qualifier")),
+    ),
+    Operation(
+        "RemovePermission",
+        RemovePermissionRequest,
+        remove_permission,
+        RestWire(
+            "DELETE",
+            "/2015-03-31/functions/{FunctionName}/policy/{StatementId}",
+            status=204,
+            query=query_of("Qualifier", "RevisionId"),
+        ),
+    ),
+    Operation(
+        "GetPolicy",
+        QualifiedRequest,
+        get_policy,
+        RestWire("GET", "/2015-03-31/functions/{FunctionName}/policy", query=query_of("Qualifier")),
+    ),
+)

@@ -1,0 +1,216 @@
+"""Which operations ask for what no table has here? Backups, exports, imports, bulk writes, global tables, auto scaling
+of replicas, and restoring to a point in time, which can only be turned off.
+
+Tools ask for them nevertheless, and get an empty list or what the service says while a feature is off. NextToken is
+refused, as no reply contains one. Source: service behaviour, captures to October 2026.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.aws_services.operation import Operation
+from hashrange.errors import TableNotFoundException, UnsupportedOperationException, ValidationException
+from hashrange.limits import LISTED_MAX, TRANSFERS_LISTED_MAX
+from hashrange.messages import other_services as say
+from hashrange.operations.lookup import TableRequest, check_arn, described_table, find_table, table_name
+from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_arn, by_table_name, table_operation
+from hashrange.operations.operation import JSON, JsonWire, Scope
+from hashrange.operations.reply import Reply
+from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
+from hashrange.operations.shapes import TableName as NameOrArn
+from hashrange.tables.description import described_sources, table_description
+from hashrange.tables.states import status
+
+# --- empty lists --------------------------------------------------------------------------------
+
+ArnOrName = Annotated[str, Meta(min_length=1, max_length=1024)]
+"""A table as ListExports and ListImports name it (`TableArn`). The API model constrains only its length."""
+HEX_TOKEN_PATTERN = "([0-9a-f]{16})+"  # noqa: S105 - the form of a page token
+TransfersListed = Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})]
+BackupType = Literal["USER", "SYSTEM", "AWS_BACKUP", "ALL"]
+
+
+class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Table, time range (in epoch seconds) and type of the backups; the ARN to start after, and the page size.
+    A page may start after any backup ARN, as in the service's other lists.
+    """
+
+    TableName: NameOrArn | None = None
+    Limit: Annotated[int, Meta(ge=1, le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
+    TimeRangeLowerBound: float | None = None
+    TimeRangeUpperBound: float | None = None
+    ExclusiveStartBackupArn: Annotated[str, Meta(min_length=37, max_length=1024)] | None = None
+    BackupType: "BackupType | None" = None
+
+
+class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Page size and page token."""
+
+    MaxResults: TransfersListed | None = None
+    NextToken: Annotated[str, Meta(min_length=1, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
+
+
+class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One table or all, page size and page token of exports to S3."""
+
+    TableArn: ArnOrName | None = None
+    MaxResults: TransfersListed | None = None
+    NextToken: str | None = None
+
+
+class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The name to start after, which need not exist, the page size, and a Region that must hold a replica,
+    for global tables of the 2017 version.
+    """
+
+    ExclusiveStartGlobalTableName: (
+        Annotated[str, Meta(min_length=3, max_length=255, pattern=f"^{NAME_PATTERN}$")] | None
+    ) = None
+    Limit: PositiveInteger | None = None
+    RegionName: str | None = None
+
+
+class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One table or all, page size and page token of imports from S3."""
+
+    TableArn: ArnOrName | None = None
+    PageSize: TransfersListed | None = None
+    NextToken: Annotated[str, Meta(min_length=112, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
+
+
+def _empty_list(
+    name: str,
+    request: type[msgspec.Struct],
+    member: str,
+    wire: JsonWire = JSON,
+    tables: Callable[[Any], Iterable[str]] = lambda _: (),
+) -> Operation[JsonWire]:
+    """The operation whose reply is an empty list, also for a missing table.
+
+    Order of checks: member constraints → table name, or form and account of the ARN → NextToken.
+    """
+
+    async def list_nothing(scope: Scope, request: Any) -> Reply:
+        table, arn, token = (getattr(request, one, None) for one in ("TableName", "TableArn", "NextToken"))
+        if table is not None:
+            table_name(table)
+        if arn is not None:
+            check_arn(scope, arn, name)
+        if token is not None:
+            raise ValidationException(say.NEXT_TOKEN_INVALID)
+        return {member: []}
+
+    return Operation(name, request, list_nothing, wire, tables=tables)
+
+
+# --- continuous backups -------------------------------------------------------------------------
+
+
+class DescribeContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN."""
+
+
+async def describe_continuous_backups(scope: Scope, request: TableRequest) -> Reply:
+    """DescribeContinuousBackups: return whether a table can be restored to a point in time; none can yet.
+
+    Order of checks: name → table exists (else `TableNotFoundException`, a code of backup operations). As in the
+    service, continuous backups are always ENABLED; point-in-time recovery, the part that can be switched, is off, so
+    the reply has no restorable times.
+    """
+    if await find_table(scope, request.TableName) is None:
+        raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
+    described = {
+        "ContinuousBackupsStatus": "ENABLED",
+        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
+    }
+    return {"ContinuousBackupsDescription": described}
+
+
+class PointInTimeRecoverySpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Whether point-in-time recovery is on, and how many days back a table can be restored."""
+
+    PointInTimeRecoveryEnabled: bool
+    RecoveryPeriodInDays: Annotated[int, Meta(ge=1, le=35, extra={"shape": "Integer"})] | None = None
+
+
+class UpdateContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN, and its new recovery settings."""
+
+    PointInTimeRecoverySpecification: PointInTimeRecoverySpecification
+
+
+async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> Reply:
+    """UpdateContinuousBackups: switch point-in-time recovery off, which changes nothing.
+
+    Order of checks: name, member constraints → table exists (else `TableNotFoundException`) → the request is
+    supported: UnsupportedOperationException for switching it on.
+    """
+    reply = await describe_continuous_backups(scope, request)
+    if request.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled:
+        raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation="UpdateContinuousBackups"))
+    return reply
+
+
+# --- replicas -----------------------------------------------------------------------------------
+
+_NOT_SCALED: dict[str, Any] = {"AutoScalingDisabled": True, "ScalingPolicies": []}
+
+
+class DescribeTableReplicaAutoScalingRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+    """The table by name or ARN."""
+
+
+async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTableReplicaAutoScalingRequest) -> Reply:
+    """DescribeTableReplicaAutoScaling: return the auto scaling settings of a table's only replica, in the table's own
+    Region; auto scaling is off, as it is not supported yet.
+
+    Order of checks: name → table exists. A table of one Region is its only replica. Settings that were never configured
+    are shown as in the service, and a global index only while it is ACTIVE. Source: service behaviour, captures to
+    October 2026 of global tables; for a table of one Region, our own interpretation.
+    """
+    table = await described_table(scope, request.TableName)
+    now_seconds = scope.clock.service_time()
+    current = status(table, now_seconds)
+    statistics = await scope.store.statistics(described_sources(table))
+    indexes = table_description(table, now_seconds, statistics).get("GlobalSecondaryIndexes", [])
+    replica = {
+        "RegionName": table.region,
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": index["IndexName"],
+                "IndexStatus": index["IndexStatus"],
+                "ProvisionedReadCapacityAutoScalingSettings": _NOT_SCALED,
+                "ProvisionedWriteCapacityAutoScalingSettings": _NOT_SCALED,
+            }
+            for index in indexes
+            if index["IndexStatus"] == "ACTIVE"
+        ],
+        "ReplicaProvisionedReadCapacityAutoScalingSettings": _NOT_SCALED,
+        "ReplicaProvisionedWriteCapacityAutoScalingSettings": _NOT_SCALED,
+        "ReplicaStatus": current,
+    }
+    described = {"TableName": table.name, "TableStatus": current, "Replicas": [replica]}
+    return {"TableAutoScalingDescription": described}
+
+
+OPERATIONS = (
+    _empty_list(
+        "ListBackups",
+        ListBackupsRequest,
+        "BackupSummaries",
+        JsonWire(rules=GIVEN_TABLE_NAME_FIRST),
+        tables=by_table_name,
+    ),
+    _empty_list("ListBulkOperations", ListBulkOperationsRequest, "BulkOperationsSummaryList"),
+    _empty_list("ListExports", ListExportsRequest, "ExportSummaries", tables=by_table_arn),
+    _empty_list("ListGlobalTables", ListGlobalTablesRequest, "GlobalTables"),
+    _empty_list("ListImports", ListImportsRequest, "ImportSummaryList", tables=by_table_arn),
+    table_operation("DescribeContinuousBackups", DescribeContinuousBackupsRequest, describe_continuous_backups),
+    table_operation("UpdateContinuousBackups", UpdateContinuousBackupsRequest, update_continuous_backups, writes=True),
+    table_operation(
+        "DescribeTableReplicaAutoScaling", DescribeTableReplicaAutoScalingRequest, describe_table_replica_auto_scaling
+    ),
+)
