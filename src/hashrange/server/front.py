@@ -23,7 +23,7 @@ from hashrange.errors import Abandoned
 from hashrange.server.gate import Gate, Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.plain import answer_plainly
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal
+from hashrange.server.protocols.unserved.services import ServiceRefusal
 from hashrange.service.call import Call
 from hashrange.service.late_code import StillLoading
 from hashrange.service.service import Service

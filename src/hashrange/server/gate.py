@@ -16,8 +16,7 @@ from urllib.parse import unquote
 from hashrange.messages import http as sentences
 from hashrange.server.host_names import HostNames
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_in_form
-from hashrange.server.protocols.unserved.services import signing_name_of
+from hashrange.server.protocols.unserved.services import ServiceRefusal, refuse_in_form, signing_name_of
 from hashrange.settings import SettingUnusable
 from hashrange.wire.http import HttpRequest
 

@@ -17,11 +17,10 @@ from hashrange.server.access_log import log_access
 from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connection import FirstRead
 from hashrange.server.connections import Connections
+from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.server.credentials import Credential, handler_credentials, read_credentials
-from hashrange.server.forks import Forks
 from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.host_names import is_loopback
-from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.protocols.http import http_front
 from hashrange.server.protocols.long_bodies import LongBodyRefusals
 from hashrange.service import collector

@@ -16,8 +16,8 @@ from hashrange.aws_services.operation import Caller, Operation, bound
 from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire
 from hashrange.server.front import Front
 from hashrange.server.misdirected_clients import OtherServiceHint
+from hashrange.server.protocols.other_services import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol
-from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY, sign
 from tests.support.waiting import until
 from tests.unit.server.harness import FrontEnd, Parsed, as_bytes, reply

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
-from hashrange.server import kept_snapshots
+from hashrange.server import copies as kept_copies
 from hashrange.server.clients import IN_THIS_PROCESS
-from hashrange.server.kept_snapshots import KeptSnapshots
+from hashrange.server.copies import KeptSnapshots
 from hashrange.server.protocols.admin import copies
 from hashrange.server.protocols.admin.copies import ForkRequest, start_fork
 from hashrange.server.protocols.admin.endpoint import Nothing, Refused, Serving
@@ -214,8 +214,8 @@ def test_frozen_time_stands_still_until_it_runs_again(server: ServerProcess) -> 
 
 
 def test_a_server_keeps_so_many_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_snapshots, "SNAPSHOTS_MAX", 2)
-    kept = kept_snapshots.KeptSnapshots()
+    monkeypatch.setattr(kept_copies, "SNAPSHOTS_MAX", 2)
+    kept = KeptSnapshots()
     released = []
 
     class Content:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
-from hashrange.server.credentials import account_of_key
-from hashrange.server.known_keys import KnownKey, KnownKeys
+from hashrange.server.credentials import KnownKey, KnownKeys, account_of_key
 from hashrange.wire.canonical_request import signing_key
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, is_region, seconds_of
 

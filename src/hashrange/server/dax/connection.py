@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol, cast
 from hashrange.dax.node_caches import LATENCIES_MAX, NodeCaches
 from hashrange.items.steps import look
 from hashrange.operations.operation import Scope
+from hashrange.server.credentials import KnownKey
 from hashrange.server.dax.authorization import DaxRefusal
-from hashrange.server.known_keys import KnownKey
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames, StrangersRequest, framed
 

@@ -14,7 +14,7 @@ from hashrange.operations.operation import Wording
 from hashrange.operations.reply import Structure, plain_values
 from hashrange.server.dax import results
 from hashrange.server.dax.authorization import DaxRefusal
-from hashrange.server.protocols.dynamodb_json.errors import error_message
+from hashrange.server.protocols.dynamodb_json.writing import error_message
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import NULL, write_text
 from hashrange.wire.identifiers import next_number, request_id_of

@@ -13,6 +13,7 @@ from hashrange.errors import THROTTLED, ApiError, ResourceNotFoundException
 from hashrange.items.steps import walk
 from hashrange.items.types import Item
 from hashrange.operations.operation import Scope
+from hashrange.server.credentials import KnownKeys
 from hashrange.server.dax import results
 from hashrange.server.dax.arguments import list_of, text_of
 from hashrange.server.dax.authorization import EXPIRED, Authorized, DaxRefusal, authorize
@@ -20,7 +21,6 @@ from hashrange.server.dax.call import WriteReply, run
 from hashrange.server.dax.connection import DaxAnswer, DaxConnection
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
 from hashrange.server.dax.tables import TableShape, TableShapes
-from hashrange.server.known_keys import KnownKeys
 from hashrange.service.service import Service
 from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import item_layout

@@ -14,11 +14,11 @@ from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodePlace, NodeTerms
 from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
 from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
+from hashrange.server.credentials import KnownKeys
 from hashrange.server.dax import batches, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
 from hashrange.server.dax.node import METADATA, DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
-from hashrange.server.known_keys import KnownKeys
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 from hashrange.soon import kept_until_done

@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
-from hashrange.server.forks import Forks
+from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.server.front import Front, WireProtocol
 from hashrange.server.gate import Gate
 from hashrange.server.host_names import HostNames
-from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
 from hashrange.server.protocols.metrics_path import MetricsPath
-from hashrange.server.protocols.other_services import OTHER_SIGNING_NAMES, OtherServices
+from hashrange.server.protocols.other_services import LAMBDA_SIGNING_NAME, OTHER_SIGNING_NAMES, OtherServices
 from hashrange.server.protocols.plain import Plain
-from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
 from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnservedServices, UnsignedForOthers
-from hashrange.server.user_errors import UserErrors
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 
@@ -47,7 +44,6 @@ def http_front(
     """
     served = [SIGNING_NAME, LAMBDA_SIGNING_NAME, *OTHER_SIGNING_NAMES]
     hint_other_service = OtherServiceHint(served)
-    plain = Plain()
     settings = service.settings
     hosts = HostNames(settings.allowed_hosts, settings.host)
     make_call = JsonCall
@@ -60,12 +56,10 @@ def http_front(
         DynamoDBJson(
             service.operations,
             access,
-            plain,
             hint_other_service,
             make_call,
-            UserErrors(service, access.known_keys),
         ),
-        plain,
+        Plain(),
     ]
     emulator = _other_emulator(settings)
     if emulator is not None and service.background.triggers is None:

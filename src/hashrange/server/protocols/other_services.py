@@ -17,6 +17,8 @@ from hashrange.wire.http import HttpRequest
 if TYPE_CHECKING:
     from hashrange.server.protocols.aws_forms.protocol import AwsForms
 
+LAMBDA_SIGNING_NAME = "lambda"
+"""Here, because servers without functions need the name too."""
 OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling", "dax", "sts")
 _is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService|AmazonDAXV3)\.").match
 _is_cbor_path = re.compile(rb"/service/GraniteServiceVersion20100801/").match

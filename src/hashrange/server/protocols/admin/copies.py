@@ -18,8 +18,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
-from hashrange.server.forks import Forks
-from hashrange.server.kept_snapshots import SNAPSHOTS_MAX
+from hashrange.server.copies import SNAPSHOTS_MAX, Forks
 from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
 from hashrange.service.initial_content import reset_service
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_in_turns, take_snapshot

@@ -14,8 +14,7 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError
 from hashrange.server.clients import Clients
-from hashrange.server.forks import Forks
-from hashrange.server.kept_snapshots import KeptSnapshots
+from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.service.service import Service
 
 PREFIX = "/_hashrange/v1/"

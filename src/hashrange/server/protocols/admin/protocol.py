@@ -25,7 +25,7 @@ from hashrange.server.incoming import Respond
 from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
 from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.server.protocols.http_call import HttpCall, WrittenReply, answer_error, log_failure
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal
+from hashrange.server.protocols.unserved.services import ServiceRefusal
 from hashrange.soon import Soon
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of

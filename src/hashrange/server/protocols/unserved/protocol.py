@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 from hashrange.messages import unserved as sentences
 from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_service
-from hashrange.server.protocols.unserved.services import UNNAMED, UnservedService, service_of, signing_name_of
+from hashrange.server.protocols.unserved.services import (
+    UNNAMED,
+    ServiceRefusal,
+    UnservedService,
+    refuse_service,
+    service_of,
+    signing_name_of,
+)
 from hashrange.wire.http import HttpRequest
 
 if TYPE_CHECKING:
