@@ -23,8 +23,7 @@ from hashrange.server.dax.arguments import (
     paths_of,
     text_of,
 )
-from hashrange.server.dax.connection import DaxAnswer
-from hashrange.server.dax.node import DaxNode, Method
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.server.dax.single_items import cached_item, keep_written
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item

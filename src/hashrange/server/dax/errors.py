@@ -21,7 +21,6 @@ from hashrange.wire.identifiers import next_number, request_id_of
 
 _log = logging.getLogger("hashrange.dax")
 
-WriteError = Callable[[BaseException, Wording], bytes]
 WriteItem = Callable[[int, Mapping[str, Any]], bytes]
 """Place of an action in its transaction, and an item → the item for the client."""
 MALFORMED = "The request is malformed: {fault}."

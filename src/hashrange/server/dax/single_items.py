@@ -30,8 +30,7 @@ from hashrange.server.dax.arguments import (
     text_of,
     wants_capacity,
 )
-from hashrange.server.dax.connection import DaxAnswer
-from hashrange.server.dax.node import DaxNode, Method
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
 from hashrange.wire.dax.writing import BREAK, OPEN_MAP

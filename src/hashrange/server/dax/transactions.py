@@ -22,8 +22,7 @@ from hashrange.server.dax.arguments import (
     paths_of,
     text_of,
 )
-from hashrange.server.dax.connection import DaxAnswer, Silence
-from hashrange.server.dax.node import DaxNode, Method
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method, Silence
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
 from hashrange.wire.dax.reading import BadBytes, ValueBudget
