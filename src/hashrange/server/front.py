@@ -13,17 +13,17 @@ of other requests that have begun is limited, because a decoded request may take
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 import msgspec
 
 from hashrange.errors import Abandoned
-from hashrange.server.gate import Gate, Guard
+from hashrange.server.gate import Gate
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.plain import answer_plainly
 from hashrange.server.protocols.unserved.services import ServiceRefusal
+from hashrange.server.protocols.wire_protocol import Guard, Prepare, WireProtocol
 from hashrange.service.call import Call
 from hashrange.service.late_code import StillLoading
 from hashrange.service.service import Service
@@ -45,33 +45,6 @@ IN_WORK_MAX = 64
 """While this many requests have begun and given way, only quick requests begin."""
 
 
-class WireProtocol(Protocol):
-    """One protocol: the members that the front uses."""
-
-    @property
-    def targets(self) -> "Mapping[bytes, Prepare]":
-        """The protocol's values of X-Amz-Target, each with the `prepare` function for its requests."""
-
-    @property
-    def guard(self) -> Guard:
-        """What it checks itself of who sends a request."""
-
-    @property
-    def quick_targets(self) -> Mapping[bytes, bool]:
-        """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
-
-    def claims(self, request: HttpRequest) -> bool:
-        """True if this protocol, by method, path or headers, handles a request whose target no protocol names."""
-
-    def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
-        """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
-
-        May give way. Raises only if code that it loads when it is first needed cannot be loaded, StillLoading,
-        or Abandoned; the request is not answered then.
-        """
-
-
-Prepare = Callable[[HttpRequest, Respond], Call | None]
 Arrived = tuple[Prepare, HttpRequest, Respond]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.copies import Forks, KeptSnapshots
-from hashrange.server.front import Front, WireProtocol
+from hashrange.server.front import Front
 from hashrange.server.gate import Gate
 from hashrange.server.host_names import HostNames
 from hashrange.server.misdirected_clients import OtherServiceHint
@@ -21,6 +21,7 @@ from hashrange.server.protocols.other_services import LAMBDA_SIGNING_NAME, OTHER
 from hashrange.server.protocols.plain import Plain
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
 from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnservedServices, UnsignedForOthers
+from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 

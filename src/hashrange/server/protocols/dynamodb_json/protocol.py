@@ -30,13 +30,13 @@ from hashrange.messages.http import BODY_OVER_LIMIT
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.server.access import Access
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
 from hashrange.server.protocols.dynamodb_json.writing import error_body
 from hashrange.server.protocols.plain import answer_plainly
 from hashrange.server.protocols.unserved.services import ServiceRefusal
+from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual, require_utf8
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
@@ -49,7 +49,7 @@ SIGNING_NAME = "dynamodb"
 """Service name that clients sign for; DynamoDB Streams has the same."""
 
 
-class DynamoDBJson:
+class DynamoDBJson(WireProtocol):
     """The JSON protocol of DynamoDB and DynamoDB Streams."""
 
     def __init__(
