@@ -4,7 +4,7 @@ They ask how many clients are connected, and the address of each; they cut a rep
 that the body of a request has reserved. A request of the same process comes over no connection.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.server.incoming import Respond
@@ -20,6 +20,9 @@ class Clients(NamedTuple):
     """Returns the number of open connections."""
     host_of: Callable[[Respond], str | None]
     """Returns the host (IP address) of the client that the given `respond` answers; None if no longer known."""
+    waiting: Sized = ()
+    """Inputs that wait behind the group being answered (`Incoming`): what one read brought, the end of what a client
+    sends, or a request to be taken; without long reads and parsed requests."""
 
 
 IN_THIS_PROCESS = Clients(lambda: 0, lambda respond: "127.0.0.1")

@@ -5,6 +5,7 @@ This file must not know how a connection handles its client (`connection.py`).
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -25,10 +26,10 @@ from hashrange.server.connection_states import (
     Receiving,
     Sending,
 )
-from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming
+from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming, Waiting
 from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.outgoing import Outgoing
-from hashrange.server.reading import BodyLimit, Reading, RefuseBody, refuse_plainly, usual_body_limit
+from hashrange.server.reading import PLAIN_LONG_BODIES, LongBodies, Reading
 from hashrange.server.receive_budget import ReceiveBudget, Share
 from hashrange.server.refusals import TOO_MUCH_UNFINISHED, TOO_SLOW, Refusal
 from hashrange.wire.http import ReplyWriter
@@ -91,9 +92,10 @@ class Connections:
         clock: Clock,
         connections_max: int = 65_536,
         access_log: AccessLog | None = None,
-        refuse_body: RefuseBody = refuse_plainly,
+        long_bodies: LongBodies = PLAIN_LONG_BODIES,
+        waiting: Waiting | None = None,
     ) -> None:
-        """`refuse_body`: how bodies are refused that are too long."""
+        """`waiting`: an empty queue for input whose length the front sees; None: nobody does."""
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
@@ -101,16 +103,16 @@ class Connections:
         self.receive_budget = ReceiveBudget()
         self.unread = Unread()
         self.long_reads = LongReads()
-        self.body_limit: BodyLimit = usual_body_limit
-        """How long bodies may be; may be replaced before the first connection is made."""
-        self.refuse_body = refuse_body
+        self.long_bodies = long_bodies
         self.piece = memoryview(bytearray(PIECE_BYTES))
         """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
         """Connections refused when they were made, because too many were open or the server is
         stopping, and not lost yet."""
-        self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
+        self.incoming = Incoming(
+            handle, self.outgoing, clock.monotonic, self.open, deque() if waiting is None else waiting
+        )
         self.connections_max = connections_max
         self.access_log = access_log
         self.hint_https = HttpsHint()

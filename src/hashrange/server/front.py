@@ -19,6 +19,7 @@ from functools import partial
 import msgspec
 
 from hashrange.errors import Abandoned
+from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.gate import Gate
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.plain import answer_plainly
@@ -92,6 +93,7 @@ class Front:
         service: Service,
         protocols: Sequence[WireProtocol],
         gate: Gate,
+        clients: Clients = IN_THIS_PROCESS,
         end_waiting: Callable[[], None] = lambda: None,
     ) -> None:
         """`end_waiting` answers the requests that wait for other servers; called when the listener ends."""
@@ -100,6 +102,8 @@ class Front:
         self._monotonic = service.clock.monotonic
         self.protocols = protocols
         self.gate = gate
+        self.clients = clients
+        self._behind = clients.waiting
         self._known_hosts = gate.hosts.known
         self._targets: dict[bytes | None, _Target] = {
             target: _Target(
@@ -110,16 +114,7 @@ class Front:
         }
         self._quick = _Queue()
         self._others = _Queue()
-        self._count_behind: Callable[[], int] = int
         self._is_turn_due = False
-
-    def set_crowd_counter(self, count_behind: Callable[[], int]) -> None:
-        """Set the function that counts the inputs behind the group being answered (`Incoming.count_behind`).
-
-        An input is what one read brought, the end of what a client sends, or a request to be taken; more than `CROWD`
-        inputs are a crowd.
-        """
-        self._count_behind = count_behind
 
     def handle(self, requests: Sequence[tuple[HttpRequest, Respond]]) -> None:
         """Answer these requests: each one's `respond` is called once, now or later.
@@ -157,7 +152,7 @@ class Front:
         return bool(quick.arrived or others.arrived or quick.prepared or others.prepared)
 
     def _is_crowd(self) -> bool:
-        return self._count_behind() > CROWD
+        return len(self._behind) > CROWD
 
     def _choose(self, request: HttpRequest, target: _Target | None) -> Prepare:
         """Return `prepare` of `target` or, if that is None, of the first protocol that claims the request.

@@ -3,10 +3,12 @@ when told to stop, it gives open requests at most 10 s.
 """
 
 import asyncio
+import contextlib
 import errno
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,8 +23,10 @@ from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.server.credentials import Credential, handler_credentials, read_credentials
 from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.host_names import is_loopback
+from hashrange.server.incoming import Waiting
 from hashrange.server.protocols.http import http_front
 from hashrange.server.protocols.long_bodies import LongBodyRefusals
+from hashrange.server.reading import LongBodies, usual_body_limit
 from hashrange.service import collector
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
@@ -34,8 +38,6 @@ if TYPE_CHECKING:
     from hashrange.dax.records import SharedCluster
     from hashrange.server.dax.nodes import DaxNodes
     from hashrange.server.exposition.otlp import OtlpExport
-import contextlib
-from collections.abc import Sequence
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
@@ -48,8 +50,6 @@ BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
 """Received bytes that the kernel may keep for a connection from which the server does not read; they take up to twice
 as much memory. By default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
-
-
 OTLP_NOT_INSTALLED = f"--otlp-endpoint needs libraries that are not installed. Install them: {how_to_install('otlp')}."
 
 
@@ -177,7 +177,8 @@ class Server:
         self.service = service
         self.settings = settings = service.settings
         self.access = Access(service, secrets.credentials)
-        clients = Clients(lambda: len(self.connections.open), host_of_connection)
+        waiting: Waiting = deque()
+        clients = Clients(lambda: len(self.connections.open), host_of_connection, waiting)
         self.snapshots = KeptSnapshots()
         self.forks = Forks(service, lambda: self.connections, partial(Server, secrets=secrets))
         self.front = http_front(
@@ -193,9 +194,9 @@ class Server:
             service.clock,
             settings.max_connections,
             log_access if settings.access_log else None,
-            LongBodyRefusals(has_admin=settings.admin, has_functions=service.background.triggers is not None),
+            _long_bodies(service),
+            waiting,
         )
-        self.front.set_crowd_counter(self.connections.incoming.count_behind)
         self._secrets = secrets
         self.dax: DaxNodes | None = None
         """The nodes of DAX clusters; None: there are none."""
@@ -299,11 +300,7 @@ class Server:
         return self.dax
 
     def _serve_functions(self, endpoint: str) -> None:
-        """Let zips in, let handlers find the server, and try the code of declared functions."""
-        # Imported here: most servers have no functions, and start time counts.
-        from hashrange.server.protocols.rest_json.lambda_api import body_limit  # noqa: PLC0415
-
-        self.connections.body_limit = body_limit
+        """Let handlers find the server, and try the code of declared functions."""
         reachable = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
         self.service.background.reach(reachable, handler_credentials(self._secrets.credentials))
 
@@ -361,6 +358,18 @@ class Server:
         has_more = self.connections.sweep()
         collector.look_at_all()
         self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
+
+
+def _long_bodies(service: Service) -> LongBodies:
+    """How long bodies may be: those of functions' zips longer than others, if there are functions."""
+    has_functions = service.background.triggers is not None
+    refuse = LongBodyRefusals(has_admin=service.settings.admin, has_functions=has_functions)
+    if not has_functions:
+        return LongBodies(usual_body_limit, refuse)
+    # Imported here: most servers have no functions, and start time counts.
+    from hashrange.server.protocols.rest_json.lambda_api import body_limit  # noqa: PLC0415
+
+    return LongBodies(body_limit, refuse)
 
 
 def _otlp_export(service: Service, endpoint: str, clients: Clients) -> "OtlpExport":

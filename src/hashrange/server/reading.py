@@ -8,7 +8,7 @@ Source of limits: operations.md 1.1.
 from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 import httptools
 
@@ -41,6 +41,16 @@ def refuse_plainly(_request: HttpRequest) -> Refusal:
     return BODY_TOO_LARGE
 
 
+class LongBodies(NamedTuple):
+    """How long bodies may be, and how longer ones are refused."""
+
+    limit: BodyLimit
+    refuse: RefuseBody
+
+
+PLAIN_LONG_BODIES = LongBodies(usual_body_limit, refuse_plainly)
+
+
 class Stop(Enum):
     """Reasons, other than errors, why the parser stops before the end of its input."""
 
@@ -56,25 +66,23 @@ class Reading:
 
     __slots__ = (
         "body",
-        "body_limit",
         "framing",
         "head_names",
         "head_values",
         "layout",
+        "long_bodies",
         "message_bytes",
         "on_header",
         "parser",
         "ready",
         "refusal",
-        "refuse_body",
         "rest",
         "url",
         "wants_continue",
     )
 
-    def __init__(self, body_limit: BodyLimit = usual_body_limit, refuse_body: RefuseBody = refuse_plainly) -> None:
-        self.body_limit = body_limit
-        self.refuse_body = refuse_body
+    def __init__(self, long_bodies: LongBodies = PLAIN_LONG_BODIES) -> None:
+        self.long_bodies = long_bodies
         self.head_names: list[bytes] = []
         self.head_values: list[bytes | None] = []
         append_name, append_value = self.head_names.append, self.head_values.append
@@ -179,7 +187,7 @@ class Reading:
         if layout.content_length >= 0:
             length_bytes = int(self.head_values[layout.content_length] or b"0")
             return length_bytes if length_bytes > SMALL_BYTES else 0
-        return self.body_limit(self.url) if self._body_bytes() > SMALL_BYTES else 0
+        return self.long_bodies.limit(self.url) if self._body_bytes() > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
         """True if an unfinished message's head, or its chunked body's framing, is too large; called after each read."""
@@ -233,13 +241,15 @@ class Reading:
 
     def _check_length(self, body_bytes: int) -> None:
         """Refuse a body that is too large."""
-        if body_bytes <= self.body_limit(self.url):
+        if body_bytes <= self.long_bodies.limit(self.url):
             return
         layout = self.layout
         assert layout is not None
         values = [*self.head_values[: len(layout.names)], None]
         self._refuse(
-            self.refuse_body(HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False))
+            self.long_bodies.refuse(
+                HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False)
+            )
         )
 
     def on_chunk_complete(self) -> None:

@@ -149,7 +149,7 @@ class LambdaFrontEnd(FrontEnd):
         others = super().front()
         hint = OtherServiceHint(["dynamodb", LAMBDA_SIGNING_NAME])
         self.protocol = LambdaProtocol(self._served, self.access, self.service, hint)
-        return Front(self.service, [self.protocol, *others.protocols], others.gate)
+        return Front(self.service, [self.protocol, *others.protocols], others.gate, others.clients)
 
     def signed(
         self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None, **signing: Any

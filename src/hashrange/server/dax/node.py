@@ -127,7 +127,6 @@ class DaxNode:
         self._endpoints = endpoints
         self._methods = methods
         self._owner = owner
-        self._writing_lists = Operation("attribute lists", msgspec.Struct, self._write_lists, None, writes=True)
 
     # --- requests -------------------------------------------------------------------------------
 
@@ -224,11 +223,8 @@ class DaxNode:
         if self.lists.is_durable:
             answer.send(content)
             return
-        call: Call = _ListsCall(None, self._writing_lists, None, NOTHING_USED, 0, True, self, answer, content)
+        call: Call = _ListsCall(self.lists, _WRITING_LISTS, None, NOTHING_USED, 0, True, self, answer, content)
         self.service.run(deque((call,)))
-
-    async def _write_lists(self, _scope: object, _request: object) -> None:
-        await self.lists.write()
 
     # --- items ----------------------------------------------------------------------------------
 
@@ -353,8 +349,15 @@ class DaxCall(Call):
             free(self.members)
 
 
+async def _write_lists(lists: AttributeLists, _request: None) -> None:
+    await lists.write()
+
+
+_WRITING_LISTS = Operation("attribute lists", msgspec.Struct, _write_lists, None, writes=True)
+
+
 class _ListsCall(Call):
-    """The writing of attribute lists, for a reply that names them."""
+    """The writing of attribute lists, for a reply that names them; its `scope` is the lists."""
 
     kind: ClassVar[CallKind] = "own"
     node: DaxNode

@@ -85,7 +85,7 @@ def http_front(
         is_tls=settings.tls_cert is not None,
         verifies_signatures=access.credentials is not None,
     )
-    return Front(service, protocols, gate, unserved.end_waiting)
+    return Front(service, protocols, gate, clients, unserved.end_waiting)
 
 
 def _other_emulator(settings: Settings) -> "OtherEmulator | None":

@@ -3,7 +3,6 @@
 Source: operations.md 1.1.
 """
 
-
 from hashrange.messages import http as sentences
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.wire_protocol import WireProtocol

@@ -2,7 +2,6 @@
 which needs no signature and expires.
 """
 
-
 from hashrange.errors import Abandoned, StorageError
 from hashrange.functions.functions import CODE_PATH, Functions
 from hashrange.messages.functions_api import NO_LINKED_CODE
