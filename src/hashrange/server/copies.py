@@ -103,10 +103,7 @@ class Forks:
     """The forks of one server. Each runs on the server's event loop until it is ended, or the server stops."""
 
     def __init__(
-        self,
-        service: Service,
-        connections: "Callable[[], Connections]",
-        make_server: Callable[[Service], ForkServer],
+        self, service: Service, connections: "Callable[[], Connections]", make_server: Callable[[Service], ForkServer]
     ) -> None:
         """`connections` returns the server's connections: it lends each fork some of those that it may have open."""
         self._service = service

@@ -154,10 +154,7 @@ class KnownKeys:
     """Finds access keys."""
 
     def __init__(
-        self,
-        credentials: Mapping[str, Credential],
-        service_time: Callable[[], float],
-        wall_time: Callable[[], float],
+        self, credentials: Mapping[str, Credential], service_time: Callable[[], float], wall_time: Callable[[], float]
     ) -> None:
         self._credentials = credentials
         self._service_time = service_time

@@ -248,8 +248,7 @@ class Server:
             self._end_counting = collector.count_clients_by(lambda: len(self.connections.open))
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
-            host = f"[{settings.host}]" if ":" in settings.host else settings.host
-            endpoint = f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
+            endpoint = self._url("http", port)
             if self.service.background.triggers is not None:
                 self._serve_functions(endpoint)
             if self._otlp is not None:
@@ -259,6 +258,11 @@ class Server:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
         return endpoint
+
+    def _url(self, scheme: str, port: int) -> str:
+        """URL of a port of this server; `scheme`: that without TLS."""
+        host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
+        return f"{scheme}{'' if self._secrets.tls is None else 's'}://{host}:{port}"
 
     async def _serve_dax(self) -> None:
         """Start the nodes of DAX clusters, if there are any. Raises ListenError, SettingUnusable and StorageError."""
@@ -274,22 +278,17 @@ class Server:
             raise ListenError(listen_failure(settings, error, settings.dax_port, "--dax-port")) from error
         port = setup.clusters.shared_port
         if port is not None:
-            host = f"[{settings.host}]" if ":" in settings.host else settings.host
-            self.dax_endpoint = f"{'dax' if self._secrets.tls is None else 'daxs'}://{host}:{port}"
+            self.dax_endpoint = self._url("dax", port)
 
     def _shared_cluster(self) -> "SharedCluster | None":
         """What the settings say of the cluster `default`; None: there is none."""
         # Imported here: most servers have no DAX clusters, and start time counts.
         from hashrange.dax.records import SharedCluster  # noqa: PLC0415
 
-        port = self.settings.dax_port
-        return (
-            None
-            if port is None
-            else SharedCluster(
-                port, "NONE" if self._secrets.tls is None else "TLS", may_change=self._secrets.credentials is None
-            )
-        )
+        port, (credentials, tls) = self.settings.dax_port, self._secrets
+        if port is None:
+            return None
+        return SharedCluster(port, "NONE" if tls is None else "TLS", may_change=credentials is None)
 
     def _make_dax_nodes(self) -> "DaxNodes":
         # Imported here: most servers have no DAX clusters, and start time counts.

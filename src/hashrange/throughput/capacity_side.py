@@ -31,8 +31,7 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Index, Table
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents, ThroughputLimit, throttling_error, usual_code
-from hashrange.throughput.bucket import Bucket
-from hashrange.throughput.growth import Growth
+from hashrange.throughput.bucket import Bucket, Growth
 from hashrange.throughput.hot_items import HotItems
 
 AdaptiveCapacity = Literal["instant", "shares", "off"]

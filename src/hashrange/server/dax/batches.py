@@ -65,8 +65,7 @@ def answer_batch_get_item(node: DaxNode, scope: Scope, arguments: list[Any], ans
         return
     writes = node.caches.writes
 
-    def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        del meter
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
         _take_over(node, scope, reads, reply, writes)
         return _items_reply(node, scope, reads, reply)
 

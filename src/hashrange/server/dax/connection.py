@@ -61,12 +61,7 @@ class BegunRequests(NamedTuple):
 class DaxConnection(asyncio.Protocol):
     """The protocol of one connection. Also a `DaxAnswer`, of the one request that is in work."""
 
-    def __init__(
-        self,
-        node: DaxNode,
-        begun: BegunRequests,
-        closed: "Callable[[DaxConnection], None]",
-    ) -> None:
+    def __init__(self, node: DaxNode, begun: BegunRequests, closed: "Callable[[DaxConnection], None]") -> None:
         self._now = node.service.clock.monotonic
         self._node = node
         self._begun = begun

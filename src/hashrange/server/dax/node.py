@@ -203,18 +203,7 @@ class DaxNode:
         except (msgspec.ValidationError, RecursionError):
             request, is_explained = request_of(record, request_json(members))
         call: Call = DaxCall(
-            scope,
-            record,
-            request,
-            NOTHING_USED,
-            0,
-            is_explained,
-            self,
-            members,
-            answer,
-            write,
-            write_item,
-            gave_way(),
+            scope, record, request, NOTHING_USED, 0, is_explained, self, members, answer, write, write_item, gave_way()
         )
         self.service.run(deque((call,)))
 

@@ -21,13 +21,7 @@ from hashrange.server.dax.tables import TableShapes
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 
-METHODS = {
-    **metadata.METHODS,
-    **single_items.METHODS,
-    **pages.METHODS,
-    **batches.METHODS,
-    **transactions.METHODS,
-}
+METHODS = {**metadata.METHODS, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
 BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
 """Memory of all requests to DAX that are not complete, and of those of clients that have not said who they are.
 Above it, the client that holds most is disconnected.

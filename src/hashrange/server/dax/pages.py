@@ -126,11 +126,10 @@ def _write_page(
     paths: list[Path] | None,
     cache_key: Any,
     reply: Mapping[str, Any],
-    meter: Meter,
+    _meter: Meter,
     *,
     is_index: bool,
 ) -> bytes:
-    del meter
     parts: results.Parts = {}
     uses = node.lists.of(scope.account).passing_uses
     if "Items" in reply:

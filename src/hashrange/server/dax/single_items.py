@@ -81,8 +81,7 @@ def _read_item(  # noqa: C901 - the members of a request, each once
     add_reporting(members, options)
     writes = caches.writes
 
-    def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        del meter
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
         row = reply.get("Item")
         item = None if row is None else decode_row(row)
         content = None if item is None else node.content_of(scope, shape, item)

@@ -53,15 +53,7 @@ def http_front(
         from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall  # noqa: PLC0415
 
         make_call = LoggedCall
-    protocols: list[WireProtocol] = [
-        DynamoDBJson(
-            service.operations,
-            access,
-            hint_other_service,
-            make_call,
-        ),
-        Plain(),
-    ]
+    protocols: list[WireProtocol] = [DynamoDBJson(service.operations, access, hint_other_service, make_call), Plain()]
     emulator = _other_emulator(settings)
     if emulator is not None and service.background.triggers is None:
         served.remove(LAMBDA_SIGNING_NAME)

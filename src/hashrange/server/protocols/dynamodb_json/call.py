@@ -2,11 +2,7 @@
 the request's body is searched for an earlier fault.
 """
 
-from hashrange.errors import (
-    ApiError,
-    Malformed,
-    RequestFault,
-)
+from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.operations.reply import Reply
 from hashrange.server.clients import cut_reply
 from hashrange.server.incoming import Respond
