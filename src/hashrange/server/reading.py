@@ -22,11 +22,8 @@ from hashrange.wire.http import HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layou
 
 PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
-
-
 FRAME_BYTES_FREE = 16
 """Each byte of data cancels this many framing bytes of its own read or earlier ones; a chunk of one byte has 5."""
-
 TRAILERS_MAX = 64
 
 BodyLimit = Callable[[bytes], int]
