@@ -206,7 +206,7 @@ def test_errors_become_replies_in_one_place() -> None:
         for file, tree in TREES.items()
         if file != "errors.py" and any(isinstance(n, ast.Attribute) and n.attr == "wire_type" for n in ast.walk(tree))
     ]
-    assert readers == ["server/protocols/dynamodb_json/errors.py"]
+    assert readers == ["server/protocols/dynamodb_json/writing.py"]
 
 
 # --- sizes: a ratchet ---------------------------------------------------------------------------

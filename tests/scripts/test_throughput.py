@@ -16,7 +16,7 @@ from hashrange.items.types import Key
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import first_partitions
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
+from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SideTerms
 from tests.scripts.cases import case_test
 
 KEYS = KeySchema(("pk",), ("S",))
@@ -34,7 +34,7 @@ class World:
         table = described(line)
         index = next(iter(table.schema.indexes), None)
         self._reads, self._writes = (
-            CapacitySide(table, index, self._adaptive, 0.0, is_write=is_write) for is_write in (False, True)
+            CapacitySide(table, index, SideTerms(self._adaptive), 0.0, is_write=is_write) for is_write in (False, True)
         )
 
     def change(self, line: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.server import slow_clients
+from hashrange.server.connections import BODY_SECONDS_FREE
 from tests.support.signing import sign
 from tests.unit.server.harness import FrontEnd, as_bytes, reply
 
@@ -224,5 +224,5 @@ def test_a_byte_a_second_holds_a_connection_for_a_bounded_time() -> None:
         front.connections.sweep()
         seconds += 1
         assert seconds < GIVEN_UP_SECONDS_MAX
-    assert seconds > slow_clients.BODY_SECONDS_FREE
+    assert seconds > BODY_SECONDS_FREE
     assert all(reply(transport.take()).status == 408 for _, transport in slow)

@@ -7,12 +7,14 @@ Further members are let through unseen. A reply that does not fit is another pro
 import re
 from collections.abc import Mapping
 from types import GenericAlias
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from hashrange.written.checks import Checks
 from hashrange.written.values import fault_in
+
+if TYPE_CHECKING:
+    from hashrange.written.value_faults import Checks
 
 VALUE_DEPTH_MAX = 40
 """Levels of an attribute value; the service lets 32 in."""

@@ -1,5 +1,5 @@
 """How is a request authenticated? By its signature. The account of its access key, and its Region, give the Scope.
-What a client's requests share is cached.
+What a client's requests share is cached. Refused requests count for those whom their signature names.
 
 Without a credentials file, the syntax, date and credential scope of a signature are checked, but not the signature
 itself, and the account is that of the access key (`account_of_key`). With one, these are checked next, in this order:
@@ -7,30 +7,32 @@ access key, Regions of the key, signature, signatures of the body's chunks, sess
 steps 9 to 11). The Region is that of the credential scope.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hashrange.aws_services.operation import Signer
-from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
+from hashrange.clock import Clock
+from hashrange.errors import ApiError, ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
-from hashrange.server.credentials import Credential, account_of_key
-from hashrange.server.known_keys import KnownKey, KnownKeys
+from hashrange.server.credentials import Credential, KnownKey, KnownKeys, account_of_key
+from hashrange.service.metric_calls import USER_STATUS
 from hashrange.service.service import Service
 from hashrange.wire.canonical_request import check_chunks, check_signature, signing_key
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
-from hashrange.wire.sigv4 import Claim, read_claim, seconds_of
+from hashrange.wire.sigv4 import Claim, is_region, read_claim, seconds_of
 
 if TYPE_CHECKING:
     from hashrange.sts.sessions import Sessions
-from hashrange.clock import Clock
 
 SIGNERS_MAX = 1024
 SIGNING_KEYS_MAX = 1024
 DATES_MAX = 256
 PREFIX_BYTES_MAX = 2048
+_credential = re.compile(rb"Credential=([^/,\s]{1,128})/[0-9]+/([^/,\s]{1,64})/dynamodb/").search
 
 
 class Access:
@@ -43,6 +45,7 @@ class Access:
         wall_time: Callable[[], float] | None = None,
     ) -> None:
         """`wall_time` returns the time with which the dates of signatures are compared; None: the clock's."""
+        self._service = service
         self._scope_of = service.scope
         self.wall_time = wall_time or service.clock.wall_time
         self.credentials = credentials
@@ -163,6 +166,33 @@ class Access:
         token = credential.session_token.encode() if credential.session_token is not None else None
         temporary = known if known.is_temporary else None
         self._signers[prefix] = (KnownSigner(claim, credential.secret_key), claim.service, scope, token, temporary)
+
+    def count_refused(self, request: HttpRequest, error: ApiError) -> None:
+        """Count a request to DynamoDB that was refused with this error before it became a call, while metrics are
+        recorded: in UserErrors of the account and Region in its Authorization header.
+
+        As in the service, also if its signature is wrong. A request that names no access key that is known counts for
+        nobody. Source: developer guide, metrics and dimensions, *UserErrors*.
+        """
+        recording = self._service.recording
+        if recording is None or error.http_status != USER_STATUS:
+            return
+        found = _credential(request.header(b"authorization") or b"")
+        if found is None:
+            return
+        key, region = found[1].decode("latin-1"), found[2].decode("latin-1")
+        if not is_region(region):
+            return
+        if self.known_keys is None:
+            account = account_of_key(key)
+        else:
+            token = request.header(b"x-amz-security-token")
+            known = self.known_keys.find(key, None if token is None else token.decode("latin-1"))
+            if known is None:
+                return
+            account = known.credential.account
+        scope = self._scope_of(account, region)
+        recording.refused_unread(scope.account, scope.region)
 
 
 # --- sessions -------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class Connection(asyncio.Protocol):
         self.answering = IDLE
         self.sending = FLOWING
         self.input = LISTENING
-        self.reading = Reading(connections.body_limit, connections.refuse_body)
+        self.reading = Reading(connections.long_bodies)
         self.ready = self.reading.ready
         self.request: HttpRequest | None = None
         """The request being answered, while BUSY; else None."""

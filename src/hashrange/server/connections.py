@@ -1,15 +1,16 @@
 """What do all connections share, and what is limited over all of them? The set of open connections, their shared
-objects, the sweep that ends slow ones, the long reads of one turn, and the memory of unread replies.
+objects, how slowly clients may send and read, the sweep that ends slow ones, the long reads of one turn, and the memory
+of unread replies.
 
-This file must not know how a connection handles its client (`connection.py`).
+This file must not know how a connection handles its client (`connection.py`). Source of limits: operations.md 1.1.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
 from hashrange.clock import Clock
-from hashrange.server import slow_clients
 from hashrange.server.access_log import AccessLog
 from hashrange.server.connection_states import (
     BETWEEN,
@@ -25,10 +26,10 @@ from hashrange.server.connection_states import (
     Receiving,
     Sending,
 )
-from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming
+from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming, Waiting
 from hashrange.server.misdirected_clients import HttpsHint
 from hashrange.server.outgoing import Outgoing
-from hashrange.server.reading import BodyLimit, Reading, RefuseBody, refuse_plainly, usual_body_limit
+from hashrange.server.reading import PLAIN_LONG_BODIES, LongBodies, Reading
 from hashrange.server.receive_budget import ReceiveBudget, Share
 from hashrange.server.refusals import TOO_MUCH_UNFINISHED, TOO_SLOW, Refusal
 from hashrange.wire.http import ReplyWriter
@@ -91,9 +92,10 @@ class Connections:
         clock: Clock,
         connections_max: int = 65_536,
         access_log: AccessLog | None = None,
-        refuse_body: RefuseBody = refuse_plainly,
+        long_bodies: LongBodies = PLAIN_LONG_BODIES,
+        waiting: Waiting | None = None,
     ) -> None:
-        """`refuse_body`: how bodies are refused that are too long."""
+        """`waiting`: an empty queue for input whose length the front sees; None: nobody does."""
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
@@ -101,16 +103,16 @@ class Connections:
         self.receive_budget = ReceiveBudget()
         self.unread = Unread()
         self.long_reads = LongReads()
-        self.body_limit: BodyLimit = usual_body_limit
-        """How long bodies may be; may be replaced before the first connection is made."""
-        self.refuse_body = refuse_body
+        self.long_bodies = long_bodies
         self.piece = memoryview(bytearray(PIECE_BYTES))
         """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()
         self.turned_away: set[OpenConnection] = set()
         """Connections refused when they were made, because too many were open or the server is
         stopping, and not lost yet."""
-        self.incoming = Incoming(handle, self.outgoing, clock.monotonic, self.open)
+        self.incoming = Incoming(
+            handle, self.outgoing, clock.monotonic, self.open, deque() if waiting is None else waiting
+        )
         self.connections_max = connections_max
         self.access_log = access_log
         self.hint_https = HttpsHint()
@@ -164,12 +166,36 @@ class Connections:
 
 # --- deadlines ------------------------------------------------------------------------------------
 
+HEAD_SECONDS_MAX = 10.0
+"""Longest time from a request's first byte to the end of its head."""
+BODY_SECONDS_FREE = 20.0
+"""A request with a complete head may take this long, plus its bytes so far divided by `BODY_BYTES_PER_SECOND_MIN`."""
+BODY_BYTES_PER_SECOND_MIN = 16 * 1024
+IN_THE_WAY_SECONDS_FREE, BODY_BYTES_PER_SECOND_WANTED = 2.0, 1024 * 1024
+"""They replace `BODY_SECONDS_FREE` and `BODY_BYTES_PER_SECOND_MIN` for a large body while others wait for
+the memory that it reserves. Those wait for `MEMORY_WAIT_SECONDS_MAX`, so nobody keeps them from their
+turn by sending a little at a time.
+"""
+STALL_SECONDS_MAX = 2.0
+"""Longest time without new bytes of a large body while other bodies wait for the memory that it reserves."""
+MEMORY_WAIT_SECONDS_MAX = 5.0
+"""Longest time that a large body waits for memory; then its client gets 503 and may try again later."""
+IDLE_SECONDS_MAX = 600.0
+LEFT_SECONDS_MAX = 10.0
+"""If the client has ended its input, and no reply is ready this long after its last bytes, the client is taken to have
+left."""
+WRITE_SECONDS_MAX = 60.0
+"""A client that leaves replies unread is cut off this long after the last bytes received from it. Also the longest time
+that closing a connection may take."""
+LINGER_SECONDS = 2.0
+"""Longest time after a refusal for which input is read and dropped: else the client may never see the refusal."""
+
 
 # C901: one deadline for each state of a connection
 def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveBudget) -> None:  # noqa: C901
     """End `connection` if it has missed the deadline of its states. `budget`: the memory budget of all connections.
 
-    Most states have a limit, a constant of `slow_clients.py`.
+    Most states have a limit, one of the constants above.
     The first row that fits the connection's states applies. The time of the last received bytes is `active_at_seconds`.
 
     | state | counted from | at most | then |
@@ -187,24 +213,24 @@ def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveB
     receiving = connection.receiving
     silent_seconds = now_seconds - connection.active_at_seconds
     if connection.sending is BLOCKED:
-        if silent_seconds > slow_clients.WRITE_SECONDS_MAX:
+        if silent_seconds > WRITE_SECONDS_MAX:
             connection.cut_off()
     elif connection.answering is BUSY:
-        if connection.input in HAS_ENDED and silent_seconds > slow_clients.LEFT_SECONDS_MAX:
+        if connection.input in HAS_ENDED and silent_seconds > LEFT_SECONDS_MAX:
             connection.cut_off()
     elif receiving is BETWEEN:
-        if silent_seconds > slow_clients.IDLE_SECONDS_MAX and not connection.has_more:
+        if silent_seconds > IDLE_SECONDS_MAX and not connection.has_more:
             connection.close()
     elif receiving is INSIDE:
         if is_request_too_slow(connection, now_seconds, budget):
             connection.refuse(TOO_SLOW)
     elif receiving is WAITING:
-        if silent_seconds > slow_clients.MEMORY_WAIT_SECONDS_MAX:
+        if silent_seconds > MEMORY_WAIT_SECONDS_MAX:
             connection.refuse(TOO_MUCH_UNFINISHED)
     elif receiving is LINGERING:
-        if now_seconds - connection.since_seconds > slow_clients.LINGER_SECONDS:
+        if now_seconds - connection.since_seconds > LINGER_SECONDS:
             connection.cut_off()
-    elif receiving is CLOSING and now_seconds - connection.since_seconds > slow_clients.WRITE_SECONDS_MAX:
+    elif receiving is CLOSING and now_seconds - connection.since_seconds > WRITE_SECONDS_MAX:
         connection.cut_off()
 
 
@@ -212,14 +238,26 @@ def is_request_too_slow(connection: OpenConnection, now_seconds: float, budget: 
     """True if the request being received takes too long; sooner if other bodies wait for the memory it reserved."""
     reading = connection.reading
     is_in_the_way = connection.share.reserved_bytes > 0 and budget.is_wanted
-    if is_in_the_way and now_seconds - connection.active_at_seconds > slow_clients.STALL_SECONDS_MAX:
+    if is_in_the_way and now_seconds - connection.active_at_seconds > STALL_SECONDS_MAX:
         return True
-    return slow_clients.is_too_slow(
+    return is_too_slow(
         now_seconds - connection.since_seconds,
         reading.message_bytes,
         has_head=reading.layout is not None,
         is_in_the_way=is_in_the_way,
     )
+
+
+def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in_the_way: bool = False) -> bool:
+    """True if `age_seconds` is too long for a request of which `message_bytes` are received.
+
+    `is_in_the_way`: other bodies wait for memory, and this request has reserved memory.
+    """
+    if not has_head:
+        return age_seconds > HEAD_SECONDS_MAX
+    if is_in_the_way:
+        return age_seconds > IN_THE_WAY_SECONDS_FREE + message_bytes / BODY_BYTES_PER_SECOND_WANTED
+    return age_seconds > BODY_SECONDS_FREE + message_bytes / BODY_BYTES_PER_SECOND_MIN
 
 
 # --- long reads -----------------------------------------------------------------------------------

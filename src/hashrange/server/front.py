@@ -13,17 +13,18 @@ of other requests that have begun is limited, because a decoded request may take
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 import msgspec
 
 from hashrange.errors import Abandoned
-from hashrange.server.gate import Gate, Guard
+from hashrange.server.clients import IN_THIS_PROCESS, Clients
+from hashrange.server.gate import Gate
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.plain import answer_plainly
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal
+from hashrange.server.protocols.unserved.services import ServiceRefusal
+from hashrange.server.protocols.wire_protocol import Guard, Prepare, WireProtocol
 from hashrange.service.call import Call
 from hashrange.service.late_code import StillLoading
 from hashrange.service.service import Service
@@ -45,33 +46,6 @@ IN_WORK_MAX = 64
 """While this many requests have begun and given way, only quick requests begin."""
 
 
-class WireProtocol(Protocol):
-    """One protocol: the members that the front uses."""
-
-    @property
-    def targets(self) -> "Mapping[bytes, Prepare]":
-        """The protocol's values of X-Amz-Target, each with the `prepare` function for its requests."""
-
-    @property
-    def guard(self) -> Guard:
-        """What it checks itself of who sends a request."""
-
-    @property
-    def quick_targets(self) -> Mapping[bytes, bool]:
-        """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
-
-    def claims(self, request: HttpRequest) -> bool:
-        """True if this protocol, by method, path or headers, handles a request whose target no protocol names."""
-
-    def prepare(self, request: HttpRequest, respond: Respond) -> Call | None:
-        """Return the call that a request of this protocol becomes; None if it is answered without a call, now or later.
-
-        May give way. Raises only if code that it loads when it is first needed cannot be loaded, StillLoading,
-        or Abandoned; the request is not answered then.
-        """
-
-
-Prepare = Callable[[HttpRequest, Respond], Call | None]
 Arrived = tuple[Prepare, HttpRequest, Respond]
 
 
@@ -119,6 +93,7 @@ class Front:
         service: Service,
         protocols: Sequence[WireProtocol],
         gate: Gate,
+        clients: Clients = IN_THIS_PROCESS,
         end_waiting: Callable[[], None] = lambda: None,
     ) -> None:
         """`end_waiting` answers the requests that wait for other servers; called when the listener ends."""
@@ -127,6 +102,8 @@ class Front:
         self._monotonic = service.clock.monotonic
         self.protocols = protocols
         self.gate = gate
+        self.clients = clients
+        self._behind = clients.waiting
         self._known_hosts = gate.hosts.known
         self._targets: dict[bytes | None, _Target] = {
             target: _Target(
@@ -137,16 +114,7 @@ class Front:
         }
         self._quick = _Queue()
         self._others = _Queue()
-        self._count_behind: Callable[[], int] = int
         self._is_turn_due = False
-
-    def set_crowd_counter(self, count_behind: Callable[[], int]) -> None:
-        """Set the function that counts the inputs behind the group being answered (`Incoming.count_behind`).
-
-        An input is what one read brought, the end of what a client sends, or a request to be taken; more than `CROWD`
-        inputs are a crowd.
-        """
-        self._count_behind = count_behind
 
     def handle(self, requests: Sequence[tuple[HttpRequest, Respond]]) -> None:
         """Answer these requests: each one's `respond` is called once, now or later.
@@ -184,7 +152,7 @@ class Front:
         return bool(quick.arrived or others.arrived or quick.prepared or others.prepared)
 
     def _is_crowd(self) -> bool:
-        return self._count_behind() > CROWD
+        return len(self._behind) > CROWD
 
     def _choose(self, request: HttpRequest, target: _Target | None) -> Prepare:
         """Return `prepare` of `target` or, if that is None, of the first protocol that claims the request.

@@ -9,19 +9,15 @@ Sources: the Fetch standard (Origin, CORS); W3C, Fetch Metadata Request Headers;
 """
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from hashrange.messages import http as sentences
 from hashrange.server.host_names import HostNames
-from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_in_form
-from hashrange.server.protocols.unserved.services import signing_name_of
+from hashrange.server.protocols.unserved.services import ServiceRefusal, signing_name_of
+from hashrange.server.protocols.wire_protocol import Guard
 from hashrange.settings import SettingUnusable
 from hashrange.wire.http import HttpRequest
 
-Refuse = Callable[[HttpRequest, Respond, ServiceRefusal], None]
 REFUSED_STATUS = 403
 REFUSED_CODE = "AccessDeniedException"
 SHOWN_CHARACTERS_MAX = 100
@@ -30,19 +26,6 @@ _OWN_SITE = (b"same-origin", b"none")
 """Values of Sec-Fetch-Site for pages of the server itself, and for what the user typed."""
 _DEFAULT_PORTS = {b"http": b":80", b"https": b":443"}
 _is_origin = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s,?#]+").fullmatch
-
-
-class Guard(NamedTuple):
-    """What a protocol itself checks of who sends a request, and how it refuses one."""
-
-    checks_signatures: bool = False
-    """True if, on a server with a credentials file, no request with a signature gets further than its check."""
-    is_open_to_pages: bool = False
-    """True if pages of any site may send its requests."""
-    answers_preflights: bool = False
-    """True if it answers itself when a browser asks whether a page may send a request (CORS preflight)."""
-    refuse: Refuse = refuse_in_form
-    """Answers a request with a refusal."""
 
 
 class Gate:

@@ -19,10 +19,9 @@ from collections import OrderedDict, deque
 from typing import cast
 
 from hashrange.server.connection import Connection
-from hashrange.server.connections import Connections
+from hashrange.server.connections import HEAD_SECONDS_MAX, Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.receive_budget import Share
-from hashrange.server.slow_clients import HEAD_SECONDS_MAX
 
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
 """Longest time from the connection's beginning to the start of TLS, and again from there to the handshake's end."""

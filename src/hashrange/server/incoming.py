@@ -83,6 +83,10 @@ class AnsweredConnection(Protocol):
         """Drop the request that `take` returned last without an answer, because the client has left."""
 
 
+Waiting = deque[tuple[AnsweredConnection, bytes | None]]
+"""Connections, and the bytes of each that wait to be parsed; None: the end of what its client sends."""
+
+
 class Incoming:
     """Queues of the received input of all connections, and of requests that wait."""
 
@@ -101,14 +105,20 @@ class Incoming:
     )
 
     def __init__(
-        self, handle: Handle, outgoing: "Outgoing", monotonic: Callable[[], float], open_sources: Sized
+        self,
+        handle: Handle,
+        outgoing: "Outgoing",
+        monotonic: Callable[[], float],
+        open_sources: Sized,
+        waiting: Waiting,
     ) -> None:
+        """`waiting`: an empty queue for input; the front sees how much there is."""
         self._handle = handle
         self._outgoing = outgoing
         self._monotonic = monotonic
         self._open = open_sources
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
-        self._waiting: deque[tuple[AnsweredConnection, bytes | None]] = deque()
+        self._waiting = waiting
         self._long: dict[AnsweredConnection, list[bytes | None]] = {}
         """Connections with long reads, and their input that is not parsed yet; their clients are not read meanwhile."""
         self._new: deque[tuple[AnsweredConnection, HttpRequest]] = deque()
@@ -140,10 +150,6 @@ class Incoming:
             self.turn()
         else:
             self._call_soon(self.turn)
-
-    def count_behind(self) -> int:
-        """Number of inputs that wait behind the group being answered, without long reads and parsed requests."""
-        return len(self._waiting)
 
     def drain(self) -> None:
         """Process all queued input now; does nothing if called while `turn` runs."""

@@ -3,10 +3,12 @@ when told to stop, it gives open requests at most 10 s.
 """
 
 import asyncio
+import contextlib
 import errno
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,13 +19,14 @@ from hashrange.server.access_log import log_access
 from hashrange.server.clients import Clients, host_of_connection
 from hashrange.server.connection import FirstRead
 from hashrange.server.connections import Connections
+from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.server.credentials import Credential, handler_credentials, read_credentials
-from hashrange.server.forks import Forks
 from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.host_names import is_loopback
-from hashrange.server.kept_snapshots import KeptSnapshots
+from hashrange.server.incoming import Waiting
 from hashrange.server.protocols.http import http_front
 from hashrange.server.protocols.long_bodies import LongBodyRefusals
+from hashrange.server.reading import LongBodies, usual_body_limit
 from hashrange.service import collector
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
@@ -35,8 +38,6 @@ if TYPE_CHECKING:
     from hashrange.dax.records import SharedCluster
     from hashrange.server.dax.nodes import DaxNodes
     from hashrange.server.exposition.otlp import OtlpExport
-import contextlib
-from collections.abc import Sequence
 
 SWEEP_SECONDS = 1.0
 STOP_SECONDS_MAX = 10.0
@@ -49,8 +50,6 @@ BACKLOG_CONNECTIONS = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
 """Received bytes that the kernel may keep for a connection from which the server does not read; they take up to twice
 as much memory. By default the kernel keeps 6 MB, and closing a hundred such connections takes 0.15 s."""
-
-
 OTLP_NOT_INSTALLED = f"--otlp-endpoint needs libraries that are not installed. Install them: {how_to_install('otlp')}."
 
 
@@ -178,7 +177,8 @@ class Server:
         self.service = service
         self.settings = settings = service.settings
         self.access = Access(service, secrets.credentials)
-        clients = Clients(lambda: len(self.connections.open), host_of_connection)
+        waiting: Waiting = deque()
+        clients = Clients(lambda: len(self.connections.open), host_of_connection, waiting)
         self.snapshots = KeptSnapshots()
         self.forks = Forks(service, lambda: self.connections, partial(Server, secrets=secrets))
         self.front = http_front(
@@ -194,9 +194,9 @@ class Server:
             service.clock,
             settings.max_connections,
             log_access if settings.access_log else None,
-            LongBodyRefusals(has_admin=settings.admin, has_functions=service.background.triggers is not None),
+            _long_bodies(service),
+            waiting,
         )
-        self.front.set_crowd_counter(self.connections.incoming.count_behind)
         self._secrets = secrets
         self.dax: DaxNodes | None = None
         """The nodes of DAX clusters; None: there are none."""
@@ -248,8 +248,7 @@ class Server:
             self._end_counting = collector.count_clients_by(lambda: len(self.connections.open))
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
-            host = f"[{settings.host}]" if ":" in settings.host else settings.host
-            endpoint = f"{'https' if self.handshakes is not None else 'http'}://{host}:{port}"
+            endpoint = self._url("http", port)
             if self.service.background.triggers is not None:
                 self._serve_functions(endpoint)
             if self._otlp is not None:
@@ -259,6 +258,11 @@ class Server:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
         return endpoint
+
+    def _url(self, scheme: str, port: int) -> str:
+        """URL of a port of this server; `scheme`: that without TLS."""
+        host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
+        return f"{scheme}{'' if self._secrets.tls is None else 's'}://{host}:{port}"
 
     async def _serve_dax(self) -> None:
         """Start the nodes of DAX clusters, if there are any. Raises ListenError, SettingUnusable and StorageError."""
@@ -274,22 +278,17 @@ class Server:
             raise ListenError(listen_failure(settings, error, settings.dax_port, "--dax-port")) from error
         port = setup.clusters.shared_port
         if port is not None:
-            host = f"[{settings.host}]" if ":" in settings.host else settings.host
-            self.dax_endpoint = f"{'dax' if self._secrets.tls is None else 'daxs'}://{host}:{port}"
+            self.dax_endpoint = self._url("dax", port)
 
     def _shared_cluster(self) -> "SharedCluster | None":
         """What the settings say of the cluster `default`; None: there is none."""
         # Imported here: most servers have no DAX clusters, and start time counts.
         from hashrange.dax.records import SharedCluster  # noqa: PLC0415
 
-        port = self.settings.dax_port
-        return (
-            None
-            if port is None
-            else SharedCluster(
-                port, "NONE" if self._secrets.tls is None else "TLS", may_change=self._secrets.credentials is None
-            )
-        )
+        port, (credentials, tls) = self.settings.dax_port, self._secrets
+        if port is None:
+            return None
+        return SharedCluster(port, "NONE" if tls is None else "TLS", may_change=credentials is None)
 
     def _make_dax_nodes(self) -> "DaxNodes":
         # Imported here: most servers have no DAX clusters, and start time counts.
@@ -300,11 +299,7 @@ class Server:
         return self.dax
 
     def _serve_functions(self, endpoint: str) -> None:
-        """Let zips in, let handlers find the server, and try the code of declared functions."""
-        # Imported here: most servers have no functions, and start time counts.
-        from hashrange.server.protocols.rest_json.lambda_api import body_limit  # noqa: PLC0415
-
-        self.connections.body_limit = body_limit
+        """Let handlers find the server, and try the code of declared functions."""
         reachable = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
         self.service.background.reach(reachable, handler_credentials(self._secrets.credentials))
 
@@ -362,6 +357,18 @@ class Server:
         has_more = self.connections.sweep()
         collector.look_at_all()
         self._sweep = asyncio.get_running_loop().call_later(0.0 if has_more else SWEEP_SECONDS, self._turn)
+
+
+def _long_bodies(service: Service) -> LongBodies:
+    """How long bodies may be: those of functions' zips longer than others, if there are functions."""
+    has_functions = service.background.triggers is not None
+    refuse = LongBodyRefusals(has_admin=service.settings.admin, has_functions=has_functions)
+    if not has_functions:
+        return LongBodies(usual_body_limit, refuse)
+    # Imported here: most servers have no functions, and start time counts.
+    from hashrange.server.protocols.rest_json.lambda_api import body_limit  # noqa: PLC0415
+
+    return LongBodies(body_limit, refuse)
 
 
 def _otlp_export(service: Service, endpoint: str, clients: Clients) -> "OtlpExport":

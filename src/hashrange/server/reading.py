@@ -6,9 +6,9 @@ Source of limits: operations.md 1.1.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 import httptools
 
@@ -18,12 +18,13 @@ from hashrange.server.incoming import PIECE_BYTES
 from hashrange.server.misdirected_clients import TLS_HANDSHAKE
 from hashrange.server.receive_budget import SMALL_BYTES
 from hashrange.server.refusals import BODY_TOO_LARGE, MALFORMED, SPEAKS_TLS, Refusal
-from hashrange.server.slow_clients import Framing, head_bytes
 from hashrange.wire.http import HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layout_of
 
 PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
-
+FRAME_BYTES_FREE = 16
+"""Each byte of data cancels this many framing bytes of its own read or earlier ones; a chunk of one byte has 5."""
+TRAILERS_MAX = 64
 
 BodyLimit = Callable[[bytes], int]
 """URL of a request → most bytes of its body, at least BODY_BYTES_MAX; called for long bodies only."""
@@ -41,6 +42,16 @@ def refuse_plainly(_request: HttpRequest) -> Refusal:
     return BODY_TOO_LARGE
 
 
+class LongBodies(NamedTuple):
+    """How long bodies may be, and how longer ones are refused."""
+
+    limit: BodyLimit
+    refuse: RefuseBody
+
+
+PLAIN_LONG_BODIES = LongBodies(usual_body_limit, refuse_plainly)
+
+
 class Stop(Enum):
     """Reasons, other than errors, why the parser stops before the end of its input."""
 
@@ -51,30 +62,61 @@ class Stop(Enum):
 OFFER: Final = Stop.OFFER
 
 
+def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None]) -> int:
+    """Length of the head that consists of this URL and these headers, each with 4 bytes of punctuation."""
+    return len(url) + sum(map(len, names)) + sum(len(value or b"") for value in values) + 4 * len(values)
+
+
+class Framing:
+    """Counts a chunked body's framing bytes: sizes, extensions, trailers.
+
+    Bytes of data make up for a part of them; the others have the same limit as a head.
+    """
+
+    __slots__ = ("_body_bytes", "_frame_bytes", "_message_bytes", "head_bytes")
+
+    def __init__(self, head_bytes: int) -> None:
+        self.head_bytes = head_bytes
+        self._message_bytes = head_bytes
+        self._body_bytes = 0
+        self._frame_bytes = 0
+
+    def is_too_large(self, message_bytes: int, body_bytes: int, trailers: int) -> bool:
+        """True if the framing exceeds its limits. Must be called after each read with the totals received so far.
+
+        Only complete trailers count in `trailers`. Each byte of data cancels `FRAME_BYTES_FREE` framing bytes
+        of its own read or earlier ones, never of later ones, so that no amount of data allows for endless trailers.
+        """
+        data_bytes = body_bytes - self._body_bytes
+        other_bytes = message_bytes - self._message_bytes - data_bytes
+        self._frame_bytes = max(0, self._frame_bytes + other_bytes - FRAME_BYTES_FREE * data_bytes)
+        self._message_bytes = message_bytes
+        self._body_bytes = body_bytes
+        return self._frame_bytes > HEAD_BYTES_MAX or trailers > TRAILERS_MAX
+
+
 class Reading:
     """A connection's message being received, and its complete requests. The parser calls the methods `on_…`."""
 
     __slots__ = (
         "body",
-        "body_limit",
         "framing",
         "head_names",
         "head_values",
         "layout",
+        "long_bodies",
         "message_bytes",
         "on_header",
         "parser",
         "ready",
         "refusal",
-        "refuse_body",
         "rest",
         "url",
         "wants_continue",
     )
 
-    def __init__(self, body_limit: BodyLimit = usual_body_limit, refuse_body: RefuseBody = refuse_plainly) -> None:
-        self.body_limit = body_limit
-        self.refuse_body = refuse_body
+    def __init__(self, long_bodies: LongBodies = PLAIN_LONG_BODIES) -> None:
+        self.long_bodies = long_bodies
         self.head_names: list[bytes] = []
         self.head_values: list[bytes | None] = []
         append_name, append_value = self.head_names.append, self.head_values.append
@@ -179,7 +221,7 @@ class Reading:
         if layout.content_length >= 0:
             length_bytes = int(self.head_values[layout.content_length] or b"0")
             return length_bytes if length_bytes > SMALL_BYTES else 0
-        return self.body_limit(self.url) if self._body_bytes() > SMALL_BYTES else 0
+        return self.long_bodies.limit(self.url) if self._body_bytes() > SMALL_BYTES else 0
 
     def is_too_large(self) -> bool:
         """True if an unfinished message's head, or its chunked body's framing, is too large; called after each read."""
@@ -233,13 +275,15 @@ class Reading:
 
     def _check_length(self, body_bytes: int) -> None:
         """Refuse a body that is too large."""
-        if body_bytes <= self.body_limit(self.url):
+        if body_bytes <= self.long_bodies.limit(self.url):
             return
         layout = self.layout
         assert layout is not None
         values = [*self.head_values[: len(layout.names)], None]
         self._refuse(
-            self.refuse_body(HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False))
+            self.long_bodies.refuse(
+                HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False)
+            )
         )
 
     def on_chunk_complete(self) -> None:

@@ -80,11 +80,7 @@ class AdmittedStore(WrappedStore):
     """A store in front of `inner`, for requests alone."""
 
     def __init__(
-        self,
-        inner: WholeStore,
-        throughputs: TableThroughputs,
-        now: Callable[[], float],
-        identify: IdentifyRequest,
+        self, inner: WholeStore, throughputs: TableThroughputs, now: Callable[[], float], identify: IdentifyRequest
     ) -> None:
         super().__init__(inner)
         self.catalog = inner.catalog

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import ceil
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from hashrange.items.types import Key
 from hashrange.limits import (
@@ -31,8 +31,7 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Index, Table
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents, ThroughputLimit, throttling_error, usual_code
-from hashrange.throughput.bucket import Bucket
-from hashrange.throughput.growth import Growth
+from hashrange.throughput.bucket import Bucket, Growth
 from hashrange.throughput.hot_items import HotItems
 
 AdaptiveCapacity = Literal["instant", "shares", "off"]
@@ -45,11 +44,19 @@ WantPartitions = Callable[[bytes, int], None]
 """Source id, and the number of partitions that an on-demand table or index needs for what it may use now."""
 
 
+class SideTerms(NamedTuple):
+    """What holds for the reads and the writes of a table or index alike."""
+
+    adaptive: AdaptiveCapacity
+    throttle_events: ThrottleEvents | None = None
+    """Is told of each throttled part of a request; None: nobody is."""
+    want_partitions: WantPartitions = lambda source_id, count: None
+
+
 class CapacitySide:
     """Reads or writes of one table or global index."""
 
     __slots__ = (
-        "_adaptive",
         "_begins",
         "_bucket",
         "_buckets",
@@ -63,8 +70,7 @@ class CapacitySide:
         "_only",
         "_partitions",
         "_table",
-        "_throttle_events",
-        "_want_partitions",
+        "_terms",
         "blocked_until_seconds",
         "indexes_blocked_until_seconds",
         "table_side",
@@ -74,18 +80,14 @@ class CapacitySide:
         self,
         table: OpenTable,
         index: Index | None,
-        adaptive: AdaptiveCapacity,
+        terms: SideTerms,
         now_seconds: float,
         *,
         is_write: bool,
-        throttle_events: ThrottleEvents | None = None,
-        want_partitions: WantPartitions = lambda source_id, count: None,
         shown: Table | None = None,
     ) -> None:
-        """`throttle_events` is told of each throttled part of a request; None: nobody is. `shown`: as for `follow`."""
-        self._want_partitions = want_partitions
-        self._throttle_events = throttle_events
-        self._is_write, self._adaptive = is_write, adaptive
+        """`shown`: as for `follow`."""
+        self._terms, self._is_write = terms, is_write
         self._bucket: Bucket | None = None
         """Of provisioned units, or of the on-demand maximum; None: neither."""
         self._growth: Growth | None = None
@@ -198,16 +200,16 @@ class CapacitySide:
         """True if an item may have a partition of its own.
         Items of a table with local indexes stay with their collection.
         """
-        return self._adaptive == "instant" and (
+        return self._terms.adaptive == "instant" and (
             self._index is not None or all(one.index is None or one.index.is_global for one in self._table.indexes)
         )
 
     def _follow_partitions(self, now_seconds: float) -> None:
-        partitions = () if self._adaptive == "off" else self._partitions_now()
+        partitions = () if self._terms.adaptive == "off" else self._partitions_now()
         if [one.number for one in partitions] != list(self._partitions):
             self._hot_items.forget_partitions()
         rate, burst = float(self._served), float(self._served)
-        if self._adaptive == "shares" and self._growth is None and partitions:
+        if self._terms.adaptive == "shares" and self._growth is None and partitions:
             assert self._bucket is not None
             rate = min(rate, self._bucket.rate / len(partitions))
             burst = rate * BURST_SECONDS
@@ -313,7 +315,7 @@ class CapacitySide:
         source = self._table.read_source(None if self._index is None else self._index.name)
         needed = ceil(units_per_second / self._served)
         if source is not None and len(self._partitions_now()) < needed:
-            self._want_partitions(source.source_id, needed)
+            self._terms.want_partitions(source.source_id, needed)
 
     def _partition(self, key: Key) -> Bucket | None:
         """The bucket of the partition that the key falls into, or of its item alone;
@@ -327,8 +329,8 @@ class CapacitySide:
 
     def _refuse(self, limit: ThroughputLimit, key: Key | None) -> None:
         name = None if self._index is None else self._index.name
-        if self._throttle_events is not None:
-            self._throttle_events.tell(ThrottleEvent(self._table, name, limit, self._is_write, key))
+        if self._terms.throttle_events is not None:
+            self._terms.throttle_events.tell(ThrottleEvent(self._table, name, limit, self._is_write, key))
         raise throttling_error(self._table, name, usual_code(self._table, limit), limit, is_write=self._is_write)
 
 

@@ -14,7 +14,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.states import changing_until_seconds, shown_table
 from hashrange.tables.throttling import ThrottleEvents
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
+from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SideTerms
 
 ThroughputMode = Literal["unlimited", "enforced"]
 """`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
@@ -201,17 +201,9 @@ class TableThroughputs:
             shown, until_seconds = shown_table(table.schema, self._service_seconds())
             if until_seconds is not None:
                 self._changing[bytes(source.source_id)] = until_seconds
+            side_terms = SideTerms(terms.adaptive, self._throttle_events, self._store.maintenance.want_partitions)
             reads, writes = [
-                CapacitySide(
-                    table,
-                    index,
-                    terms.adaptive,
-                    now_seconds,
-                    is_write=is_write,
-                    throttle_events=self._throttle_events,
-                    want_partitions=self._store.maintenance.want_partitions,
-                    shown=shown,
-                )
+                CapacitySide(table, index, side_terms, now_seconds, is_write=is_write, shown=shown)
                 for is_write in (False, True)
             ]
             return _Known(table, ThroughputBuckets(reads, writes), is_early=until_seconds is not None)

@@ -1,4 +1,5 @@
-"""Does a body hold more members of maps and lists than any request needs? They are counted before the body is decoded.
+"""Is a body UTF-8, and does it hold more members of maps and lists than any request needs? Both are looked at, piece by
+piece, before the body is decoded: 16 MB with one emoji, decoded at once, take 64 MB and 0.1 s without giving way.
 
 A decoded value takes about 300 bytes and 0.2 µs whatever it holds, so 16 MB of tiny values, 30 KB when compressed,
 would take half a gigabyte and block all requests for a second. The API limits only sizes, which follow from the values;
@@ -9,13 +10,14 @@ counts for the list and its first value. So the count is commas, plus colons, pl
 lists directly in lists.
 """
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
 
 from hashrange.errors import ValidationException
-from hashrange.items.steps import spend, spend_decoding
+from hashrange.items.steps import PIECE_BYTES, spend, spend_decoding
 from hashrange.limits import REQUEST_MEMBERS_MAX
 from hashrange.messages.requests import TOO_MANY_MEMBERS
 from hashrange.wire.piecewise import decode_in_pieces
@@ -23,6 +25,8 @@ from hashrange.wire.wide_maps import convert_in_pieces
 
 T = TypeVar("T")
 
+_make_decoder = getincrementaldecoder("utf-8")
+_UTF8_PIECE_STEPS = 50
 _FEW_MEMBERS = 16_000
 """This many members, of whatever kind, are decoded in about 2 ms."""
 _BYTES_PER_MARK_MIN = 4
@@ -39,6 +43,26 @@ _LONG_NUMBERS_FROM_BYTES = 1024 * 1024
 """In a body longer than this, reading one long number may take more than 25 ms."""
 _LONG_NUMBER = b"0" * 400
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+
+
+def require_utf8(body: bytes) -> None:
+    """Raise UnicodeDecodeError, a ValueError, unless a body is UTF-8. 0.1 µs for a small body in ASCII.
+
+    Needed because msgspec does not check the members that it skips.
+    """
+    if body.isascii():
+        return
+    if len(body) <= PIECE_BYTES:
+        body.decode()
+        return
+    decode = _make_decoder().decode
+    for start in range(0, len(body), PIECE_BYTES):
+        spend(_UTF8_PIECE_STEPS)
+        decode(body[start : start + PIECE_BYTES])
+    decode(b"", final=True)
+
+
+# --- members --------------------------------------------------------------------------------------
 
 
 def check_member_count(body: bytes) -> bool:

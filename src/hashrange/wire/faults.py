@@ -20,7 +20,7 @@ from hashrange.errors import SerializationException, ValidationException
 from hashrange.items.steps import TOGETHER_MEMBERS, batches, look, spend, spend_decoding, walk
 from hashrange.limits import MEMBERS_INSPECTED_MAX, STRINGS_KEPT_MIN, TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
-from hashrange.wire.body_members import has_long_numbers, has_many_members
+from hashrange.wire.body_members import has_long_numbers, has_many_members, require_utf8
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.fallback import is_converted
 from hashrange.wire.jsontypes import normalise
@@ -28,7 +28,6 @@ from hashrange.wire.piecewise import decode_in_pieces, free, free_unshared
 from hashrange.wire.python_json import decode_python_json
 from hashrange.wire.rules import RequestRules
 from hashrange.wire.shape import Shape, structure_of
-from hashrange.wire.utf8 import require_utf8
 from hashrange.wire.wide_maps import convert_in_pieces
 
 RequestT = TypeVar("RequestT", bound=msgspec.Struct)

@@ -260,16 +260,7 @@ class ReplyWriter:
             extra += b"%b: %b%012d\r\n" % (REQUEST_ID, PROCESS_PREFIX, request.number)
         head = (
             b"HTTP/1.1 %d %b\r\n%bContent-Type: %b\r\nConnection: %b\r\n%bx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n"
-            % (
-                status,
-                REASONS[status],
-                self._date,
-                content_type,
-                connection,
-                extra,
-                crc32(body),
-                len(body),
-            )
+            % (status, REASONS[status], self._date, content_type, connection, extra, crc32(body), len(body))
         )
         if status == NO_CONTENT:
             head = head.replace(b"Content-Length: 0\r\n", b"", 1)

@@ -3,19 +3,23 @@ The first fault, in words for people; `values.py` calls it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import msgspec.inspect as declared
 
-from hashrange.written.checks import Checks, ObjectWord
 from hashrange.written.names import did_you_mean
 
 SHOWN_CHARACTERS_MAX = 100
 NAMES_TOLD_MAX = 20
 UNTOLD = "it does not have the form that it needs."
+
+ObjectWord = Literal["table", "object"]
+"""What the format of a file calls names with values: TOML's word or JSON's."""
+Checks = Mapping[type, tuple[Callable[[Any], bool], str]]
+"""Type that msgspec does not know → whether a value is of it, and what such a value is."""
 
 _Place = tuple[str | int, ...]
 

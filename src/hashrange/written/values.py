@@ -6,14 +6,15 @@ The decoder's own words are for programmers. So what it has refused is looked th
 """
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hashrange.written.checks import Checks, ObjectWord
+if TYPE_CHECKING:
+    from hashrange.written.value_faults import Checks, ObjectWord
 
 ACCOUNT_IN_WORDS, REGION_IN_WORDS = "the 12 digits of an account, as text", "the name of a Region, such as eu-west-1"
 
 
-def fault_in(value: Any, type_: Any, word: ObjectWord = "table", checks: Checks | None = None) -> str:
+def fault_in(value: Any, type_: Any, word: "ObjectWord" = "table", checks: "Checks | None" = None) -> str:
     """What is wrong with a value that msgspec does not convert to `type_`.
     In whole sentences; the first begins with a small letter.
 

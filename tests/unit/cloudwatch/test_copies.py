@@ -11,7 +11,7 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import of_value
 from hashrange.server.connections import Connections
-from hashrange.server.forks import Forks
+from hashrange.server.copies import Forks
 from hashrange.service import snapshots
 from hashrange.settings import Settings
 from hashrange.testing import server

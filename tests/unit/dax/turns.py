@@ -2,7 +2,7 @@
 of Python functions between two turns.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from io import BytesIO
@@ -44,7 +44,7 @@ class TurnsNode:
         self.service = service = Service(self.store, OPERATIONS, clock, Settings())
         service.take_turns(loop)
         self.lists = AttributeLists(self.store)
-        shared = NodeSurroundings(service, self.lists, TableShapes(), None, self._do_now)
+        shared = NodeSurroundings(service, self.lists, TableShapes(), None)
         self.caches = NodeCaches(NodeTerms(300_000, 300_000, MEMORY_BYTES), clock.service_time)
         self.node = DaxNode(shared, self.caches, list, METHODS, None)
         self.calls_max = 0
@@ -62,13 +62,6 @@ class TurnsNode:
         """End."""
         steps._look, steps._queue = self._installed
         self.store.close_now()
-
-    def _do_now(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            while True:
-                work.send(None)
-        except StopIteration:
-            return
 
     def counted(self, run: Callable[..., None], *arguments: Any) -> None:
         """Run, and count the calls."""
@@ -97,7 +90,6 @@ class TurnsClient:
             node.node,
             BegunRequests(BegunBytes(1 << 30), BegunBytes(1 << 30)),
             lambda _: None,
-            node.service.clock.monotonic,
         )
         self.transport = QuietTransport()
         self._connection.connection_made(self.transport)

@@ -18,7 +18,7 @@ from hashrange.messages.values import (
     NULL_NOT_TRUE,
     VALUE_EMPTY,
 )
-from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.dynamodb_json.writing import error_body
 from tests.unit.items.wire_values import SETTINGS, items, json_values, texts
 
 

@@ -1,6 +1,7 @@
 """A front end without sockets: requests in as bytes, replies out as bytes, on a clock that the test moves."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.credentials import Credential
 from hashrange.server.front import Front
+from hashrange.server.incoming import Waiting
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings
@@ -254,11 +256,10 @@ class FrontEnd:
         settings = settings or Settings()
         self.service = Service(store, operations, self.clock, settings)
         self.access = Access(self.service, credentials)
-        front = self.front()
-        self.handle = front.handle
+        self.waiting: Waiting = deque()
+        self.handle = self.front().handle
         access_log = log_access if settings.access_log else None
-        self.connections = Connections(self.handle, self.clock, connections_max, access_log)
-        front.set_crowd_counter(self.connections.incoming.count_behind)
+        self.connections = Connections(self.handle, self.clock, connections_max, access_log, waiting=self.waiting)
 
     def replace_run(self, name: str, run: Any) -> None:
         """Replace the function that runs the operation."""
@@ -270,7 +271,8 @@ class FrontEnd:
 
     def front(self) -> Front:
         """A front over the service, which runs requests."""
-        return http_front(self.service, self.access, Clients(lambda: len(self.connections.open), host_of_connection))
+        clients = Clients(lambda: len(self.connections.open), host_of_connection, self.waiting)
+        return http_front(self.service, self.access, clients)
 
     def connect(self) -> tuple[Connection, FakeTransport]:
         """Connect a new client."""

@@ -16,8 +16,8 @@ from hashrange.aws_services.operation import Caller, Operation, bound
 from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire
 from hashrange.server.front import Front
 from hashrange.server.misdirected_clients import OtherServiceHint
+from hashrange.server.protocols.other_services import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.protocol import LambdaProtocol
-from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY, sign
 from tests.support.waiting import until
 from tests.unit.server.harness import FrontEnd, Parsed, as_bytes, reply
@@ -149,7 +149,7 @@ class LambdaFrontEnd(FrontEnd):
         others = super().front()
         hint = OtherServiceHint(["dynamodb", LAMBDA_SIGNING_NAME])
         self.protocol = LambdaProtocol(self._served, self.access, self.service, hint)
-        return Front(self.service, [self.protocol, *others.protocols], others.gate)
+        return Front(self.service, [self.protocol, *others.protocols], others.gate, others.clients)
 
     def signed(
         self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None, **signing: Any

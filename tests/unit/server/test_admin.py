@@ -17,7 +17,7 @@ from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Fault, Faults
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.host_names import is_loopback
-from hashrange.server.protocols.admin import table_split
+from hashrange.server.protocols.admin import tables
 from hashrange.server.protocols.admin.endpoint import shown_endpoint
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
@@ -485,7 +485,7 @@ def test_a_partition_that_somebody_else_has_split_is_not_split_again(operate: Ca
 def test_a_table_has_so_many_partitions_at_most(
     operate: Callable[..., Operated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_split, "PARTITIONS_MAX", 2)
+    monkeypatch.setattr(tables, "PARTITIONS_MAX", 2)
     operated = operate()
     operated.create()
     operated.put(*[f"item-{number}" for number in range(40)])

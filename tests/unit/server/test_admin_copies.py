@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
-from hashrange.server import kept_snapshots
+from hashrange.server import copies as kept_copies
 from hashrange.server.clients import IN_THIS_PROCESS
-from hashrange.server.kept_snapshots import KeptSnapshots
-from hashrange.server.protocols.admin import reset as reset_endpoint
+from hashrange.server.copies import KeptSnapshots
+from hashrange.server.protocols.admin import copies
+from hashrange.server.protocols.admin.copies import ForkRequest, start_fork
 from hashrange.server.protocols.admin.endpoint import Nothing, Refused, Serving
-from hashrange.server.protocols.admin.forks import ForkRequest, start_fork
 from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
 from hashrange.store.embedded import checkpoints, layout, stream_states, streams
@@ -214,8 +214,8 @@ def test_frozen_time_stands_still_until_it_runs_again(server: ServerProcess) -> 
 
 
 def test_a_server_keeps_so_many_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_snapshots, "SNAPSHOTS_MAX", 2)
-    kept = kept_snapshots.KeptSnapshots()
+    monkeypatch.setattr(kept_copies, "SNAPSHOTS_MAX", 2)
+    kept = KeptSnapshots()
     released = []
 
     class Content:
@@ -238,9 +238,9 @@ def test_a_reset_that_the_servers_end_overtakes_is_refused(monkeypatch: pytest.M
         async def cancelled(service: object) -> None:
             raise asyncio.CancelledError
 
-        monkeypatch.setattr(reset_endpoint, "reset_service", cancelled)
+        monkeypatch.setattr(copies, "reset_service", cancelled)
         with pytest.raises(Refused, match=r"The server ends before the reset was done\. Nothing has changed"):
-            database.run(reset_endpoint.reset, serving, Nothing())
+            database.run(copies.reset, serving, Nothing())
 
 
 @pytest.mark.parametrize(

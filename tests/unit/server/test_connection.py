@@ -6,7 +6,7 @@ import pytest
 
 from hashrange.errors import Abandoned
 from hashrange.limits import BODY_BYTES_MAX
-from hashrange.server import slow_clients
+from hashrange.server.connections import HEAD_SECONDS_MAX, LINGER_SECONDS
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.wire.http import HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
@@ -220,7 +220,7 @@ def test_the_access_log_has_refusals_too(front: FrontEnd) -> None:
     front.ask(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
     slow, _ = front.connect()
     slow.data_received(b"P")
-    front.clock.advance_all(slow_clients.HEAD_SECONDS_MAX + 1)
+    front.clock.advance_all(HEAD_SECONDS_MAX + 1)
     front.connections.sweep()
     front.connections.connections_max = 0
     front.connect()
@@ -247,7 +247,7 @@ def test_those_turned_away_take_no_place(front: FrontEnd) -> None:
     assert [transport.is_closed for _, transport in refused] == [False] * TURNED_AWAY_MAX + [True] * 2
     connection.connection_lost(None)
     assert reply(front.ask(front.request())).status == 200
-    front.clock.advance_all(slow_clients.LINGER_SECONDS + 0.1)
+    front.clock.advance_all(LINGER_SECONDS + 0.1)
     front.connections.sweep()
     assert all(transport.is_closed for _, transport in refused)
     for refused_connection, _ in refused:

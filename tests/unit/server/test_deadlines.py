@@ -4,8 +4,16 @@ from typing import Any
 
 import pytest
 
-from hashrange.server import slow_clients
-from hashrange.server.connections import VISIT_SECONDS_MAX
+from hashrange.server.connections import (
+    BODY_SECONDS_FREE,
+    HEAD_SECONDS_MAX,
+    IDLE_SECONDS_MAX,
+    LEFT_SECONDS_MAX,
+    LINGER_SECONDS,
+    MEMORY_WAIT_SECONDS_MAX,
+    VISIT_SECONDS_MAX,
+    WRITE_SECONDS_MAX,
+)
 from hashrange.server.receive_budget import SMALL_BYTES, ReceiveBudget
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, as_bytes, replies, reply
 
@@ -22,11 +30,11 @@ def test_a_slow_head_ends_with_408_and_a_close(front: FrontEnd) -> None:
         front.clock.advance_all(1)
         front.connections.sweep()
     assert transport.take() == b""
-    front.clock.advance_all(slow_clients.HEAD_SECONDS_MAX)
+    front.clock.advance_all(HEAD_SECONDS_MAX)
     front.connections.sweep()
     assert reply(transport.take()).status == 408
     assert transport.has_sent_end
-    front.clock.advance_all(slow_clients.LINGER_SECONDS + 0.1)
+    front.clock.advance_all(LINGER_SECONDS + 0.1)
     front.connections.sweep()
     assert transport.is_aborted
 
@@ -41,7 +49,7 @@ def test_a_body_of_one_byte_a_second_ends_with_408(front: FrontEnd) -> None:
         front.connections.sweep()
         seconds += 1
         assert seconds < 60
-    assert seconds > slow_clients.BODY_SECONDS_FREE
+    assert seconds > BODY_SECONDS_FREE
     assert reply(transport.take()).status == 408
 
 
@@ -59,7 +67,7 @@ def test_a_large_body_on_a_modest_line_is_waited_for(front: FrontEnd) -> None:
 def test_idle_connections_are_kept_for_long_and_then_closed(front: FrontEnd) -> None:
     connection, transport = front.connect()
     connection.data_received(front.request())
-    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX - 1)
+    front.clock.advance_all(IDLE_SECONDS_MAX - 1)
     front.connections.sweep()
     assert not transport.is_closed
     front.clock.advance_all(2)
@@ -71,7 +79,7 @@ def test_a_client_that_never_reads_its_reply_is_cut_off(front: FrontEnd) -> None
     connection, transport = front.connect()
     connection.data_received(front.request())
     connection.pause_writing()
-    front.clock.advance_all(slow_clients.WRITE_SECONDS_MAX + 1)
+    front.clock.advance_all(WRITE_SECONDS_MAX + 1)
     front.connections.sweep()
     assert transport.is_aborted
 
@@ -91,7 +99,7 @@ def test_a_client_that_ended_its_input_waits_for_so_long(front: FrontEnd) -> Non
     connection, transport = front.connect()
     connection.data_received(front.request(operation="PutItem"))
     connection.eof_received()
-    front.clock.advance_all(slow_clients.LEFT_SECONDS_MAX - 1)
+    front.clock.advance_all(LEFT_SECONDS_MAX - 1)
     front.connections.sweep()
     assert not transport.is_aborted
     front.clock.advance_all(2)
@@ -104,7 +112,7 @@ def test_many_connections_are_ended_in_several_turns(
     front: FrontEnd, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clients = [front.connect() for _ in range(90)]
-    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX + 1)
+    front.clock.advance_all(IDLE_SECONDS_MAX + 1)
     close = FakeTransport.close
 
     def close_slowly(transport: FakeTransport) -> None:
@@ -125,7 +133,7 @@ def test_half_a_request_behind_a_whole_one_has_its_deadline(front: FrontEnd) -> 
     connection, transport = front.connect()
     connection.data_received(front.request() + front.request()[:100])
     assert reply(transport.take()).status == 200
-    front.clock.advance_all(slow_clients.HEAD_SECONDS_MAX + 1)
+    front.clock.advance_all(HEAD_SECONDS_MAX + 1)
     front.connections.sweep()
     assert reply(transport.take()).status == 408
 
@@ -135,7 +143,7 @@ def test_a_closed_connection_whose_client_does_not_read_is_cut_off(front: FrontE
     connection, transport = front.connect()
     connection.data_received(front.request(headers={"Connection": "close"}))
     assert transport.is_closed
-    front.clock.advance_all(slow_clients.WRITE_SECONDS_MAX - 1)
+    front.clock.advance_all(WRITE_SECONDS_MAX - 1)
     front.connections.sweep()
     assert not transport.is_aborted
     front.clock.advance_all(2)
@@ -150,7 +158,7 @@ def test_a_connection_with_requests_to_answer_is_not_idle(front: FrontEnd) -> No
     connection, transport = front.connect()
     connection.data_received(front.request(operation="PutItem") + front.request(b'{"TableName":"second"}'))
     turns.turn()
-    front.clock.advance_all(slow_clients.IDLE_SECONDS_MAX + 1)  # the first request's commit takes long
+    front.clock.advance_all(IDLE_SECONDS_MAX + 1)  # the first request's commit takes long
     front.store.sync()
     front.connections.sweep()
     while turns.due:
@@ -165,12 +173,12 @@ def test_the_time_of_a_body_that_waits_for_room_begins_when_it_is_let_in(front: 
     for one in (holder, connection):
         one.data_received(data)
     assert shared.is_wanted
-    seconds = slow_clients.MEMORY_WAIT_SECONDS_MAX - 1
+    seconds = MEMORY_WAIT_SECONDS_MAX - 1
     front.clock.advance_all(seconds)
     front.connections.sweep()
     holder.connection_lost(None)
     assert not shared.is_wanted
-    front.clock.advance_all(slow_clients.BODY_SECONDS_FREE - seconds / 2)
+    front.clock.advance_all(BODY_SECONDS_FREE - seconds / 2)
     front.connections.sweep()
     assert not transport.written
     front.clock.advance_all(seconds)

@@ -16,7 +16,7 @@ from hashrange.operations.reply import Reply
 from hashrange.server.protocols import first_fault
 from hashrange.server.protocols.dynamodb_json import call, pieces, protocol
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES
-from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.dynamodb_json.writing import error_body
 from hashrange.store.pause import PAUSE
 from hashrange.wire.faults import decode_object
 from tests.support.waiting import until

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from hashrange.limits import BODY_BYTES_MAX
-from hashrange.server import receive_budget, slow_clients
+from hashrange.server import receive_budget
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import BLOCKED
+from hashrange.server.connections import IN_THE_WAY_SECONDS_FREE, MEMORY_WAIT_SECONDS_MAX
 from hashrange.server.incoming import TURN_SECONDS_MAX
 from hashrange.server.receive_budget import (
     BEGINNINGS_BYTES_MAX,
@@ -201,8 +202,8 @@ def test_who_is_slow_in_the_way_of_others_is_ended_sooner_than_usual(front: Fron
             holder.send(100_000)  # in each second: far above the rate required of a body that keeps nobody waiting
         pass_second(front)
         seconds += 1
-        assert seconds < slow_clients.MEMORY_WAIT_SECONDS_MAX
-    assert seconds > slow_clients.IN_THE_WAY_SECONDS_FREE
+        assert seconds < MEMORY_WAIT_SECONDS_MAX
+    assert seconds > IN_THE_WAY_SECONDS_FREE
     assert {reply(holder.transport.take()).status for holder in holders if holder.transport.written} == {408}
 
 
@@ -214,7 +215,7 @@ def test_who_has_waited_for_long_is_told_to_try_again(front: FrontEnd) -> None:
         sender.send(10_000)
     send_all([first])
     pass_second(front)
-    for _ in range(int(slow_clients.MEMORY_WAIT_SECONDS_MAX) - 1):  # the first request's commit takes long
+    for _ in range(int(MEMORY_WAIT_SECONDS_MAX) - 1):  # the first request's commit takes long
         assert second.transport.written == b""
         pass_second(front)
     pass_second(front)

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from hashrange.errors import InvalidSignatureException
+from hashrange.server.access import Access
 from hashrange.server.credentials import Credential
-from hashrange.server.known_keys import KnownKeys
-from hashrange.server.user_errors import UserErrors
 from hashrange.sts.session import RoleSession, session_keys
 
 OWN = Credential("AKIDSHOP", "secret", account="111122223333")
@@ -31,13 +30,14 @@ def test_refused_requests_count_for_the_account_of_a_known_key(
     found: list[str] = []
     recording = SimpleNamespace(refused_unread=lambda account, _: found.append(account))
     service: Any = SimpleNamespace(
-        recording=recording, scope=lambda account, region: SimpleNamespace(account=account, region=region)
+        recording=recording,
+        scope=lambda account, region: SimpleNamespace(account=account, region=region),
+        clock=SimpleNamespace(wall_time=lambda: 0.0, service_time=lambda: 0.0),
     )
     headers = {
         b"authorization": f"AWS4-HMAC-SHA256 Credential={access_key}/20261127/eu-west-1/dynamodb/aws4_request".encode(),
         b"x-amz-security-token": None if token is None else token.encode(),
     }
     request: Any = SimpleNamespace(header=headers.get)
-    known_keys = KnownKeys({OWN.access_key: OWN}, lambda: 0.0, lambda: 0.0)
-    UserErrors(service, known_keys)(request, InvalidSignatureException(""))
+    Access(service, {OWN.access_key: OWN}).count_refused(request, InvalidSignatureException(""))
     assert found == counted

@@ -13,7 +13,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition, first_partitions
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
 from hashrange.tables.source_id import make_source_id
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide
+from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SideTerms
 
 THOUSANDTHS = 1_000
 PARTITIONS = 4
@@ -93,7 +93,7 @@ class Simulation:
 def test_a_table_agrees_with_a_slow_one(seed: int, adaptive: AdaptiveCapacity) -> None:
     chosen = random.Random(seed)
     units = chosen.choice([4, 40, 1_600])
-    side = CapacitySide(table(Throughput(1, units), PARTITIONS), None, adaptive, 0.0, is_write=True)
+    side = CapacitySide(table(Throughput(1, units), PARTITIONS), None, SideTerms(adaptive), 0.0, is_write=True)
     slow, now = Simulation(units, adaptive), 0
     refusals = 0
     for _ in range(3_000):
@@ -130,31 +130,31 @@ def admitted(side: CapacitySide, now_seconds: float, partitions: int = PARTITION
 
 
 def test_a_new_table_on_demand_serves_as_much_whatever_its_partitions() -> None:
-    side = CapacitySide(table(None), None, "off", 0.0, is_write=True)
+    side = CapacitySide(table(None), None, SideTerms("off"), 0.0, is_write=True)
     assert admitted(side, 0.0) == 4_000
 
 
 def test_an_index_has_partitions_of_its_own() -> None:
     opened = table(None, partitions=4, index_partitions=8)
-    side = CapacitySide(opened, opened.schema.indexes[0], "off", 0.0, is_write=True)
+    side = CapacitySide(opened, opened.schema.indexes[0], SideTerms("off"), 0.0, is_write=True)
     assert admitted(side, 0.0) == 8_000
 
 
 def test_more_warm_throughput_is_served_at_once() -> None:
-    side = CapacitySide(table(None), None, "off", 0.0, is_write=True)
+    side = CapacitySide(table(None), None, SideTerms("off"), 0.0, is_write=True)
     side.follow(table(None, warm_units=9_000), None, 0.0)
     assert admitted(side, 2.0) == 9_000
 
 
 def test_a_table_that_was_provisioned_serves_as_much_on_demand() -> None:
-    side = CapacitySide(table(Throughput(1, 6_000)), None, "off", 0.0, is_write=True)
+    side = CapacitySide(table(Throughput(1, 6_000)), None, SideTerms("off"), 0.0, is_write=True)
     side.follow(table(None), None, 10.0)
     assert admitted(side, 10.0) == 6_000
 
 
 def test_more_partitions_serve_more_of_one_table() -> None:
     opened = table(Throughput(1, 20_000))
-    side = CapacitySide(opened, None, "instant", 0.0, is_write=True)
+    side = CapacitySide(opened, None, SideTerms("instant"), 0.0, is_write=True)
     assert admitted(side, 0.0) == 1_000
     side.follow(table(Throughput(1, 20_000), PARTITIONS), None, 0.0)
     assert admitted(side, 5.0) == 4_000
@@ -165,14 +165,14 @@ def test_items_of_a_table_with_local_indexes_stay_with_their_collection() -> Non
     local = msgspec.structs.replace(opened.schema.indexes[0], is_global=False, throughput=None)
     with_local = OpenTable(msgspec.structs.replace(opened.schema, indexes=(local,)))
     for one, isolated in ((opened, 1), (with_local, 0)):
-        side = CapacitySide(one, None, "instant", 0.0, is_write=True)
+        side = CapacitySide(one, None, SideTerms("instant"), 0.0, is_write=True)
         for second in range(302):
             admitted(side, float(second), 1)
         assert side.describe(302.0)["isolated_items"] == isolated
 
 
 def test_a_debt_lasts_longer_at_a_lower_rate() -> None:
-    side = CapacitySide(table(Throughput(1, 10)), None, "off", 0.0, is_write=True)
+    side = CapacitySide(table(Throughput(1, 10)), None, SideTerms("off"), 0.0, is_write=True)
     side.take(key(0), 3_010, 0.0)  # ten below zero
     side.follow(table(Throughput(1, 1)), None, 0.0)
     for now_seconds, expected in ((9.0, 0), (12.0, 2)):

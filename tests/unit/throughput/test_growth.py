@@ -1,6 +1,6 @@
 """An on-demand table serves twice its previous peak, which is half an hour old, and never falls."""
 
-from hashrange.throughput.growth import Growth
+from hashrange.throughput.bucket import Growth
 
 
 def second_of(growth: Growth, units: float, at_seconds: float) -> bool:

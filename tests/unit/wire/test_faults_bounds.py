@@ -20,7 +20,7 @@ from hashrange.items.steps import TOGETHER_MEMBERS, look
 from hashrange.limits import MEMBERS_INSPECTED_MAX, MESSAGE_CHARACTERS_MAX, STRINGS_KEPT_MIN, STRUCTURES_MAX
 from hashrange.operations.items.batch_get_item import BatchGetItemRequest
 from hashrange.operations.registry import OPERATIONS
-from hashrange.server.protocols.dynamodb_json.errors import error_body
+from hashrange.server.protocols.dynamodb_json.writing import error_body
 from hashrange.wire import faults
 from hashrange.wire.faults import find_fault, read_leniently
 from hashrange.wire.rules import NO_RULES

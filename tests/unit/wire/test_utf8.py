@@ -4,7 +4,7 @@ import pytest
 
 from hashrange.items import steps
 from hashrange.items.steps import PIECE_BYTES
-from hashrange.wire.utf8 import require_utf8
+from hashrange.wire.body_members import require_utf8
 
 LETTERS = ["é", "€", "\U0001f600"]
 

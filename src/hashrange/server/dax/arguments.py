@@ -5,13 +5,7 @@ as in that API's JSON. Source: dax.md 1.
 from collections.abc import Mapping
 from typing import Any
 
-from hashrange.dax.expression_text import (
-    ExpressionText,
-    condition_text,
-    projected_paths,
-    projection_text,
-    update_text,
-)
+from hashrange.dax.expression_text import ExpressionText, condition_text, projected_paths, projection_text, update_text
 from hashrange.errors import RequestFault
 from hashrange.expressions.projection import compile_projection
 from hashrange.items.paths import Path

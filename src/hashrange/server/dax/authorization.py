@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
-from hashrange.server.credentials import account_of_key
-from hashrange.server.known_keys import KnownKey, KnownKeys
+from hashrange.operations.operation import Scope
+from hashrange.server.credentials import KnownKey, KnownKeys, account_of_key
 from hashrange.wire.canonical_request import signing_key
 from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, is_region, seconds_of
 
@@ -30,6 +30,17 @@ class DaxRefusal(NamedTuple):
 
 
 EXPIRED = DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
+
+
+class DaxClient(NamedTuple):
+    """What is known of a connection's client."""
+
+    scope: Scope | None = None
+    """Whose tables the client sees; None: it is not let in."""
+    refusal: DaxRefusal | None = None
+    """Why it is not; None: it has not said who it is."""
+    temporary_key: KnownKey | None = None
+    """The key that it has signed with, if there is a time from which that is refused."""
 
 
 class Authorized(NamedTuple):

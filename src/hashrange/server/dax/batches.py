@@ -23,8 +23,7 @@ from hashrange.server.dax.arguments import (
     paths_of,
     text_of,
 )
-from hashrange.server.dax.connection import DaxAnswer
-from hashrange.server.dax.node import DaxNode, Method
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.server.dax.single_items import cached_item, keep_written
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
@@ -66,8 +65,7 @@ def answer_batch_get_item(node: DaxNode, scope: Scope, arguments: list[Any], ans
         return
     writes = node.caches.writes
 
-    def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        del meter
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
         _take_over(node, scope, reads, reply, writes)
         return _items_reply(node, scope, reads, reply)
 

@@ -5,13 +5,12 @@ A fault of the bytes ends this connection only.
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
-from hashrange.dax.node_caches import LATENCIES_MAX, NodeCaches
+from hashrange.dax.node_caches import LATENCIES_MAX
 from hashrange.items.steps import look
-from hashrange.operations.operation import Scope
-from hashrange.server.dax.authorization import DaxRefusal
-from hashrange.server.known_keys import KnownKey
+from hashrange.server.dax.authorization import DaxClient
+from hashrange.server.dax.node import DaxNode
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames, StrangersRequest, framed
 
@@ -22,60 +21,6 @@ SHORT_BYTES = 8 * 1024
 """Bytes that are read and whose requests are begun at once; longer ones in a worker, which gives way."""
 LONG_REPLY_BYTES = 256 * 1024
 """A reply above this length is handed over with a look at the clock before."""
-
-
-class DaxAnswer(Protocol):
-    """Takes the reply to one request."""
-
-    @property
-    def is_over(self) -> bool:
-        """True if nobody waits for the reply any more."""
-        ...
-
-    def send(self, content: bytes) -> None:
-        """Send the reply."""
-        ...
-
-    def cut(self, content: bytes) -> None:
-        """Send only the begin of a reply, and end the connection."""
-        ...
-
-
-class Silence:
-    """Takes a reply that nobody waits for."""
-
-    is_over = False
-
-    def send(self, content: bytes) -> None:
-        """Drop the reply."""
-
-    def cut(self, content: bytes) -> None:
-        """Drop the reply."""
-
-
-class DaxRequestHandler(Protocol):
-    """What answers requests: a node."""
-
-    @property
-    def caches(self) -> NodeCaches:
-        """The node's caches, which count what it receives and sends."""
-        ...
-
-    def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Call `work` in a worker, now or in a later turn."""
-        ...
-
-    def refusal_of(self, connection: "DaxConnection") -> bytes:
-        """The reply to a client that is not let in, or has not said who it is."""
-        ...
-
-    def authorize(self, connection: "DaxConnection", request: DaxRequest) -> None:
-        """Set the connection's `scope` or `refusal`."""
-        ...
-
-    def begin(self, connection: "DaxConnection", request: DaxRequest) -> None:
-        """Answer a request, now or later, by the connection's `send`."""
-        ...
 
 
 class BegunBytes:
@@ -116,16 +61,9 @@ class BegunRequests(NamedTuple):
 class DaxConnection(asyncio.Protocol):
     """The protocol of one connection. Also a `DaxAnswer`, of the one request that is in work."""
 
-    def __init__(
-        self,
-        handler: DaxRequestHandler,
-        begun: BegunRequests,
-        closed: "Callable[[DaxConnection], None]",
-        now: Callable[[], float],
-    ) -> None:
-        """`now`: monotonic time."""
-        self._now = now
-        self._handler = handler
+    def __init__(self, node: DaxNode, begun: BegunRequests, closed: "Callable[[DaxConnection], None]") -> None:
+        self._now = node.service.clock.monotonic
+        self._node = node
         self._begun = begun
         self._counted_in = begun.strangers
         self._closed = closed
@@ -145,12 +83,7 @@ class DaxConnection(asyncio.Protocol):
         self.is_over = False
         self.is_unwanted = False
         """True if there are too many connections."""
-        self.scope: Scope | None = None
-        """Whose tables the client sees; None: it has not been authorized."""
-        self.temporary_key: KnownKey | None = None
-        """The key that the client has signed with, if there is a time from which it is refused."""
-        self.refusal: DaxRefusal | None = None
-        """Why it was not; its next request gets it."""
+        self.client = DaxClient()
         self.late_turns = 0
         """Sweeps since the client began a request that is not complete."""
 
@@ -162,7 +95,7 @@ class DaxConnection(asyncio.Protocol):
     @property
     def account(self) -> str:
         """The client's account; empty if it has not been authorized."""
-        return "" if self.scope is None else self.scope.account
+        return "" if self.client.scope is None else self.client.scope.account
 
     @property
     def local_host(self) -> str:
@@ -183,7 +116,7 @@ class DaxConnection(asyncio.Protocol):
         """Called by the loop."""
         if self.is_over or self._is_refused:
             return
-        self._handler.caches.received_bytes += len(data)
+        self._node.caches.received_bytes += len(data)
         if self._is_reading:
             self._arrived.append(data)
         elif len(data) <= SHORT_BYTES and not self._own_begun_bytes:
@@ -191,7 +124,7 @@ class DaxConnection(asyncio.Protocol):
         else:
             self._is_reading = True
             self._arrived.append(data)
-            self._handler.run_long(self._read_long)
+            self._node.run_long(self._read_long)
             self._hold()
 
     def _read_long(self) -> None:
@@ -220,11 +153,11 @@ class DaxConnection(asyncio.Protocol):
             self.late_turns = 0
             self._requests += requests
             if len(requests) > 1 and frames.is_trusted:
-                self._handler.run_long(self._go_on)
+                self._node.run_long(self._go_on)
             else:
                 self._go_on()
-            if not frames.is_trusted or self.scope is None:
-                frames.is_trusted = self.scope is not None
+            if not frames.is_trusted or self.client.scope is None:
+                frames.is_trusted = self.client.scope is not None
                 left = frames.take_left()
                 if left and not self.is_over:
                     self._read(left)
@@ -236,7 +169,7 @@ class DaxConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None or self.is_over:
             return
-        content = self._handler.refusal_of(self)
+        content = self._node.refusal_of(self.client)
         transport.write(framed(content) if self._frames.wants_frames else content)
         if transport.can_write_eof():
             transport.write_eof()  # what still comes is dropped: closing now could take the reply from the client
@@ -250,7 +183,7 @@ class DaxConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Called by the loop when the client has read."""
         self._is_writing_held = False
-        self._handler.run_long(self._go_on)
+        self._node.run_long(self._go_on)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the loop."""
@@ -261,7 +194,7 @@ class DaxConnection(asyncio.Protocol):
 
     def _count_begun(self, begun_bytes: int) -> None:
         self._own_begun_bytes = begun_bytes
-        counted_in = self._begun.strangers if self.scope is None else self._begun.known
+        counted_in = self._begun.strangers if self.client.scope is None else self._begun.known
         if counted_in is not self._counted_in:
             self._counted_in.count(self, 0)
             self._counted_in = counted_in
@@ -278,11 +211,13 @@ class DaxConnection(asyncio.Protocol):
         while requests and not self._is_waiting and not self._is_writing_held and not self.is_over:
             request = requests.popleft()
             if request.method == "authorizeConnection":
-                self._handler.authorize(self, request)
+                self.client = self._node.authorize(request)
             else:
                 self._is_waiting = True
                 self._began_seconds = self._now()
-                self._handler.begin(self, request)
+                if self.client.temporary_key is not None:
+                    self.client = self._node.look_again(self.client)
+                self._node.begin(self.client, request, self)
             if requests:
                 look()
         self._is_going_on = False
@@ -310,7 +245,7 @@ class DaxConnection(asyncio.Protocol):
             self._is_waiting = False
             if self._frames.wants_frames:
                 content = framed(content)
-            caches = self._handler.caches
+            caches = self._node.caches
             caches.sent_bytes += len(content)
             latencies = caches.latencies_seconds
             if latencies is not None:
@@ -319,7 +254,7 @@ class DaxConnection(asyncio.Protocol):
                     caches.count_latencies()
             self._transport.write(content)
             if self._requests:
-                self._handler.run_long(self._go_on)
+                self._node.run_long(self._go_on)
 
     def cut(self, content: bytes) -> None:
         """Send only the begin of a reply, and end the connection."""

@@ -14,14 +14,13 @@ from hashrange.operations.operation import Wording
 from hashrange.operations.reply import Structure, plain_values
 from hashrange.server.dax import results
 from hashrange.server.dax.authorization import DaxRefusal
-from hashrange.server.protocols.dynamodb_json.errors import error_message
+from hashrange.server.protocols.dynamodb_json.writing import error_message
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import NULL, write_text
 from hashrange.wire.identifiers import next_number, request_id_of
 
 _log = logging.getLogger("hashrange.dax")
 
-WriteError = Callable[[BaseException, Wording], bytes]
 WriteItem = Callable[[int, Mapping[str, Any]], bytes]
 """Place of an action in its transaction, and an item → the item for the client."""
 MALFORMED = "The request is malformed: {fault}."

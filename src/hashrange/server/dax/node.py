@@ -1,36 +1,81 @@
 """How does one DAX node answer? Metadata by itself, reads from its caches if they know, everything else by DynamoDB.
 
-The methods with items are in `single_items.py`, `pages.py`, `batches.py` and `transactions.py`.
+DynamoDB answers by a call of the service, as for any protocol; the reply is written for the client by the method that
+asked. A reply that names attribute lists which are not durable yet is held by a call too, which writes the lists.
+The methods are in `metadata.py`, `single_items.py`, `pages.py`, `batches.py` and `transactions.py`.
 """
 
 import socket
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
+import msgspec
+
+from hashrange.aws_services.operation import Operation
 from hashrange.dax.attribute_lists import LAYOUT_NAMES_MAX, LAYOUTS_MAX, AttributeLists, TooManyLists
 from hashrange.dax.node_caches import ItemKey, NodeCaches, PassingContent
-from hashrange.errors import THROTTLED, ApiError, ResourceNotFoundException
-from hashrange.items.steps import walk
+from hashrange.errors import THROTTLED, Abandoned, ApiError, Malformed
+from hashrange.items.steps import gave_way, walk
 from hashrange.items.types import Item
+from hashrange.operations.meter import NOTHING_USED, Meter
 from hashrange.operations.operation import Scope
+from hashrange.operations.reply import Reply
+from hashrange.server.credentials import KnownKeys
 from hashrange.server.dax import results
-from hashrange.server.dax.arguments import list_of, text_of
-from hashrange.server.dax.authorization import EXPIRED, Authorized, DaxRefusal, authorize
-from hashrange.server.dax.call import WriteReply, run
-from hashrange.server.dax.connection import DaxAnswer, DaxConnection
+from hashrange.server.dax.authorization import EXPIRED, Authorized, DaxClient, DaxRefusal, authorize
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
 from hashrange.server.dax.tables import TableShape, TableShapes
-from hashrange.server.known_keys import KnownKeys
+from hashrange.server.dax.wide_members import request_json, request_struct
+from hashrange.server.protocols.first_fault import first_fault
+from hashrange.server.protocols.values import request_of
+from hashrange.service.call import Call, CallKind
 from hashrange.service.service import Service
 from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import item_layout
-from hashrange.wire.dax.reading import TAG_STRING_SET, BadBytes, Tagged
+from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest
 from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
+from hashrange.wire.piecewise import free
 
 FAULT_STATUS = 500
 GET_ITEM = "getItem"
 """The method that begins outside of workers: if the cache knows the item, its reply takes a few microseconds."""
+
+
+class DaxAnswer(Protocol):
+    """Takes the reply to one request."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if nobody waits for the reply any more."""
+        ...
+
+    @property
+    def local_host(self) -> str:
+        """The address of this end, in numbers, which the client has reached."""
+        ...
+
+    def send(self, content: bytes) -> None:
+        """Send the reply."""
+        ...
+
+    def cut(self, content: bytes) -> None:
+        """Send only the begin of a reply, and end the connection."""
+        ...
+
+
+class Silence:
+    """Takes a reply that nobody waits for."""
+
+    is_over = False
+    local_host = ""
+
+    def send(self, content: bytes) -> None:
+        """Drop the reply."""
+
+    def cut(self, content: bytes) -> None:
+        """Drop the reply."""
 
 
 class NodeEndpoint(NamedTuple):
@@ -54,8 +99,10 @@ class NodeSurroundings(NamedTuple):
     lists: AttributeLists
     shapes: TableShapes
     known_keys: KnownKeys | None
-    do_later: Callable[[Coroutine[Any, Any, None]], None]
-    """Runs a coroutine; the server waits for its end."""
+
+
+WriteReply = Callable[[dict[str, Any], Meter], bytes]
+"""Members of DynamoDB's reply, which may hold rows, and what it consumed → the reply to the client."""
 
 
 class DaxNode:
@@ -83,49 +130,48 @@ class DaxNode:
 
     # --- requests -------------------------------------------------------------------------------
 
-    def authorize(self, connection: DaxConnection, request: DaxRequest) -> None:
-        """Set the connection's scope, or why its next request is refused."""
+    def authorize(self, request: DaxRequest) -> DaxClient:
+        """Who a client is that asks to be let in, or why it is not."""
         found = authorize(request.arguments, self._shared.known_keys, self.service.clock.wall_time)
         if isinstance(found, Authorized) and self._owner not in (None, found[:2]):
             found = DaxRefusal("AccessDeniedException", "This cluster belongs to another account or Region.")
-        connection.temporary_key = None
         if isinstance(found, DaxRefusal):
-            connection.scope, connection.refusal = None, found
-        else:
-            connection.scope, connection.refusal = self.service.scope(*found[:2]), None
-            connection.temporary_key = found.temporary
+            return DaxClient(None, found)
+        return DaxClient(self.service.scope(*found[:2]), None, found.temporary)
+
+    def look_again(self, client: DaxClient) -> DaxClient:
+        """The client or, once its key has expired, one that is not let in."""
+        key, known_keys = client.temporary_key, self._shared.known_keys
+        return DaxClient(None, EXPIRED) if key is not None and known_keys and known_keys.is_expired(key) else client
 
     def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
         """Call `work` in a worker, now or in a later turn."""
         self.service.workers.run_in_turn(work, *arguments)
 
-    def refusal_of(self, connection: DaxConnection) -> bytes:
+    def refusal_of(self, client: DaxClient) -> bytes:
         """The reply to a client that is not let in, or has not said who it is."""
         counts = self.caches.counts
         for name in ("TotalRequestCount", "ErrorRequestCount", "FailedRequestCount"):
             counts[name] += 1
-        return unauthorized(connection.refusal)
+        return unauthorized(client.refusal)
 
-    def begin(self, connection: DaxConnection, request: DaxRequest) -> None:
+    def begin(self, client: DaxClient, request: DaxRequest, answer: DaxAnswer) -> None:
         """Answer a request, now or later: in a worker, except for what is always short."""
-        key = connection.temporary_key
-        if key is not None and self._shared.known_keys is not None and self._shared.known_keys.is_expired(key):
-            connection.scope, connection.refusal, connection.temporary_key = None, EXPIRED, None
-        scope = connection.scope
+        scope = client.scope
         if scope is None:
-            connection.send(self.refusal_of(connection))
+            answer.send(self.refusal_of(client))
             return
         self.caches.counts["TotalRequestCount"] += 1
         method, arguments = request
         try:
             if method == GET_ITEM:
-                self._methods[method](self, scope, arguments, connection)
+                self._methods[method](self, scope, arguments, answer)
             elif method == "endpoints":
-                connection.send(_endpoints_reply(self._endpoints(), connection.local_host))
+                answer.send(_endpoints_reply(self._endpoints(), answer.local_host))
             else:
-                self.run_long(self.answer, self._methods[method], scope, arguments, connection)
+                self.run_long(self.answer, self._methods[method], scope, arguments, answer)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
-            connection.send(self.error(error))
+            answer.send(self.error(error))
 
     def answer(self, method: Method, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
         """Answer by this method, or with its error."""
@@ -150,32 +196,24 @@ class DaxNode:
         write: WriteReply,
         write_item: WriteItem | None = None,
     ) -> None:
-        """Let DynamoDB answer. Raises the ApiError of malformed members."""
-
-        def write_error(error: BaseException, wording: Any) -> bytes:
-            return self.error(error, write_item, wording)
-
-        run(self.service, scope, operation, members, answer, write, write_error, self.deliver)
+        """Let DynamoDB answer, now or later. Raises the ApiError of malformed members."""
+        record, is_explained = self.service.operations[operation], False
+        try:
+            request: Any = request_struct(members, record.request)
+        except (msgspec.ValidationError, RecursionError):
+            request, is_explained = request_of(record, request_json(members))
+        call: Call = DaxCall(
+            scope, record, request, NOTHING_USED, 0, is_explained, self, members, answer, write, write_item, gave_way()
+        )
+        self.service.run(deque((call,)))
 
     def deliver(self, answer: DaxAnswer, content: bytes) -> None:
         """Send a reply, once the attribute lists that it names are durable."""
         if self.lists.is_durable:
             answer.send(content)
-        else:
-            self._shared.do_later(self._deliver_later(answer, content))
-
-    async def _deliver_later(self, answer: DaxAnswer, content: bytes) -> None:
-        try:
-            await self.lists.write()
-        except Exception as error:  # noqa: BLE001 - the client gets an answer
-            answer.send(self.error(error))
             return
-        store = self.service.store
-
-        def send(error: BaseException | None) -> None:
-            answer.send(content if error is None else self.error(error))
-
-        store.when_durable(store.position(), send)
+        call: Call = _ListsCall(self.lists, _WRITING_LISTS, None, NOTHING_USED, 0, True, self, answer, content)
+        self.service.run(deque((call,)))
 
     # --- items ----------------------------------------------------------------------------------
 
@@ -212,55 +250,6 @@ def _kind_of(error: BaseException) -> str:
     return "ErrorRequestCount" if is_clients else "FaultRequestCount"
 
 
-# --- metadata -----------------------------------------------------------------------------------
-
-
-def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """The names and types of a table's key attributes, the partition key first."""
-    table_name = text_of(arguments[0])
-    try:
-        shape = node.shapes.find(scope, table_name)
-    except ResourceNotFoundException:
-        node.service.hints.table_not_found(scope, [table_name])
-        raise
-    out = bytearray(results.SUCCESS)
-    out += head(MAP, len(shape.schema))
-    for name, kind in shape.schema:
-        write_text(out, name)
-        write_text(out, kind)
-    answer.send(bytes(out))
-
-
-def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """The names of an attribute list."""
-    if arguments[0].__class__ is not int:
-        raise BadBytes("an id was expected")
-    elements = []
-    for name in walk(node.lists.of(scope.account).names_of(arguments[0])):
-        out = bytearray()
-        write_text(out, name)
-        elements.append(bytes(out))
-    answer.send(results.SUCCESS + results.array(elements))
-
-
-def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """The id of an attribute list."""
-    listed = arguments[0]
-    if listed.__class__ is Tagged and listed.tag == TAG_STRING_SET:
-        listed = listed.value  # so the client for Java writes it
-    names = tuple([text_of(name) for name in walk(list_of(listed))])
-    out = bytearray(results.SUCCESS)
-    write_integer(out, node.lists.of(scope.account).define(names))
-    node.deliver(answer, bytes(out))
-
-
-METADATA: Mapping[str, Method] = {
-    "defineKeySchema": define_key_schema,
-    "defineAttributeList": define_attribute_list,
-    "defineAttributeListId": define_attribute_list_id,
-}
-
-
 def _endpoints_reply(endpoints: Sequence[NodeEndpoint], reached: str) -> bytes:
     out = bytearray(results.SUCCESS)
     listed = []
@@ -289,3 +278,88 @@ def _address(host: str) -> bytes:
         except OSError:
             continue
     return socket.inet_aton(socket.gethostbyname(host))
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+
+class DaxCall(Call):
+    """One request to DynamoDB."""
+
+    node: DaxNode
+    members: dict[str, Any]
+    answer: DaxAnswer
+    write: WriteReply
+    write_item: WriteItem | None
+    ways_before: int
+    """How many times work had given way when the request began."""
+    content: bytes = b""
+
+    @property
+    def has_left(self) -> bool:
+        """True if the client has left."""
+        return self.answer.is_over
+
+    def done(self, reply: Reply | None) -> None:
+        """Write the reply, and free a long request."""
+        self.content = self.write({} if reply is None else reply, self.meter)
+        self._free()
+
+    def refuse(self, error: ApiError) -> None:
+        """Write the error, and free a long request."""
+        self.content = self.node.error(error, self.write_item, self.operation.wire.wording)
+        self._free()
+
+    def first_fault(self, error: ApiError | Malformed) -> ApiError | None:
+        """Return the error or an earlier fault of the members; None if the operation must run again (see `Call`)."""
+        return first_fault(self, request_json(self.members), error)
+
+    def send(self) -> None:
+        """Send what has been written."""
+        self.node.deliver(self.answer, self.content)
+
+    def replace_reply(self, error: ApiError) -> None:
+        """Write this error instead."""
+        self.refuse(error)
+
+    def cut_reply(self, share: float) -> None:
+        """Send this share of the reply, and end the connection."""
+        self.answer.cut(self.content[: int(len(self.content) * share)])
+
+    def fail(self, error: BaseException) -> None:
+        """Send an internal error, unless the client has left."""
+        if not isinstance(error, Abandoned):
+            self.answer.send(self.node.error(error, self.write_item))
+        self._free()
+
+    def _free(self) -> None:
+        """Free the request piece by piece, unless it was so short that nothing has given way."""
+        if gave_way() != self.ways_before:
+            free(self.members)
+
+
+async def _write_lists(lists: AttributeLists, _request: None) -> None:
+    await lists.write()
+
+
+_WRITING_LISTS = Operation("attribute lists", msgspec.Struct, _write_lists, None, writes=True)
+
+
+class _ListsCall(Call):
+    """The writing of attribute lists, for a reply that names them; its `scope` is the lists."""
+
+    kind: ClassVar[CallKind] = "own"
+    node: DaxNode
+    answer: DaxAnswer
+    content: bytes
+
+    def done(self, reply: object) -> None:
+        """The reply has been written before."""
+
+    def send(self) -> None:
+        """Send the reply."""
+        self.answer.send(self.content)
+
+    def fail(self, error: BaseException) -> None:
+        """Send an internal error instead."""
+        self.answer.send(self.node.error(error))

@@ -5,25 +5,23 @@ all share the server's loop and service.
 import asyncio
 import ssl
 from base64 import b64encode
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodePlace, NodeTerms
 from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
 from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
-from hashrange.server.dax import batches, pages, single_items, transactions
+from hashrange.server.credentials import KnownKeys
+from hashrange.server.dax import batches, metadata, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
-from hashrange.server.dax.node import METADATA, DaxNode, NodeEndpoint, NodeSurroundings
+from hashrange.server.dax.node import DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
-from hashrange.server.known_keys import KnownKeys
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
-from hashrange.soon import kept_until_done
 
-METHODS = {**METADATA, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
+METHODS = {**metadata.METHODS, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
 BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
 """Memory of all requests to DAX that are not complete, and of those of clients that have not said who they are.
 Above it, the client that holds most is disconnected.
@@ -67,7 +65,7 @@ class _Running:
 
     def connect(self) -> DaxConnection:
         """The protocol of a new connection."""
-        connection = DaxConnection(self.node, self._begun, self.connections.discard, self.node.service.clock.monotonic)
+        connection = DaxConnection(self.node, self._begun, self.connections.discard)
         if len(self.connections) < CONNECTIONS_MAX:
             self.connections.add(connection)
         else:
@@ -93,7 +91,6 @@ class DaxNodes:
         self._advertised = advertised_place(service.settings.dax_advertise)
         self._begun = BegunRequests(BegunBytes(STRANGERS_BEGUN_BYTES_MAX), BegunBytes(BEGUN_BYTES_MAX))
         self._running: dict[NodePlace, _Running] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
         metrics, clock = service.background.cloudwatch.metrics, service.clock
         self._metrics = NodeMetrics(metrics, clock.service_time, self._observed)
@@ -101,12 +98,7 @@ class DaxNodes:
         if service.settings.metrics == "on":
             metrics.add_source(self._metrics.record)
             self._stop_listening = clock.on_advance(self._record)
-        self._shared = NodeSurroundings(
-            service, AttributeLists(service.store), TableShapes(), known_keys, self._do_later
-        )
-
-    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
-        kept_until_done(asyncio.get_running_loop().create_task(work), self._tasks)
+        self._shared = NodeSurroundings(service, AttributeLists(service.store), TableShapes(), known_keys)
 
     def _record(self) -> None:
         """Record in CloudWatch what the nodes have counted."""
@@ -123,7 +115,7 @@ class DaxNodes:
         for running in self._running.values():
             running.caches.clear()
         connections = [one for running in self._running.values() for one in running.connections]
-        self._shared.lists.forget({one.scope.account for one in connections if one.scope is not None})
+        self._shared.lists.forget({one.account for one in connections if one.client.scope is not None})
 
     def address(self) -> str:
         """Implements `NodeHost.address`."""
@@ -197,8 +189,6 @@ class DaxNodes:
             self._sweep.cancel()
         for place in list(self._running):
             await self.stop(place)
-        if self._tasks:
-            await asyncio.wait(self._tasks)
 
     def describe(self) -> list[dict[str, object]]:
         """State of each node, for the admin API: what it has counted, its memory, the keys that are read most."""

@@ -33,8 +33,7 @@ from hashrange.server.dax.arguments import (
     text_of,
     wants_capacity,
 )
-from hashrange.server.dax.connection import DaxAnswer
-from hashrange.server.dax.node import DaxNode, Method
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_index_key
 from hashrange.wire.dax.reading import BadBytes
@@ -127,11 +126,10 @@ def _write_page(
     paths: list[Path] | None,
     cache_key: Any,
     reply: Mapping[str, Any],
-    meter: Meter,
+    _meter: Meter,
     *,
     is_index: bool,
 ) -> bytes:
-    del meter
     parts: results.Parts = {}
     uses = node.lists.of(scope.account).passing_uses
     if "Items" in reply:

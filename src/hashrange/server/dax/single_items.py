@@ -30,8 +30,7 @@ from hashrange.server.dax.arguments import (
     text_of,
     wants_capacity,
 )
-from hashrange.server.dax.connection import DaxAnswer
-from hashrange.server.dax.node import DaxNode, Method
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
 from hashrange.wire.dax.writing import BREAK, OPEN_MAP
@@ -82,8 +81,7 @@ def _read_item(  # noqa: C901 - the members of a request, each once
     add_reporting(members, options)
     writes = caches.writes
 
-    def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        del meter
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
         row = reply.get("Item")
         item = None if row is None else decode_row(row)
         content = None if item is None else node.content_of(scope, shape, item)

@@ -22,8 +22,7 @@ from hashrange.server.dax.arguments import (
     paths_of,
     text_of,
 )
-from hashrange.server.dax.connection import DaxAnswer, Silence
-from hashrange.server.dax.node import DaxNode, Method
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method, Silence
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
 from hashrange.wire.dax.reading import BadBytes, ValueBudget
@@ -52,8 +51,7 @@ def answer_transact_get_items(node: DaxNode, scope: Scope, arguments: list[Any],
     members = _gets(places)
     add_reporting(members, options_of(arguments[3]))
 
-    def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        del meter
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
         elements = []
         for place, own_paths, response in walk(list(zip(places, paths, reply["Responses"], strict=True))):
             item = plain_values(response["Item"]) if "Item" in response else None
@@ -101,8 +99,7 @@ def answer_transact_write_items(node: DaxNode, scope: Scope, arguments: list[Any
         members["ClientRequestToken"] = text_of(options[TOKEN])
     add_reporting(members, options)
 
-    def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        del meter
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
         node.caches.wrote()
         read_again = [
             place
@@ -160,8 +157,7 @@ def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
         node.caches.drop_item(key)
     writes = node.caches.writes
 
-    def write(reply: dict[str, Any], meter: Meter) -> bytes:
-        del meter
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
         is_newest = node.caches.writes == writes
         for key, place, response in zip(keys, places, reply["Responses"], strict=True):
             own_writes = node.caches.writes

@@ -30,13 +30,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from hashrange import __version__
 from hashrange.clock import Clock
 from hashrange.items.steps import spend
-from hashrange.server.exposition.families import (
-    LATENCY_BOUNDS_SECONDS,
-    Family,
-    HistogramValue,
-    Sample,
-    families_of,
-)
+from hashrange.server.exposition.families import LATENCY_BOUNDS_SECONDS, Family, HistogramValue, Sample, families_of
 from hashrange.server.exposition.server_state import LookAtServer
 
 INTERVAL_SECONDS = 60.0

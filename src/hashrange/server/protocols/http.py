@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
-from hashrange.server.forks import Forks
-from hashrange.server.front import Front, WireProtocol
+from hashrange.server.copies import Forks, KeptSnapshots
+from hashrange.server.front import Front
 from hashrange.server.gate import Gate
 from hashrange.server.host_names import HostNames
-from hashrange.server.kept_snapshots import KeptSnapshots
 from hashrange.server.misdirected_clients import OtherServiceHint
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME, DynamoDBJson
 from hashrange.server.protocols.metrics_path import MetricsPath
-from hashrange.server.protocols.other_services import OTHER_SIGNING_NAMES, OtherServices
+from hashrange.server.protocols.other_services import LAMBDA_SIGNING_NAME, OTHER_SIGNING_NAMES, OtherServices
 from hashrange.server.protocols.plain import Plain
-from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
 from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnservedServices, UnsignedForOthers
-from hashrange.server.user_errors import UserErrors
+from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
 
@@ -47,7 +45,6 @@ def http_front(
     """
     served = [SIGNING_NAME, LAMBDA_SIGNING_NAME, *OTHER_SIGNING_NAMES]
     hint_other_service = OtherServiceHint(served)
-    plain = Plain()
     settings = service.settings
     hosts = HostNames(settings.allowed_hosts, settings.host)
     make_call = JsonCall
@@ -56,17 +53,7 @@ def http_front(
         from hashrange.server.protocols.dynamodb_json.logged_call import LoggedCall  # noqa: PLC0415
 
         make_call = LoggedCall
-    protocols: list[WireProtocol] = [
-        DynamoDBJson(
-            service.operations,
-            access,
-            plain,
-            hint_other_service,
-            make_call,
-            UserErrors(service, access.known_keys),
-        ),
-        plain,
-    ]
+    protocols: list[WireProtocol] = [DynamoDBJson(service.operations, access, hint_other_service, make_call), Plain()]
     emulator = _other_emulator(settings)
     if emulator is not None and service.background.triggers is None:
         served.remove(LAMBDA_SIGNING_NAME)
@@ -90,7 +77,7 @@ def http_front(
         is_tls=settings.tls_cert is not None,
         verifies_signatures=access.credentials is not None,
     )
-    return Front(service, protocols, gate, unserved.end_waiting)
+    return Front(service, protocols, gate, clients, unserved.end_waiting)
 
 
 def _other_emulator(settings: Settings) -> "OtherEmulator | None":

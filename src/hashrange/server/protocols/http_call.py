@@ -8,7 +8,7 @@ import logging
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from hashrange.errors import Abandoned, ApiError, StorageError
-from hashrange.server.cut_replies import cut_reply
+from hashrange.server.clients import cut_reply
 from hashrange.server.incoming import Respond
 from hashrange.service.call import Call, CallKind
 from hashrange.wire.http import HttpRequest, retry_after_line

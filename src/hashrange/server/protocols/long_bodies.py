@@ -9,11 +9,17 @@ import msgspec
 from hashrange.errors import RequestEntityTooLargeException
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.messages.http import BODY_OVER_LIMIT
-from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
+from hashrange.server.protocols.dynamodb_json.writing import error_body
 from hashrange.server.protocols.http_call import WrittenReply
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal, formed
-from hashrange.server.protocols.unserved.services import UNNAMED, ErrorForm, UnservedService, service_of
+from hashrange.server.protocols.unserved.services import (
+    UNNAMED,
+    ErrorForm,
+    ServiceRefusal,
+    UnservedService,
+    formed,
+    service_of,
+)
 from hashrange.server.refusals import Refusal
 from hashrange.wire.http import REQUEST_ID, HttpRequest, is_json_content_type, mirrored_content_type
 from hashrange.wire.identifiers import request_id_of

@@ -10,16 +10,14 @@ import binascii
 import hmac
 from collections.abc import Collection, Mapping
 from functools import partial
-from types import MappingProxyType
-from typing import Any
 
 from hashrange.messages.http import METRICS_UNAUTHORIZED, NO_METRICS_KEY
 from hashrange.server.clients import Clients
 from hashrange.server.credentials import Credential
 from hashrange.server.exposition.server_state import Viewer, look_at_server
 from hashrange.server.exposition.texts import Texts
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
@@ -31,11 +29,8 @@ EVERYONE = "everyone"
 """The setting for which each access key sees all accounts."""
 
 
-class MetricsPath:
+class MetricsPath(WireProtocol):
     """Protocol of `GET /metrics`."""
-
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
-    guard = Guard()
 
     def __init__(self, service: Service, clients: Clients, credentials: Mapping[str, Credential] | None) -> None:
         """Raises SettingUnusable if the setting names what is no key of the credentials file."""

@@ -3,12 +3,11 @@ the protocol that answers them is loaded with the first.
 """
 
 import re
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.server.access import Access, sessions_for
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.service.call import Call
 from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
@@ -17,6 +16,8 @@ from hashrange.wire.http import HttpRequest
 if TYPE_CHECKING:
     from hashrange.server.protocols.aws_forms.protocol import AwsForms
 
+LAMBDA_SIGNING_NAME = "lambda"
+"""Here, because servers without functions need the name too."""
 OTHER_SIGNING_NAMES = ("monitoring", "application-autoscaling", "dax", "sts")
 _is_target = re.compile(rb"(?:GraniteServiceVersion20100801|AnyScaleFrontendService|AmazonDAXV3)\.").match
 _is_cbor_path = re.compile(rb"/service/GraniteServiceVersion20100801/").match
@@ -32,10 +33,9 @@ _code = LateCode(
 _FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
-class OtherServices:
+class OtherServices(WireProtocol):
     """Protocol of the services beside DynamoDB that have no paths of their own."""
 
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
     guard = Guard(checks_signatures=True)
 
     def __init__(self, access: Access, service: Service) -> None:

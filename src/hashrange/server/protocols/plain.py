@@ -3,12 +3,9 @@
 Source: operations.md 1.1.
 """
 
-from types import MappingProxyType
-from typing import Any
-
 from hashrange.messages import http as sentences
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.wire.http import HttpRequest
 
 HEALTH_REGION = "us-east-1"
@@ -16,11 +13,8 @@ PREFLIGHT_SECONDS = 172_800
 """Seconds for which a browser may cache the answer to a CORS preflight."""
 
 
-class Plain:
+class Plain(WireProtocol):
     """Protocol of all requests that no other protocol handles."""
-
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
-    guard = Guard()
 
     def claims(self, _request: HttpRequest) -> bool:
         """True for every request: this protocol is asked last."""

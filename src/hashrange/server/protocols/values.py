@@ -13,12 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from hashrange.aws_services.operation import Operation
-from hashrange.errors import (
-    ApiError,
-    Malformed,
-    SerializationException,
-    UnknownOperationException,
-)
+from hashrange.errors import ApiError, Malformed, SerializationException, UnknownOperationException
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.reply import Reply, Structure, plain_values

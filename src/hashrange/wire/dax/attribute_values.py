@@ -7,26 +7,8 @@ from typing import Any
 
 from hashrange.items.steps import walk
 from hashrange.items.types import Item, Value
-from hashrange.wire.dax.reading import (
-    TAG_BINARY_SET,
-    TAG_NUMBER_SET,
-    TAG_STRING_SET,
-    BadBytes,
-    CborNumber,
-    Tagged,
-)
-from hashrange.wire.dax.writing import (
-    ARRAY,
-    FALSE,
-    MAP,
-    NULL,
-    TAG,
-    TRUE,
-    head,
-    write_bytes,
-    write_number,
-    write_text,
-)
+from hashrange.wire.dax.reading import TAG_BINARY_SET, TAG_NUMBER_SET, TAG_STRING_SET, BadBytes, CborNumber, Tagged
+from hashrange.wire.dax.writing import ARRAY, FALSE, MAP, NULL, TAG, TRUE, head, write_bytes, write_number, write_text
 
 _SETS = {TAG_STRING_SET: "SS", TAG_NUMBER_SET: "NS", TAG_BINARY_SET: "BS"}
 _SET_TAGS = {name: tag for tag, name in _SETS.items()}

@@ -1,7 +1,7 @@
 """What defines an endpoint of the admin API? A record of an operation, whose name is its method and path:
 `POST clock/advance` is below `/_hashrange/v1/`. A segment in capitals stands for any text that is not empty.
 
-A file for each subject has an `ENDPOINT`, or several in `ENDPOINTS`, and a line in `registry.py`. The function of an
+A file for each subject has `ENDPOINTS`, and a line in `registry.py`. The function of an
 endpoint is `run(serving, request, *texts)`, with one text for each segment in capitals; it returns the members of the
 reply, and raises Refused or StorageError.
 """
@@ -14,8 +14,7 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError
 from hashrange.server.clients import Clients
-from hashrange.server.forks import Forks
-from hashrange.server.kept_snapshots import KeptSnapshots
+from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.service.service import Service
 
 PREFIX = "/_hashrange/v1/"

@@ -1,4 +1,9 @@
-"""`GET info`: which version is running, with which settings and since when, and what is the service time?"""
+"""`GET ready`, `GET info`, `GET dax`: what does the server tell of itself?
+
+It is ready if it answers, because it listens only once the store is open. `info`: which version is running, with which
+settings and since when, and what is the service time? `dax`: how are the nodes of DAX clusters used, with hits and
+misses, memory, and the keys that are read most?
+"""
 
 from hashrange import __version__
 from hashrange.aws_services.operation import Operation
@@ -9,6 +14,11 @@ SHOWN_AS_DATA_DIR = {"data_dir", "in_memory"}
 """Settings that say where the data is; the reply shows both as its member `data_dir`, null if in memory."""
 SECRETS = {"credentials", "tls_cert", "tls_key"}
 """Settings that name the files of credentials, certificate and key: the reply says only whether they are set."""
+
+
+async def tell_readiness(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Return `{"ready": true}`."""
+    return {"ready": True}
 
 
 async def tell_state(serving: Serving, request: Nothing) -> dict[str, object]:
@@ -37,4 +47,13 @@ def shown_settings(settings: Settings) -> dict[str, object]:
     return values | {key: values[key] is not None for key in SECRETS}
 
 
-ENDPOINT = Operation("GET info", Nothing, tell_state, AdminWire(), is_eventual=at_once)
+async def tell_nodes(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Return the nodes that run, in order of cluster and node."""
+    return {"nodes": serving.describe_dax()}
+
+
+ENDPOINTS = (
+    Operation("GET ready", Nothing, tell_readiness, AdminWire(), is_eventual=at_once),
+    Operation("GET info", Nothing, tell_state, AdminWire(), is_eventual=at_once),
+    Operation("GET dax", Nothing, tell_nodes, AdminWire(), is_eventual=at_once),
+)

@@ -8,7 +8,6 @@ machine too, whatever the server listens on.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -19,13 +18,14 @@ from hashrange.errors import ApiError, StorageError
 from hashrange.messages import admin as sentences
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.clients import IN_THIS_PROCESS
-from hashrange.server.gate import Guard, foreign_host
+from hashrange.server.gate import foreign_host
 from hashrange.server.host_names import HostNames, is_loopback
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
 from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.server.protocols.http_call import HttpCall, WrittenReply, answer_error, log_failure
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal
+from hashrange.server.protocols.unserved.services import ServiceRefusal
+from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.soon import Soon
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
@@ -68,10 +68,8 @@ class AdminCall(HttpCall):
         HttpCall.fail(self, Refused(500, str(error)) if isinstance(error, StorageError) else error)
 
 
-class Admin:
+class Admin(WireProtocol):
     """Protocol of the admin API."""
-
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
 
     def __init__(self, serving: Serving, hosts: HostNames) -> None:
         self.guard = Guard(refuse=_refuse_by_gate)

@@ -2,33 +2,15 @@
 
 from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin import (
-    clock,
-    dax,
-    faults,
-    forks,
-    info,
-    ready,
-    reset,
-    snapshots,
-    table_split,
-    table_throughput,
-    ttl_expire,
-)
+from hashrange.server.protocols.admin import clock, copies, faults, info, tables
 from hashrange.server.protocols.admin.endpoint import PREFIX, AdminWire, Refused, shown_endpoint
 
 ENDPOINTS: tuple[Operation[AdminWire], ...] = (
-    ready.ENDPOINT,
-    info.ENDPOINT,
-    dax.ENDPOINT,
+    *info.ENDPOINTS,
     *clock.ENDPOINTS,
-    reset.ENDPOINT,
-    *snapshots.ENDPOINTS,
-    *forks.ENDPOINTS,
+    *copies.ENDPOINTS,
     *faults.ENDPOINTS,
-    ttl_expire.ENDPOINT,
-    table_split.ENDPOINT,
-    *table_throughput.ENDPOINTS,
+    *tables.ENDPOINTS,
 )
 
 

@@ -2,16 +2,11 @@
 the request's body is searched for an earlier fault.
 """
 
-from hashrange.errors import (
-    ApiError,
-    Malformed,
-    RequestFault,
-)
+from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.operations.reply import Reply
-from hashrange.server.cut_replies import cut_reply
+from hashrange.server.clients import cut_reply
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.dynamodb_json.errors import INTERNAL_ERROR_BODY, error_body
-from hashrange.server.protocols.dynamodb_json.writing import reply_json
+from hashrange.server.protocols.dynamodb_json.writing import INTERNAL_ERROR_BODY, error_body, reply_json
 from hashrange.server.protocols.first_fault import first_fault
 from hashrange.server.protocols.http_call import log_failure
 from hashrange.service.call import Call

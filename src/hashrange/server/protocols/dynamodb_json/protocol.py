@@ -30,19 +30,18 @@ from hashrange.messages.http import BODY_OVER_LIMIT
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.server.access import Access
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
-from hashrange.server.protocols.dynamodb_json.errors import error_body
 from hashrange.server.protocols.dynamodb_json.pieces import decoder_in_pieces
-from hashrange.server.protocols.plain import Plain
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal
-from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual
+from hashrange.server.protocols.dynamodb_json.writing import error_body
+from hashrange.server.protocols.plain import answer_plainly
+from hashrange.server.protocols.unserved.services import ServiceRefusal
+from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
+from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual, require_utf8
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.faults import check_object, decode_object, read_leniently
 from hashrange.wire.http import CONTENT_TYPES, HASH_LENGTH, HttpRequest, is_json_content_type
-from hashrange.wire.utf8 import require_utf8
 
 READ_OVER_BYTES_MAX = 4 * 1024 * 1024
 """Longest body with too many members that is still checked to be JSON: 16 MB of brackets take 70 ms to read over."""
@@ -50,23 +49,19 @@ SIGNING_NAME = "dynamodb"
 """Service name that clients sign for; DynamoDB Streams has the same."""
 
 
-class DynamoDBJson:
+class DynamoDBJson(WireProtocol):
     """The JSON protocol of DynamoDB and DynamoDB Streams."""
 
     def __init__(
         self,
         operations: Mapping[str, Operation[JsonWire]],
         access: Access,
-        plain: Plain,
         hint_other_service: Callable[[HttpRequest], None],
         make_call: type[JsonCall] = JsonCall,
-        count_refused: Callable[[HttpRequest, ApiError], None] = lambda request, error: None,
     ) -> None:
-        """`count_refused` is called with each request that is refused before it becomes a call."""
         self.guard = Guard(checks_signatures=True, is_open_to_pages=True, refuse=self._refuse)
         self._make_call = make_call
-        self._count_refused = count_refused
-        self._plain = plain
+        self._count_refused = access.count_refused
         self._hint_other_service = hint_other_service
         self._authorize = access.authorize
         self._named: dict[bytes | None, _Target] = {
@@ -89,10 +84,10 @@ class DynamoDBJson:
     def prepare(self, request: HttpRequest, respond: Respond) -> JsonCall | None:
         """Slow path: answer with the first fault in the service's order and return None, or return a faultless call.
 
-        A request that is no POST of JSON goes to `Plain`.
+        A request that is no POST of JSON is answered as by `Plain`.
         """
         if not self.claims(request):
-            self._plain.prepare(request, respond)
+            answer_plainly(request, respond)
             return None
         operation: Operation[JsonWire] | None = None
         too_many: str | None = None

@@ -1,8 +1,9 @@
-"""How does a reply become JSON? Stored rows are inserted undecoded, and joined with the reply's other JSON by one call.
+"""How does a reply, or an error, become JSON? Stored rows are inserted undecoded, and joined with the other JSON of the
+reply by one call.
 
 Commas stand in JSON only between siblings. So a reply is a list of texts, joined by commas: each text is the JSON of a
 row, or other JSON, with the brackets and names that open before it, and the brackets that close behind it. Writing a
-long reply gives way.
+long reply gives way. Source for errors: errors.md sections 1 and 3.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,10 +11,13 @@ from typing import Any
 
 import msgspec
 
+from hashrange.errors import ApiError, InternalServerError, RequestFault
 from hashrange.items.number_set_order import hash_ordered_json
 from hashrange.items.row_layout import RowJson, row_json, row_json_view, rows_json
 from hashrange.items.steps import LARGE_PIECE_BYTES, PIECE_BYTES, batches, look, queue_large_reply, spend
 from hashrange.items.types import Row
+from hashrange.messages.http import INTERNAL_ERROR, shown_message
+from hashrange.operations.operation import Wording
 from hashrange.operations.reply import HashOrderedRows, Items, Records, Reply, Rows, Structure
 from hashrange.tables.stream_records import record_json, template_of
 
@@ -208,3 +212,39 @@ def _open(name: str) -> bytes:
         _OPENED.clear()
     opened = _OPENED[name] = _encode(name) + b":"
     return opened
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+ENVELOPE = "1 validation error detected: "
+"""The envelope: prefix of a RequestFault's message if the `wording` is "enveloped" and the fault not `is_always_bare`
+(errors.md 3)."""
+
+
+def error_body(error: ApiError, wording: Wording = "bare") -> bytes:
+    """Return the body of an error's reply: `__type`, the message as `error.message_member`, then `error.members`.
+
+    `wording` says which message of a RequestFault is taken, and whether `ENVELOPE` precedes it.
+    A very long message is cut.
+    """
+    message = error_message(error, wording)
+    body: dict[str, object] = {"__type": error.wire_type}
+    if message is not None:
+        body[error.message_member] = message
+    body.update(error.members)
+    return reply_json(body)
+
+
+def error_message(error: ApiError, wording: Wording) -> str | None:
+    """The message of an error's reply; see `error_body`."""
+    message = error.message
+    if isinstance(error, RequestFault):
+        if wording == "older":
+            message = error.older_message
+        elif wording == "enveloped" and not error.is_always_bare:
+            message = f"{ENVELOPE}{message}"
+    return None if message is None else shown_message(message)
+
+
+INTERNAL_ERROR_BODY = error_body(InternalServerError(INTERNAL_ERROR))

@@ -2,22 +2,16 @@
 which needs no signature and expires.
 """
 
-from types import MappingProxyType
-from typing import Any
-
 from hashrange.errors import Abandoned, StorageError
 from hashrange.functions.functions import CODE_PATH, Functions
 from hashrange.messages.functions_api import NO_LINKED_CODE
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.wire.http import HttpRequest
 
 
-class CodeDownloads:
+class CodeDownloads(WireProtocol):
     """Protocol of the URLs under which GetFunction offers functions' zips."""
-
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
-    guard = Guard()
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions

@@ -6,7 +6,6 @@ This file must not know any operation by name.
 """
 
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from hashrange.aws_services.operation import Caller, Operation
@@ -16,14 +15,14 @@ from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
 from hashrange.messages.rest_json import no_such_operation
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.access import Access
-from hashrange.server.gate import Guard
-from hashrange.server.handed_bodies import free_reservation
+from hashrange.server.clients import free_reservation
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.http_call import HttpCall, answer_error
+from hashrange.server.protocols.other_services import LAMBDA_SIGNING_NAME
 from hashrange.server.protocols.rest_json.members import RequestReader
 from hashrange.server.protocols.rest_json.replies import RestWriter
 from hashrange.server.protocols.rest_json.routes import Routes
-from hashrange.server.protocols.rest_json.signing_name import LAMBDA_SIGNING_NAME
+from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.service.hints import Hints
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
@@ -33,10 +32,9 @@ LAMBDA_BODIES_BYTES_MAX = 128 * 1024 * 1024
 further ones are throttled."""
 
 
-class LambdaProtocol:
+class LambdaProtocol(WireProtocol):
     """Protocol of Lambda's API. It is asked before DynamoDB's, which claims every POST of JSON."""
 
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
     guard = Guard(checks_signatures=True)
 
     def __init__(

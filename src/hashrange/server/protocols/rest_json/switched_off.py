@@ -3,14 +3,12 @@ A refusal in that API's form, which says how to switch them on.
 """
 
 import re
-from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
 from hashrange.messages.functions_api import API_SWITCHED_OFF
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.wire.http import HttpRequest
 
 _is_lambda_path = re.compile(
@@ -19,11 +17,8 @@ _is_lambda_path = re.compile(
 _CODE = "AccessDeniedException"
 
 
-class LambdaSwitchedOff:
+class LambdaSwitchedOff(WireProtocol):
     """Protocol of Lambda's API on a server without functions."""
-
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
-    guard = Guard()
 
     def claims(self, request: HttpRequest) -> bool:
         """True if the path is one of Lambda's API."""

@@ -19,10 +19,9 @@ from hashrange.functions.http_client import (
     read_target,
 )
 from hashrange.messages import unserved as sentences
-from hashrange.server.handed_bodies import free_reservation
+from hashrange.server.clients import free_reservation
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_service
-from hashrange.server.protocols.unserved.services import UnservedService
+from hashrange.server.protocols.unserved.services import ServiceRefusal, UnservedService, refuse_service
 from hashrange.wire.http import COMPLETE_HEAD, NOT_MODIFIED, HttpRequest
 
 TOGETHER_MAX = 200

@@ -3,14 +3,19 @@ Another emulator, if there is a URL of one; otherwise they are refused.
 """
 
 from collections.abc import Callable, Collection
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hashrange.messages import unserved as sentences
-from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved.refusals import ServiceRefusal, refuse_service
-from hashrange.server.protocols.unserved.services import UNNAMED, UnservedService, service_of, signing_name_of
+from hashrange.server.protocols.unserved.services import (
+    UNNAMED,
+    ServiceRefusal,
+    UnservedService,
+    refuse_service,
+    service_of,
+    signing_name_of,
+)
+from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.wire.http import HttpRequest
 
 if TYPE_CHECKING:
@@ -32,8 +37,8 @@ class UnservedServices:
         self.guard = Guard(answers_preflights=emulator is not None)
         self._hint_other_service = hint_other_service
 
-    def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Refuse the request, or hand it on; returns None."""
+    def answer(self, request: HttpRequest, respond: Respond) -> None:
+        """Refuse the request, or hand it on."""
         service = service_of(request) or UnservedService(UNNAMED, "rest-json")
         if self.emulator is not None:
             self.emulator.hand_on(request, respond, service)
@@ -48,39 +53,41 @@ class UnservedServices:
             self.emulator.end()
 
 
-class SignedForOthers:
+class SignedForOthers(WireProtocol):
     """Protocol of requests that are signed for another service, whatever their path is. It is asked first."""
 
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
-
     def __init__(self, unserved: UnservedServices) -> None:
-        self._served = unserved.served
+        self._unserved = unserved
         self.guard = unserved.guard
-        self.prepare = unserved.prepare
 
     def claims(self, request: HttpRequest) -> bool:
         """True if the request is signed for a service that is not served here."""
         name = signing_name_of(request)
-        return name is not None and name not in self._served
+        return name is not None and name not in self._unserved.served
+
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
+        """Refuse the request, or hand it on; returns None."""
+        self._unserved.answer(request, respond)
 
 
-class UnsignedForOthers:
+class UnsignedForOthers(WireProtocol):
     """Protocol of requests without a signature that are for another service.
     It is asked after all services that are served.
 
     If there is another emulator, it also gets whatever has a path, such as an object of S3 that everybody may read.
     """
 
-    targets = quick_targets = MappingProxyType[bytes, Any]({})
-
     def __init__(self, unserved: UnservedServices) -> None:
-        self._has_emulator = unserved.emulator is not None
+        self._unserved = unserved
         self.guard = unserved.guard
-        self.prepare = unserved.prepare
 
     def claims(self, request: HttpRequest) -> bool:
         """True if a target, a path or a form shows another service."""
         if signing_name_of(request) is not None:
             return False
         has_path = request.url.partition(b"?")[0] != b"/"
-        return service_of(request) is not None or (self._has_emulator and has_path)
+        return service_of(request) is not None or (self._unserved.emulator is not None and has_path)
+
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
+        """Refuse the request, or hand it on; returns None."""
+        self._unserved.answer(request, respond)

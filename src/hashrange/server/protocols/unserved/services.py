@@ -1,13 +1,18 @@
-"""For which service is a request, and in which form does that service write errors?
-Known by its signature, its target, or its members.
+"""For which service is a request, and how does a service that is not served here refuse it?
 
-Source: signing.md; the protocols of Smithy.
+A request's service is known by its signature, its target, or its members. A refusal has a status, a code and a message,
+in the form of that service's errors. SDKs repeat a request after 500, 502, 503 and 504, and not after 501.
+Source: signing.md; the protocols of Smithy, and the forms of their errors.
 """
 
+import json
 import re
 from typing import Literal, NamedTuple
 
+from hashrange.server.incoming import Respond
+from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.wire.http import HttpRequest, query_pairs
+from hashrange.wire.identifiers import request_id_of
 
 ErrorForm = Literal["cbor", "json", "query", "ec2", "s3", "rest-xml", "rest-json"]
 
@@ -27,6 +32,9 @@ _FORM_TYPE = b"application/x-www-form-urlencoded"
 _EC2_FORM = frozenset(("ec2", "sdb"))
 _S3 = frozenset(("s3", "s3express", "s3-outposts", "s3-object-lambda"))
 _REST_XML = frozenset(("route53", "cloudfront"))
+_XML = b"text/xml"
+_no_character = dict.fromkeys([*range(9), 11, 12, *range(14, 32)])
+"""Control characters, which XML cannot have."""
 
 
 class UnservedService(NamedTuple):
@@ -83,3 +91,61 @@ def _is_form(request: HttpRequest) -> bool:
     if (request.header(b"content-type") or b"").startswith(_FORM_TYPE):
         return b"Action=" in request.body[:2048]
     return b"?Action=" in request.url or b"&Action=" in request.url
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+
+class ServiceRefusal(NamedTuple):
+    """Why a request is not answered by its service."""
+
+    status: int
+    code: str
+    message: str
+
+
+def refuse_in_form(request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:
+    """Answer the request with an error in the form of the service that it seems to be for."""
+    service = service_of(request) or UnservedService(UNNAMED, "rest-json")
+    refuse_service(request, respond, service.form, refusal)
+
+
+def refuse_service(request: HttpRequest, respond: Respond, form: ErrorForm, refusal: ServiceRefusal) -> None:
+    """Answer the request with an error in this form."""
+    respond(*formed(request, form, refusal))
+
+
+def formed(request: HttpRequest, form: ErrorForm, refusal: ServiceRefusal) -> WrittenReply:
+    """An error in this form."""
+    status, code, message = refusal
+    if form == "cbor":
+        # Imported here: most servers are never asked in this form, and start time counts.
+        import cbor2  # noqa: PLC0415
+
+        body = cbor2.dumps({"__type": code, "message": message})
+        return WrittenReply(status, body, b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n")
+    if form == "json":
+        body = json.dumps({"__type": code, "message": message}).encode()
+        return WrittenReply(status, body, b"application/x-amz-json-1.1")
+    if form == "rest-json":
+        lines = f"x-amzn-ErrorType: {code}\r\n".encode()
+        return WrittenReply(status, json.dumps({"message": message}).encode(), b"application/json", lines)
+    return WrittenReply(status, _xml(form, refusal, request_id_of(request.number).decode()), _XML)
+
+
+def _xml(form: ErrorForm, refusal: ServiceRefusal, request_id: str) -> bytes:
+    # Imported here: most servers are never asked in this form, and start time counts.
+    from xml.sax.saxutils import escape  # noqa: PLC0415
+
+    fault = "Sender" if refusal.status < 500 else "Receiver"
+    code = f"<Code>{refusal.code}</Code>"
+    message = f"<Message>{escape(refusal.message.translate(_no_character))}</Message>"
+    if form == "s3":
+        text = f"<Error>{code}{message}<RequestId>{request_id}</RequestId></Error>"
+    elif form == "ec2":
+        errors = f"<Errors><Error>{code}{message}</Error></Errors>"
+        text = f"<Response>{errors}<RequestID>{request_id}</RequestID></Response>"
+    else:
+        error = f"<Error><Type>{fault}</Type>{code}{message}</Error>"
+        text = f"<ErrorResponse>{error}<RequestId>{request_id}</RequestId></ErrorResponse>"
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode()

@@ -1,5 +1,7 @@
-"""Which forks does a server have? Databases that began with a copy of its content,
-each with a port of its own on the loopback.
+"""Which copies of its content does a server keep? Snapshots, and forks.
+
+The snapshots are those that clients of the admin API have taken and not released, by number. A fork is a database that
+began with a copy of the content, and has a port of its own on the loopback.
 """
 
 import asyncio
@@ -15,6 +17,7 @@ from hashrange.service.snapshots import ServiceSnapshot, take_snapshot
 if TYPE_CHECKING:
     from hashrange.server.connections import Connections
 
+SNAPSHOTS_MAX = 1000
 FORKS_MAX = 256
 LENT_CONNECTIONS_MAX = 1024
 """Most connections that one fork may have open. Its server may then have that many fewer open, because all of them use
@@ -24,6 +27,53 @@ LENT_SHARE = 16
 HOST = "127.0.0.1"
 LAST_TURNS = 3
 """Turns of the event loop in which what a fork's end has scheduled is called: lost connections, the end of a sync."""
+
+
+# --- snapshots ------------------------------------------------------------------------------------
+
+
+class KeptSnapshots:
+    """Snapshots of one server's database, until they are released or the server stops."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, ServiceSnapshot] = {}
+        self._taken = 0
+
+    @property
+    def numbers(self) -> list[str]:
+        """Numbers of the snapshots, in the order in which they were taken."""
+        return list(self._kept)
+
+    @property
+    def is_full(self) -> bool:
+        """True if SNAPSHOTS_MAX snapshots are kept."""
+        return len(self._kept) >= SNAPSHOTS_MAX
+
+    def keep(self, snapshot: ServiceSnapshot) -> str:
+        """Keep a snapshot; returns its number, which no other snapshot of this server gets."""
+        self._taken += 1
+        number = str(self._taken)
+        self._kept[number] = snapshot
+        return number
+
+    def find(self, number: str) -> ServiceSnapshot | None:
+        """The snapshot of this number; None if there is none, or it has been released."""
+        return self._kept.get(number)
+
+    def release(self, number: str) -> bool:
+        """Release a snapshot, which frees its files; False if there is none of this number."""
+        snapshot = self._kept.pop(number, None)
+        if snapshot is not None:
+            snapshot.checkpoint.release()
+        return snapshot is not None
+
+    def release_all(self) -> None:
+        """Release every snapshot."""
+        for number in self.numbers:
+            self.release(number)
+
+
+# --- forks ----------------------------------------------------------------------------------------
 
 
 class ForkServer(Protocol):
@@ -53,10 +103,7 @@ class Forks:
     """The forks of one server. Each runs on the server's event loop until it is ended, or the server stops."""
 
     def __init__(
-        self,
-        service: Service,
-        connections: "Callable[[], Connections]",
-        make_server: Callable[[Service], ForkServer],
+        self, service: Service, connections: "Callable[[], Connections]", make_server: Callable[[Service], ForkServer]
     ) -> None:
         """`connections` returns the server's connections: it lends each fork some of those that it may have open."""
         self._service = service

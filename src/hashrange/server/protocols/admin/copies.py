@@ -1,5 +1,12 @@
-"""`snapshots`, `snapshots/NUMBER…`: take snapshots of the database, return to them, read their rows, release them."""
+"""`reset`, `snapshots`, `forks`: with which content does the database go on, and which copies of it are kept?
 
+`POST reset` replaces everything, in all accounts and Regions, by the initial content: that of the init folder
+(`--init`), or nothing. Service time runs as the machine's then. Connections stay open.
+`snapshots`, `snapshots/NUMBER…`: take snapshots of the database, return to them, read their rows, release them.
+`forks`, `forks/PORT`: start databases with a copy of the content on ports of their own, list them, end them.
+"""
+
+import asyncio
 from base64 import b64encode
 from binascii import Error as BadBase64
 from binascii import a2b_base64
@@ -11,15 +18,33 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import StorageError
 from hashrange.messages import admin as sentences
-from hashrange.server.kept_snapshots import SNAPSHOTS_MAX
+from hashrange.server.copies import SNAPSHOTS_MAX, Forks
 from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
+from hashrange.service.initial_content import reset_service
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_in_turns, take_snapshot
+from hashrange.settings import SettingUnusable
 
 KEY_TEXT_MAX = 32 * 1024
 """At least the length of the longest row key in base64: the key of an index entry holds up to 6 KB of attributes,
 and of these each zero byte is stored as two.
 """
 ROWS_BODY_BYTES_MAX = KEY_TEXT_MAX + 1024
+
+
+async def reset(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Reset the database durably. Raises Refused if the init folder cannot be applied,
+    and StorageError; nothing is changed then.
+    """
+    try:
+        await reset_service(serving.service)
+    except SettingUnusable as error:
+        raise Refused(409, str(error)) from None
+    except asyncio.CancelledError:  # at the server's end, whatever is still running is cancelled
+        raise Refused(503, sentences.RESET_ENDED) from None
+    return {}
+
+
+# --- snapshots ------------------------------------------------------------------------------------
 
 
 class RowsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,7 +110,60 @@ def find_snapshot(serving: Serving, number: str) -> ServiceSnapshot:
     return snapshot
 
 
+# --- forks ----------------------------------------------------------------------------------------
+
+
+class ForkRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Request: the content that the fork begins with."""
+
+    snapshot: str | None = None
+    """Number of a snapshot; None: the present content."""
+
+
+async def start_fork(serving: Serving, request: ForkRequest) -> dict[str, object]:
+    """Start a fork; returns its URL and port. Raises Refused, StorageError or ListenError."""
+    forks = _forks_of(serving)
+    snapshot = None if request.snapshot is None else find_snapshot(serving, request.snapshot)
+    if not forks.may_start:
+        raise Refused(409, sentences.TOO_MANY_FORKS.format(count=len(forks.endpoints)))
+    try:
+        port = await forks.start(snapshot)
+    except StorageError:
+        if request.snapshot is not None:
+            find_snapshot(serving, request.snapshot)  # another request may have released it meanwhile
+        raise
+    return _told(forks, port)
+
+
+async def tell_forks(serving: Serving, request: Nothing) -> dict[str, object]:
+    """Return URL and port of each fork."""
+    forks = _forks_of(serving)
+    return {"forks": [_told(forks, port) for port in forks.endpoints]}
+
+
+async def end_fork(serving: Serving, request: Nothing, port: str) -> dict[str, object]:
+    """End a fork and delete its content. Raises Refused if there is none on this port; may raise StorageError."""
+    forks = _forks_of(serving)
+    is_ended = port.isascii() and port.isdecimal() and len(port) < 6 and await forks.end(int(port))
+    if not is_ended:
+        ports = ", ".join(map(str, forks.endpoints)) or "none"
+        raise Refused(404, sentences.NO_FORK.format(port=port, ports=ports))
+    return {}
+
+
+def _forks_of(serving: Serving) -> Forks:
+    """The server's forks. Raises Refused for a database that listens on no port."""
+    if serving.forks is None:
+        raise Refused(409, sentences.NO_LISTENER)
+    return serving.forks
+
+
+def _told(forks: Forks, port: int) -> dict[str, object]:
+    return {"endpoint": forks.endpoints[port], "port": port}
+
+
 ENDPOINTS = (
+    Operation("POST reset", Nothing, reset, AdminWire()),
     Operation("POST snapshots", Nothing, keep_snapshot, AdminWire(), is_eventual=at_once),
     Operation("GET snapshots", Nothing, tell_snapshots, AdminWire(), is_eventual=at_once),
     Operation("POST snapshots/NUMBER/restore", Nothing, restore_snapshot, AdminWire()),
@@ -97,4 +175,7 @@ ENDPOINTS = (
         is_eventual=at_once,
     ),
     Operation("DELETE snapshots/NUMBER", Nothing, release_snapshot, AdminWire(), is_eventual=at_once),
+    Operation("POST forks", ForkRequest, start_fork, AdminWire('{"snapshot": "1"}'), is_eventual=at_once),
+    Operation("GET forks", Nothing, tell_forks, AdminWire(), is_eventual=at_once),
+    Operation("DELETE forks/PORT", Nothing, end_fork, AdminWire(), is_eventual=at_once),
 )
