@@ -2,7 +2,7 @@
 calls of Python functions between two turns of the loop.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import cbor2
@@ -249,7 +249,7 @@ def test_two_who_define_the_same_long_list_at_a_time_get_one_id(node: TurnsNode)
     assert len(node.lists._known) == 1
 
 
-def test_a_page_of_items_that_each_have_a_name_of_their_own(node: TurnsNode) -> None:
+def test_a_page_of_items_that_each_have_a_name_of_their_own(node: TurnsNode, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their lists are made and written in turns, and a node that has not seen them reads none of them."""
     client = TurnsClient(node)
     members = {"films": [{"PutRequest": {"Item": {"name": {"S": "x"}}}}]}
@@ -259,9 +259,19 @@ def test_a_page_of_items_that_each_have_a_name_of_their_own(node: TurnsNode) -> 
             for place in range(first, first + 25)
         ]
         node.ask("BatchWriteItem", {"RequestItems": members})
+    written: list[int] = []
+    real = node.store.documents.write
+
+    async def noted(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        written.append(len(changes))
+        return await real(changes, generation)
+
+    monkeypatch.setattr(node.store.documents, "write", noted)
     node.calls_max = 0
     page = client.call("scan", TABLE, None)
     assert len(page[7]) == 2_000
+    assert sum(written) > 2_000
+    assert max(written) <= 201
     assert node.calls_max < CALLS_MAX
     assert node.lists.is_durable
     assert calls_of(AttributeLists, node.store.documents) < 100
