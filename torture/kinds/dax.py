@@ -2,7 +2,7 @@
 
 from benchmarks.dax_bytes import IDS, as_bytes, hello
 from benchmarks.signing import REGION
-from hashrange.dax.attribute_lists import AccountLists
+from hashrange.dax.attribute_lists import first_id
 from hashrange.wire.dax.writing import ARRAY, MAP, NULL, TRUE, head, write_integer, write_text
 from torture.kinds.kind import Conditions, Hostile, Kind
 from torture.kinds.needs import TABLE
@@ -45,7 +45,7 @@ def item_request(method: str, rest: bytes) -> Hostile:
 def large_item() -> Hostile:
     """Put a list of many numbers, and get it, past the cache and from it."""
     item = bytearray()
-    write_integer(item, AccountLists("", {}).id_of(_NAMES))
+    write_integer(item, first_id(_NAMES))
     item += head(ARRAY, VALUES) + bytes(VALUES)
     put = item_request("putItem", as_bytes(bytes(item)) + NULL)
     gets = (item_request("getItem", CONSISTENT), item_request("getItem", NULL))
@@ -56,7 +56,7 @@ def many_names() -> Hostile:
     """Make a list of very many names, and put and get an item that has them."""
     names = tuple([f"{number:05}" for number in range(NAMES)])
     item = bytearray()
-    list_id = AccountLists("", {}).id_of(names)
+    list_id = first_id(names)
     write_integer(item, list_id)
     item += NULL * NAMES
     asked = begun("defineAttributeList")

@@ -1,17 +1,20 @@
 """Which attributes does an item have? DAX's protocol names them once, as an attribute list with an id;
 the ids are equal on all nodes, and survive restarts.
 
-    dax-attribute-list/{account}/{id}    → the list's names
+    dax-attribute-list/{account}/{id}        → the list's names
+    dax-attribute-lists-bytes/{account}      → how much memory the account's lists would take
 
-Each account has its own lists. A client keeps ids as long as it runs.
-So an id is sent only once its document is durable, and a list stays known while clients of its account are connected,
-also when the store's content is replaced. Ids follow from the names, so that a server that has lost its lists,
-such as one in memory after a restart, refuses an id from before and does not take it for another list.
+Each account has its own lists. A client keeps ids as long as it runs, so an id is sent only once its document is
+durable. Memory holds the lists that were used last, of all accounts together; the others are read again when somebody
+names them. Ids follow from the names, so that a server that has lost its lists, such as one in memory after a restart,
+refuses an id from before and does not take it for another list.
 
-An account whose lists take too much memory makes no further ones. Its replies still name items' lists:
+When the store's content is replaced, the lists in memory of accounts with clients stay known, and are written again
+when they are used. An account whose lists take too much makes no further ones. Its replies still name items' lists:
 those are *passing*, known until some others have followed, and what names them is not cached. Source: dax.md 1.
 """
 
+from collections import OrderedDict
 from collections.abc import Collection, Hashable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
@@ -19,86 +22,72 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.errors import HashrangeError
-from hashrange.items.steps import batches, spend_decoding, walk
-from hashrange.store.interface import WholeStore
-from hashrange.store.records import KeptRecords
+from hashrange.items.steps import batches, look, spend_decoding, walk
+from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords, RecordChange
 from hashrange.wire.dax.reading import BadBytes
 
 PREFIX = "dax-attribute-list/"
+SIZES_PREFIX = "dax-attribute-lists-bytes/"
 EMPTY_ID = 1
 """The id of the list without names, which no client asks for."""
 LISTS_BYTES_MAX = 32 * 1024 * 1024
-"""Memory of all lists of an account: as many as come from a client that names its attributes at random."""
-PASSING_LISTS_MAX, PASSING_BYTES_MAX = 1_000, 4 * 1024 * 1024
-"""Passing lists of an account that are known; the newest one in any case."""
+"""Size of all lists of an account, as memory would hold them: a client may name its attributes at random."""
+KNOWN_BYTES_MAX = 64 * 1024 * 1024
+"""Memory of lists that were used last, of all accounts."""
+PASSING_LISTS_MAX, PASSING_BYTES_MAX = 50_000, 32 * 1024 * 1024
+"""Passing lists of all accounts that are known: more than a page of 1 MB names; the newest one in any case."""
 NAME_BYTES_MAX = 65_535
 NAMES_BYTES_MAX = 400 * 1024
 """Names of a list, with a byte for the value of each: an item has no more."""
 LAYOUTS_MAX, LAYOUT_NAMES_MAX = 1_000, 256
-"""Layouts of items of an account that are kept, and the names of the longest of them; see `AccountLists.layouts`."""
+"""Layouts of items that are kept, and the names of the longest of them; see `AttributeLists.layouts`."""
+WRITTEN_LISTS, WRITTEN_BYTES = 200, 64 * 1024
+"""Lists that one commit writes, or fewer if their names have this many bytes: about a millisecond."""
+SIZES_MAX = 10_000
+"""Accounts whose size is remembered."""
 _LIST_BYTES, _NAME_BYTES = 200, 60
 _IDS = 2**30
-"""So many ids are given; clients take an id for a signed integer of 32 bits at least."""
+"""Number of ids that can be given; clients take an id for a signed integer of 32 bits at least."""
+
+Place = tuple[str, int]
+"""Account and id."""
 
 
 class TooManyLists(HashrangeError):
     """There is no memory for another attribute list of this account."""
 
 
-class _PassingList(NamedTuple):
-    """A list that is known for a while."""
-
+class _KnownList(NamedTuple):
     names: tuple[str, ...]
     size_bytes: int
+    generation: int
+    """That of the content that has the list's document, or is to get it; for a passing list without meaning."""
 
 
-class AccountLists:
-    """The attribute lists of one account."""
+class AccountLists(NamedTuple):
+    """The attribute lists of one account. Every method raises StorageError."""
 
-    def __init__(self, account: str, unwritten: dict[tuple[str, int], tuple[str, ...]]) -> None:
-        """`unwritten`: takes new lists, by account and id."""
-        self._account, self._unwritten = account, unwritten
-        self._names: dict[int, tuple[str, ...]] = {EMPTY_ID: ()}
-        self._ids: dict[tuple[str, ...], int] = {(): EMPTY_ID}
-        self._size_bytes = self._passing_bytes = 0
-        self._passing: dict[int, _PassingList] = {}
-        """The oldest first."""
-        self.passing_uses = 0
-        """How many ids of passing lists have been given."""
-        self.layouts: dict[Hashable, tuple[bytes, list[str]]] = {}
-        """Table, and names of an item in its order → its attribute list's id as CBOR, and the names of that."""
-
-    @property
-    def is_full(self) -> bool:
-        """True if no further list is made."""
-        return self._size_bytes > LISTS_BYTES_MAX
-
-    @property
-    def known(self) -> dict[int, tuple[str, ...]]:
-        """All lists that stay, by id."""
-        return self._names
+    account: str
+    lists: "AttributeLists"
 
     def names_of(self, list_id: int) -> Sequence[str]:
         """The names of a list, in order. Raises BadBytes for an unknown id."""
-        found = self._names.get(list_id)
-        if found is not None:
-            return found
-        passing = self._passing.get(list_id)
-        if passing is None:
+        found = self.lists.find((self.account, list_id))
+        if found is None:
             raise BadBytes("an unknown attribute list")
-        return passing.names
+        return found
 
     def define(self, names: tuple[str, ...]) -> int:
         """The id of the list of these names, for a client.
         Raises TooManyLists, and BadBytes for names that no item has.
         """
-        if names not in self._ids:
-            size_bytes = 0
-            for name in walk(names):
-                own_bytes = len(name.encode("utf-8", "surrogatepass"))
-                size_bytes += own_bytes + 1
-                if own_bytes > NAME_BYTES_MAX or size_bytes > NAMES_BYTES_MAX:
-                    raise BadBytes("an attribute list that no item can have")
+        size_bytes = 0
+        for name in walk(names):
+            own_bytes = len(name.encode("utf-8", "surrogatepass"))
+            size_bytes += own_bytes + 1
+            if own_bytes > NAME_BYTES_MAX or size_bytes > NAMES_BYTES_MAX:
+                raise BadBytes("an attribute list that no item can have")
         return self.id_of(names, may_pass=False)
 
     def id_of(self, names: tuple[str, ...], *, may_pass: bool = True) -> int:
@@ -106,113 +95,187 @@ class AccountLists:
 
         `may_pass`: it may be known for a while only. Otherwise raises TooManyLists.
         """
-        found = self._ids.get(names)
-        if found is not None:
-            return found
-        size_bytes, list_id = _size_bytes(names), _first_id(names)
-        found = self._ids.get(names)
-        if found is not None:
-            return found  # another request has made it meanwhile
-        while list_id in self._names or (list_id in self._passing and self._passing[list_id].names != names):
-            list_id += 1
-        if self.is_full:
-            if not may_pass:
-                raise TooManyLists
-            self._pass(list_id, _PassingList(names, size_bytes))
-        else:
-            self._add(list_id, names, size_bytes)
-            self._unwritten[self._account, list_id] = names
-        return list_id
-
-    def add(self, list_id: int, names: tuple[str, ...]) -> None:
-        """Take over a list."""
-        self._add(list_id, names, _size_bytes(names))
-
-    def _add(self, list_id: int, names: tuple[str, ...], size_bytes: int) -> None:
-        self._names[list_id] = names
-        self._ids[names] = list_id
-        self._size_bytes += size_bytes
-
-    def _pass(self, list_id: int, made: _PassingList) -> None:
-        self.passing_uses += 1
-        passing = self._passing
-        if passing.pop(list_id, None) is None:
-            self._passing_bytes += made.size_bytes
-        passing[list_id] = made
-        while len(passing) > 1 and (len(passing) > PASSING_LISTS_MAX or self._passing_bytes > PASSING_BYTES_MAX):
-            self._passing_bytes -= passing.pop(next(iter(passing))).size_bytes
+        return self.lists.id_of(self.account, names, may_pass=may_pass)
 
 
 class AttributeLists:
     """The attribute lists of one server."""
 
-    def __init__(self, store: WholeStore) -> None:
-        """Reads the known lists. Raises StorageError."""
-        self._accounts: dict[str, AccountLists] = {}
-        self._generation = store.documents.generation
-        self._unwritten: dict[tuple[str, int], tuple[str, ...]] = {}
-        self._lists = KeptRecords(store.documents, PREFIX, tuple[str, ...], "attribute list")
-        self._gone: list[str] = []
-        """Paths of lists that an earlier version has written, for all accounts together.
-        They are not known any more; the next `write` removes them.
-        """
-        for path, names in self._lists.by_path().items():
-            account, _, list_id = path.rpartition("/")
-            if account:
-                self.of(account).add(int(list_id), names)
-            else:
-                self._gone.append(path)
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._lists = KeptRecords(documents, PREFIX, list[str], "attribute list")
+        self._sizes = KeptRecords(documents, SIZES_PREFIX, int, "size of attribute lists")
+        self.generation = documents.generation
+        """That of the content of which these are the lists."""
+        self._kept: frozenset[str] = frozenset()
+        """Accounts that had clients when the store's content was replaced last."""
+        self._known: OrderedDict[Place, _KnownList] = OrderedDict()
+        """Lists that have been used, the last one last."""
+        self._ids: dict[tuple[str, tuple[str, ...]], int] = {}
+        """Account and names → id, of the same lists."""
+        self._known_bytes = self._passing_bytes = 0
+        self._unwritten: dict[Place, tuple[str, ...]] = {}
+        self._passing: OrderedDict[Place, _KnownList] = OrderedDict()
+        """The oldest first."""
+        self._sizes_bytes: dict[str, int] = {}
+        """By account, for those that have been asked for."""
+        self.passing_uses = 0
+        """How many ids of passing lists have been given."""
+        self.layouts: dict[tuple[Hashable, ...], tuple[bytes, list[str]]] = {}
+        """Account, table, and names of an item in its order → its attribute list's id as CBOR, and the names of that
+        list."""
 
     def of(self, account: str) -> AccountLists:
         """The lists of an account."""
-        found = self._accounts.get(account)
-        if found is None:
-            found = self._accounts[account] = AccountLists(account, self._unwritten)
-        return found
+        return AccountLists(account, self)
 
     def forget(self, connected: Collection[str]) -> None:
-        """Drop the lists of all accounts but those that have clients, `connected`, and room for further lists:
-        the store's content has been replaced.
+        """Let lists of accounts that have no clients be unknown, unless the store has them:
+        the store's content has been replaced. `connected`: the accounts that have clients.
         """
-        for account, lists in list(self._accounts.items()):
-            lists.layouts.clear()
-            if account not in connected or lists.is_full:
-                del self._accounts[account]
-                for place in [one for one in self._unwritten if one[0] == account]:
-                    del self._unwritten[place]
+        self._kept = frozenset(connected)
+        self._see_content()
+
+    def _see_content(self) -> None:
+        if self.generation != self._documents.generation:
+            self.generation = self._documents.generation
+            self._sizes_bytes.clear()
+            self.layouts.clear()
+            self._unwritten.clear()
+
+    # --- lists ----------------------------------------------------------------------------------
+
+    def find(self, place: Place) -> tuple[str, ...] | None:
+        """The names of a list; None if there is none. Raises StorageError."""
+        if place[1] == EMPTY_ID:
+            return ()
+        self._see_content()
+        known = self._known.get(place)
+        if known is not None and known.generation != self.generation:
+            known = self._of_former_content(place, known)
+        if known is not None:
+            self._known.move_to_end(place)
+            return known.names
+        unwritten = self._unwritten.get(place)
+        if unwritten is not None:
+            return unwritten
+        passing = self._passing.get(place)
+        return self._read(place) if passing is None else passing.names
+
+    def _of_former_content(self, place: Place, known: _KnownList) -> _KnownList | None:
+        """A list that was used before the store's content was replaced, which is written again; None: it is gone."""
+        if place[0] in self._kept:
+            known = self._known[place] = known._replace(generation=self.generation)
+            self._unwritten[place] = known.names
+            return known
+        self._drop(place)
+        return None
+
+    def _read(self, place: Place) -> tuple[str, ...] | None:
+        """The names of a list that is not in memory. Gives way."""
+        account, list_id = place
+        generation = self.generation
+        listed = self._lists.get(account, str(list_id), gives_way=True)
+        if listed is None:
+            return None
+        names = tuple(listed)
+        size_bytes = _size_bytes(names)
+        if generation == self._documents.generation and place not in self._known:
+            self._remember(place, names, size_bytes)
+        return names
+
+    def id_of(self, account: str, names: tuple[str, ...], *, may_pass: bool = True) -> int:
+        """As `AccountLists.id_of`."""
+        if not names:
+            return EMPTY_ID
+        self._see_content()
+        made = self._ids.get((account, names))
+        if made is not None and self.find((account, made)) == names:
+            return made
+        list_id, size_bytes = first_id(names), _size_bytes(names)
+        while (holder := self.find((account, list_id))) is not None and holder != names:
+            list_id += 1
+        place = (account, list_id)
+        if place in self._passing and place not in self._known:
+            self._pass(place, self._passing[place])
+        elif holder is None:  # nothing has given way since that was found
+            if self.size_bytes(account) > LISTS_BYTES_MAX:
+                if not may_pass:
+                    raise TooManyLists
+                self._pass(place, _KnownList(names, size_bytes, self.generation))
+            else:
+                self._sizes_bytes[account] += size_bytes
+                self._remember(place, names, size_bytes)
+                self._unwritten[place] = names
+        return list_id
+
+    def size_bytes(self, account: str) -> int:
+        """Size of all lists of an account. Raises StorageError."""
+        found = self._sizes_bytes.get(account)
+        if found is None:
+            if len(self._sizes_bytes) >= SIZES_MAX:
+                self._sizes_bytes.clear()
+            found = self._sizes_bytes[account] = self._sizes.get(account) or 0
+        return found
+
+    def _remember(self, place: Place, names: tuple[str, ...], size_bytes: int) -> None:
+        self._known[place] = _KnownList(names, size_bytes, self.generation)
+        self._ids[place[0], names] = place[1]
+        self._known_bytes += size_bytes
+        while self._known_bytes > KNOWN_BYTES_MAX and len(self._known) > 1:
+            self._drop(next(iter(self._known)))
+
+    def _drop(self, place: Place) -> None:
+        gone = self._known.pop(place)
+        self._known_bytes -= gone.size_bytes
+        if self._ids.get((place[0], gone.names)) == place[1]:
+            del self._ids[place[0], gone.names]
+
+    def _pass(self, place: Place, made: _KnownList) -> None:
+        self.passing_uses += 1
+        passing = self._passing
+        if passing.pop(place, None) is None:
+            self._passing_bytes += made.size_bytes
+        passing[place] = made
+        while len(passing) > 1 and (len(passing) > PASSING_LISTS_MAX or self._passing_bytes > PASSING_BYTES_MAX):
+            self._passing_bytes -= passing.popitem(last=False)[1].size_bytes
+
+    # --- documents --------------------------------------------------------------------------------
 
     @property
     def is_durable(self) -> bool:
         """True if every id may be sent: the store knows its list."""
-        return not self._unwritten and self._generation == self._lists.documents.generation
+        return not self._unwritten and self.generation == self._documents.generation
 
     async def write(self) -> None:
-        """Write the lists that are not written yet. Their ids may be sent once the store's position after
-        this is durable. Raises StorageError.
+        """Write the lists that are not written yet, some in each commit. Their ids may be sent once the position
+        of the store after this is durable. Gives way. Raises StorageError.
         """
-        gone = self._gone
-        if self._generation != (generation := self._lists.documents.generation):
-            self._generation = generation
-            gone = list(self._lists.by_path())
-            self._unwritten.clear()
-            for account, lists in self._accounts.items():
-                self._unwritten.update({(account, list_id): names for list_id, names in lists.known.items() if names})
-        written = dict(self._unwritten)
-        await self._lists.write(
-            *[self._lists.removal(path) for path in gone],
-            *[self._lists.change(names, account, str(list_id)) for (account, list_id), names in written.items()],
-        )
-        self._gone.clear()
-        for place in written:
-            self._unwritten.pop(place, None)
+        self._see_content()
+        left = list(self._unwritten)
+        while left:
+            changes: dict[Place, RecordChange] = {}
+            changed_bytes = 0
+            while left and len(changes) < WRITTEN_LISTS and changed_bytes < WRITTEN_BYTES:
+                account, list_id = place = left.pop()
+                names = self._unwritten.get(place)
+                if names is not None:
+                    changes[place] = self._lists.change(list(names), account, str(list_id))
+                    changed_bytes += len(changes[place].document or b"")
+            accounts = {account for account, _ in changes}
+            sizes = [self._sizes.change(self.size_bytes(account), account) for account in accounts]
+            if changes and await self._lists.write(*changes.values(), *sizes, generation=self.generation):
+                for place in changes:
+                    self._unwritten.pop(place, None)
+            look()
 
 
 def _size_bytes(names: tuple[str, ...]) -> int:
     return _LIST_BYTES + _NAME_BYTES * len(names) + sum([sum(map(len, some)) for some in batches(names)])
 
 
-def _first_id(names: tuple[str, ...]) -> int:
-    """The id of these names, unless another list has it already. Gives way."""
+def first_id(names: tuple[str, ...]) -> int:
+    """The id of these names, unless another list of the account has it already. Gives way."""
     spend_decoding(16 * len(names))
     digest = sha256(msgspec.json.encode(names)).digest()
     return EMPTY_ID + 1 + int.from_bytes(digest[:8], "big") % _IDS

@@ -1,14 +1,20 @@
 """Attribute lists belong to one account, and one that has too many of them harms nobody, and loses nothing."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cbor2
 import pytest
 
+from hashrange.clock import SystemClock
 from hashrange.dax import attribute_lists
+from hashrange.dax.attribute_lists import AttributeLists, TooManyLists
+from hashrange.store.documents import Documents
+from hashrange.store.embedded import open_store
 from hashrange.testing import Database
 from hashrange.wire.dax.reading import BadBytes
 from tests.support.dax_client import DaxClient, DaxError, authorization, expression, path, value
+from tests.support.samples import finish
 
 KEY = cbor2.dumps("Nina") + b"\xc1\x1c\x00\x00"
 
@@ -78,10 +84,39 @@ def test_a_reset_drops_the_lists_of_accounts_without_clients(
         client.call("defineAttributeList", other_id)
 
 
-def test_passing_lists_are_known_until_some_others_have_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_survives_content_that_lacks_it_while_clients_of_its_account_use_it(
+    database: Database, dax: DaxClient
+) -> None:
+    list_id = dax.call("defineAttributeListId", ["one"])
+    for _ in range(3):
+        database.reset()
+        assert dax.call("defineAttributeList", list_id) == ["one"]
+    dax.call("defineAttributeListId", ["two"])  # its reply waits until all lists are written
+    snapshot = database.snapshot()
+    with other(database) as client:
+        client.call("defineAttributeListId", ["three"])
+    with database.fork() as fork, DaxClient(str(fork.dax_endpoint)) as client:
+        assert client.call("defineAttributeList", list_id) == ["one"]
+    database.restore(snapshot)
+    assert dax.call("defineAttributeList", list_id) == ["one"]
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def documents() -> Iterator[Documents]:
+    store = open_store(None, SystemClock(), None)
+    yield store.documents
+    store.close_now()
+
+
+def test_passing_lists_are_known_until_some_others_have_followed(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", -1)
     monkeypatch.setattr(attribute_lists, "PASSING_LISTS_MAX", 2)
-    lists = attribute_lists.AccountLists("000000000000", {})
+    lists = AttributeLists(documents).of("000000000000")
     ids = [lists.id_of((name,)) for name in "abc"]
     assert [lists.names_of(one) for one in ids[1:]] == [("b",), ("c",)]
     with pytest.raises(BadBytes, match="an unknown attribute list"):
@@ -93,11 +128,52 @@ def test_passing_lists_are_known_until_some_others_have_followed(monkeypatch: py
         lists.names_of(ids[2])
 
 
-def test_a_reset_drops_the_lists_of_an_account_that_is_full(
-    database: Database, dax: DaxClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    list_id = dax.call("defineAttributeListId", ["one"])
-    monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", 0)
-    database.reset()
-    with pytest.raises(DaxError, match="an unknown attribute list"):
-        dax.call("defineAttributeList", list_id)
+def test_the_passing_lists_of_a_whole_page_are_known(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", -1)
+    lists = AttributeLists(documents).of("000000000000")
+    ids = {lists.id_of((f"{place:05}",)): place for place in range(40_000)}
+    assert all(lists.names_of(list_id) == (f"{place:05}",) for list_id, place in ids.items())
+
+
+def test_what_memory_does_not_hold_is_read_again(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of many accounts take no more memory than those of one."""
+    monkeypatch.setattr(attribute_lists, "KNOWN_BYTES_MAX", 5_000)
+    lists = AttributeLists(documents)
+    accounts = [lists.of(f"{number:012}") for number in range(40)]
+    ids = [[account.id_of((name, account.account)) for name in "abc"] for account in accounts]
+    assert sum(len(one.names) for one in lists._known.values()) < 40
+    assert all(account.names_of(one) for account, listed in zip(accounts, ids, strict=True) for one in listed)
+    finish(lists.write())
+    assert not lists._unwritten
+    assert lists.is_durable
+    for account, listed in zip(accounts, ids, strict=True):
+        assert [account.names_of(one)[0] for one in listed] == ["a", "b", "c"]
+        assert [account.id_of((name, account.account)) for name in "abc"] == listed
+    assert lists.is_durable
+    assert lists._known_bytes == sum(one.size_bytes for one in lists._known.values()) <= 5_000
+    assert len(lists._ids) == len(lists._known)
+
+
+def test_the_size_of_an_account_survives_a_restart(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = AttributeLists(documents)
+    lists.of("000000000000").define(("a", "b"))
+    finish(lists.write())
+    size_bytes = lists.size_bytes("000000000000")
+    assert size_bytes > 0
+    monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", size_bytes - 1)
+    again = AttributeLists(documents)
+    with pytest.raises(TooManyLists):
+        again.of("000000000000").define(("c",))
+    assert again.of("000000000000").define(("a", "b"))
+    assert again.of("111111111111").define(("c",))
+
+
+def test_two_lists_with_the_same_first_id_have_two(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribute_lists, "first_id", lambda names: 7)
+    lists = AttributeLists(documents)
+    ids = [lists.of("000000000000").id_of((name,)) for name in "abc"]
+    assert ids == [7, 8, 9]
+    finish(lists.write())
+    again = AttributeLists(documents).of("000000000000")
+    assert [again.id_of((name,)) for name in "cab"] == [9, 7, 8]
+    assert again.names_of(8) == ("b",)

@@ -2,14 +2,16 @@
 calls of Python functions between two turns of the loop.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import cbor2
 import pytest
 
+from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.items import steps
 from tests.support.dax_client import DaxError, expression, path, request_bytes, value
+from tests.support.working import calls_of
 from tests.unit.dax.turns import TABLE, TurnsClient, TurnsNode
 
 CALLS_MAX = 25_000
@@ -164,7 +166,7 @@ def node() -> Iterator[TurnsNode]:
         "AttributeDefinitions": [{"AttributeName": "name", "AttributeType": "S"}],
         "BillingMode": "PAY_PER_REQUEST",
     }
-    node.create(members)
+    node.ask("CreateTable", members)
     yield node
     node.close()
 
@@ -244,15 +246,43 @@ def test_two_who_define_the_same_long_list_at_a_time_get_one_id(node: TurnsNode)
     node.finish()
     (list_id,) = {client.result("defineAttributeListId") for client in clients}
     assert clients[0].call("defineAttributeList", list_id) == NAMES
-    assert len(node.lists.of("000000000000").known) == 2
+    assert len(node.lists._known) == 1
+
+
+def test_a_page_of_items_that_each_have_a_name_of_their_own(node: TurnsNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their lists are made and written in turns, and a node that has not seen them reads none of them."""
+    client = TurnsClient(node)
+    members = {"films": [{"PutRequest": {"Item": {"name": {"S": "x"}}}}]}
+    for first in range(0, 2_000, 25):
+        members["films"] = [
+            {"PutRequest": {"Item": {"name": {"S": f"{place}"}, f"own{place}": {"N": "1"}}}}
+            for place in range(first, first + 25)
+        ]
+        node.ask("BatchWriteItem", {"RequestItems": members})
+    written: list[int] = []
+    real = node.store.documents.write
+
+    async def noted(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        written.append(len(changes))
+        return await real(changes, generation)
+
+    monkeypatch.setattr(node.store.documents, "write", noted)
+    node.calls_max = 0
+    page = client.call("scan", TABLE, None)
+    assert len(page[7]) == 2_000
+    assert sum(written) > 2_000
+    assert max(written) <= 201
+    assert node.calls_max < CALLS_MAX
+    assert node.lists.is_durable
+    assert calls_of(AttributeLists, node.store.documents) < 100
 
 
 def test_layouts_of_items_of_many_names_are_not_kept(node: TurnsNode) -> None:
     client = TurnsClient(node)
     client.call("putItem", TABLE, b"a", wide(client), None)
-    assert not node.lists.of("000000000000").layouts
+    assert not node.lists.layouts
     client.put(b"b", b"\x00")
-    assert len(node.lists.of("000000000000").layouts) == 1
+    assert len(node.lists.layouts) == 1
 
 
 def test_keys_that_no_item_can_have_are_not_counted_as_hot(node: TurnsNode) -> None:

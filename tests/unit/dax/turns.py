@@ -43,7 +43,7 @@ class TurnsNode:
         self.store = open_store(None, clock, None)
         self.service = service = Service(self.store, OPERATIONS, clock, Settings())
         service.take_turns(loop)
-        self.lists = AttributeLists(self.store)
+        self.lists = AttributeLists(self.store.documents)
         shared = NodeSurroundings(service, self.lists, TableShapes(), None)
         self.caches = NodeCaches(NodeTerms(300_000, 300_000, MEMORY_BYTES), clock.service_time)
         self.node = DaxNode(shared, self.caches, list, METHODS, None)
@@ -51,10 +51,10 @@ class TurnsNode:
         self.between: Callable[[], None] = lambda: None
         """Called before each turn."""
 
-    def create(self, members: dict[str, Any]) -> None:
-        """Create a table."""
+    def ask(self, operation: str, members: dict[str, Any]) -> None:
+        """Let DynamoDB answer, without a node."""
         ended: Future[Any] = Future()
-        ValuesCall.start(self.service, ACCOUNT, REGION, "CreateTable", members, ended)
+        ValuesCall.start(self.service, ACCOUNT, REGION, operation, members, ended)
         self.finish()
         ended.result(0)
 

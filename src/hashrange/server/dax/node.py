@@ -223,17 +223,17 @@ class DaxNode:
 
     def content_of(self, scope: Scope, shape: TableShape, item: Item) -> bytes:
         """An item as caches keep it, or as `PassingContent`, which they do not keep. Gives way."""
-        lists, names, is_passing = self.lists.of(scope.account), tuple(item), False
+        lists, names, is_passing = self.lists, tuple(item), False
         is_long = len(names) > LAYOUT_NAMES_MAX
-        layout = None if is_long else lists.layouts.get((shape, names))
+        layout = None if is_long else lists.layouts.get((scope.account, shape, names))
         if layout is None:
-            uses = lists.passing_uses
-            layout = item_layout(shape.schema, names, lists.id_of)
+            uses, generation = lists.passing_uses, lists.generation
+            layout = item_layout(shape.schema, names, lists.of(scope.account).id_of)
             is_passing = lists.passing_uses != uses
-            if not is_passing and not is_long:
+            if not is_passing and not is_long and generation == lists.generation:
                 if len(lists.layouts) >= LAYOUTS_MAX:
                     lists.layouts.clear()
-                lists.layouts[shape, names] = layout
+                lists.layouts[scope.account, shape, names] = layout
         out = bytearray(layout[0])
         for name in walk(layout[1]):
             write_attribute_value(out, item[name])

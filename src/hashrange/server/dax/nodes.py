@@ -98,7 +98,7 @@ class DaxNodes:
         if service.settings.metrics == "on":
             metrics.add_source(self._metrics.record)
             self._stop_listening = clock.on_advance(self._record)
-        self._shared = NodeSurroundings(service, AttributeLists(service.store), TableShapes(), known_keys)
+        self._shared = NodeSurroundings(service, AttributeLists(service.store.documents), TableShapes(), known_keys)
 
     def _record(self) -> None:
         """Record in CloudWatch what the nodes have counted."""

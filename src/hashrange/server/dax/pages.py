@@ -131,7 +131,7 @@ def _write_page(
     is_index: bool,
 ) -> bytes:
     parts: results.Parts = {}
-    uses = node.lists.of(scope.account).passing_uses
+    uses = node.lists.passing_uses
     if "Items" in reply:
         parts[results.ITEMS] = results.found_items(shape, reply["Items"], paths, partial(node.content_of, scope))
     parts[results.COUNT] = results.as_integer(reply["Count"])
@@ -139,7 +139,7 @@ def _write_page(
     if "LastEvaluatedKey" in reply:
         parts[results.LAST_KEY] = results.last_key(shape, reply["LastEvaluatedKey"], is_index=is_index)
     content = results.result(parts)
-    if cache_key is not None and node.lists.of(scope.account).passing_uses == uses:
+    if cache_key is not None and node.lists.passing_uses == uses:
         node.caches.keep_reply(cache_key, _size_bytes(cache_key), content)
     consumed = reply.get("ConsumedCapacity")
     return _with_capacity(content, None if consumed is None else results.capacity(consumed))
