@@ -50,7 +50,15 @@ OwnedT = TypeVar("OwnedT", ScalingPolicy, ScheduledAction)
 class AutoScaling:
     """Application Auto Scaling of one store."""
 
-    def __init__(self, documents: Documents, clock: Clock, alarms: Alarms, scope_of: SeeAccount) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        clock: Clock,
+        alarms: Alarms,
+        scope_of: SeeAccount,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`wake` is called when the job has work."""
         self._documents = documents
         self._clock = clock
         self._scope_of = scope_of
@@ -62,8 +70,7 @@ class AutoScaling:
         self.unsettled: dict[TargetPlace, float] = {}
         """Targets whose capacity is, or may be, outside of their bounds,
         and the service time at which to look at each."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when the job has work."""
+        self.wake = wake
 
     def now_seconds(self) -> float:
         """Service time."""

@@ -105,7 +105,8 @@ class Metrics:
     If there is one more, another is forgotten (`series_order.py`).
     """
 
-    def __init__(self, documents: Documents, clock: Clock) -> None:
+    def __init__(self, documents: Documents, clock: Clock, wake: Callable[[], None] = lambda: None) -> None:
+        """`wake` is called when there is something to save, and was nothing before; and when there is much to save."""
         self._documents = MetricDocuments(documents)
         self._clock = clock
         self._sources = MetricSources(clock)
@@ -113,8 +114,7 @@ class Metrics:
         """Reads what INSIGHT_RULE_METRIC returns; None: there are no insight rules."""
         self.totals = MetricTotals()
         """What has been recorded since the start, for those who count for themselves."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when there is something to save, and was nothing before; and when there is much to save."""
+        self.wake = wake
         self.has_much_to_save = False
         """True if more than METRIC_UNSAVED_BYTES may have been recorded since the last save."""
         self.has_new_cells = False

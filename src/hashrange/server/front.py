@@ -20,12 +20,12 @@ from typing import Protocol
 import msgspec
 
 from hashrange.errors import Abandoned
+from hashrange.features.late_code import StillLoading
 from hashrange.server.gate import Gate, Guard
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.plain import answer_plainly
 from hashrange.server.protocols.unserved.refusals import ServiceRefusal
 from hashrange.service.call import Call
-from hashrange.service.late_code import StillLoading
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of

@@ -19,6 +19,7 @@ from botocore.exceptions import ConnectionClosedError
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.loaders import Loader, create_loader
 
+from hashrange.functions.feature import FUNCTIONS
 from hashrange.testing.in_process import InProcess
 
 SERVICES = ("dynamodb", "dynamodb-streams")
@@ -66,7 +67,7 @@ class Transport:
     @property
     def has_functions(self) -> bool:
         """True if the database serves Lambda's API."""
-        return self._database.service.background.triggers is not None
+        return self._database.service.features.loaded(FUNCTIONS) is not None
 
     def answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         """The database's reply to a request that is ready to be sent; None: it has to be sent."""

@@ -62,7 +62,8 @@ class _Deliverer(NamedTuple):
 class Alarms:
     """The alarms of one store, and who executes their actions."""
 
-    def __init__(self, documents: Documents, clock: Clock) -> None:
+    def __init__(self, documents: Documents, clock: Clock, wake: Callable[[], None] = lambda: None) -> None:
+        """`wake` is called when there are alarms or actions to look at."""
         self._documents = documents
         self._clock = clock
         self._deliverers: list[_Deliverer] = []
@@ -75,8 +76,7 @@ class Alarms:
         """Actions that have not been begun."""
         self.arrived = asyncio.Event()
         """An event that is set when an action has been added to `waiting`."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when there are alarms or actions to look at."""
+        self.wake = wake
 
     def on_action(self, prefix: str, deliver: ExecuteAction, *, is_scaling: bool = False) -> None:
         """Let `deliver` execute actions that begin with `prefix`.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodePlace, NodeTerms
@@ -95,7 +96,7 @@ class DaxNodes:
         self._running: dict[NodePlace, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
-        metrics, clock = service.background.cloudwatch.metrics, service.clock
+        metrics, clock = service.features.part(METRICS), service.clock
         self._metrics = NodeMetrics(metrics, clock.service_time, self._observed)
         self._stop_listening: Callable[[], None] = lambda: None
         if service.settings.metrics == "on":

@@ -13,6 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from hashrange.features.late_code import LateCode
 from hashrange.messages.http import METRICS_UNAUTHORIZED, NO_METRICS_KEY
 from hashrange.server.clients import Clients
 from hashrange.server.credentials import Credential
@@ -20,7 +21,6 @@ from hashrange.server.exposition.server_state import Viewer, look_at_server
 from hashrange.server.exposition.texts import Texts
 from hashrange.server.gate import Guard
 from hashrange.server.incoming import Respond
-from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 from hashrange.wire.http import HttpRequest

@@ -9,6 +9,7 @@ from hashrange.server.protocols.admin.endpoint import AdminWire, Serving, at_onc
 from hashrange.server.protocols.admin.tables import find_named_table
 from hashrange.settings import AdaptiveSetting, ThroughputSetting
 from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.throughput.feature import THROUGHPUT
 
 
 class ThroughputRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,17 +39,17 @@ async def change_throughput(serving: Serving, request: ThroughputRequest, name: 
     """
     service = serving.service
     table = find_named_table(service.store.catalog, name, request.account, request.region)
-    schema, throughputs = table.schema, service.throughput.throughputs
+    schema, throughputs = table.schema, service.features.part(THROUGHPUT).throughputs
     terms = throughputs.terms_of(schema.account, schema.region, schema.name)
     terms = terms._replace(mode=request.mode or terms.mode, adaptive=request.adaptive or terms.adaptive)
     throughputs.set_terms(schema.account, schema.region, schema.name, terms)
-    service.enforce_throughput()
+    service.features.put_in_front()
     return _shown(serving, table)
 
 
 def _shown(serving: Serving, table: OpenTable) -> dict[str, object]:
     service, schema = serving.service, table.schema
-    terms = service.throughput.throughputs.terms_of(schema.account, schema.region, schema.name)
+    terms = service.features.part(THROUGHPUT).throughputs.terms_of(schema.account, schema.region, schema.name)
     globals_ = [one for one in table.indexes if one.index is not None and one.index.is_global]
     return {
         "mode": terms.mode,
@@ -60,10 +61,11 @@ def _shown(serving: Serving, table: OpenTable) -> dict[str, object]:
 
 def _buckets(serving: Serving, source: ReadSource) -> dict[str, object] | None:
     """What the buckets of a table or index hold; None if they are not enforced."""
-    found = serving.service.throughput.throughputs.find(source.source_id)
+    enforced = serving.service.features.part(THROUGHPUT)
+    found = enforced.throughputs.find(source.source_id)
     if found is None:
         return None
-    now_seconds = serving.service.throughput.now_seconds()
+    now_seconds = enforced.now_seconds()
     return {"reads": found.reads.describe(now_seconds), "writes": found.writes.describe(now_seconds)}
 
 
