@@ -21,7 +21,6 @@ from benchmarks.tables import number, table
 from benchmarks.throughput import ACCOUNT, CALLS, INDEXES_MAX, REGION, create_table, made, requests_of
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import MovableClock, SystemClock
-from hashrange.cloudwatch.metrics import Metrics
 from hashrange.errors import ApiError, Malformed
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import JsonWire, Scope
@@ -80,7 +79,7 @@ class Side:
         clock = MovableClock(SystemClock())
         store = open_store(None, clock, asyncio.get_running_loop())
         service = Service(store, OPERATIONS, clock, Settings(data_dir=None))
-        recording = MetricRecording(service, Metrics(store.documents, clock)) if is_recording else None
+        recording = MetricRecording(service) if is_recording else None
         if recording is not None:
             recording.start()
         scope = service.scope(ACCOUNT, REGION)

@@ -36,6 +36,7 @@ from hashrange.settings import Settings
 from hashrange.soon import settled
 from hashrange.store.embedded.opening import open_store
 from hashrange.tables.partitions import partitions_of_service
+from hashrange.throughput.feature import THROUGHPUT
 
 ACCOUNT, REGION, TABLE = "000000000000", "us-east-1", "orders"
 CALLS, KEYS, ROUNDS = 600, 200, 200
@@ -59,13 +60,13 @@ async def measure(operation: str, indexes: int) -> tuple[float, float]:
     clock = SystemClock()
     store = open_store(None, clock, asyncio.get_running_loop(), initial_partitions=partitions_of_service)
     service = Service(store, OPERATIONS, clock, Settings(data_dir=None, throughput="enforced"))
-    service.enforce_throughput()
+    service.features.put_in_front()
     scope = service.scope(ACCOUNT, REGION)
     await settled(OPERATIONS["CreateTable"].run(scope, made("CreateTable", create_table(indexes))))
     requests = [made(operation, one) for one in requests_of(operation, indexes)]
     unlimited = Side(operation, Scope(ACCOUNT, REGION, store, clock, service.settings), requests, [])
-    enforced = Side(operation, scope, requests, [service.throughput.front.count])
-    throughputs = service.throughput.throughputs
+    enforced = Side(operation, scope, requests, [service.features.part(THROUGHPUT).front.count])
+    throughputs = service.features.part(THROUGHPUT).throughputs
     pairs = []
     for place in range(ROUNDS):  # each goes first in turns
         throughputs.replace_terms(throughputs.own_terms)  # fills the buckets

@@ -90,7 +90,7 @@ TABLE_CHANGES_MAX = 500
 """Tables of one account and Region that are CREATING, UPDATING or DELETING,
 or whose time to live changes, at the same time."""
 INDEXED_CREATIONS_MAX = 250
-"""Tables with secondary indexes among them that are CREATING."""
+"""Tables with secondary indexes that are CREATING at the same time, in one account and Region."""
 ENDPOINT_CACHE_MINUTES = 1_440
 RESOURCE_POLICY_MAX_BYTES = 20_480
 """UTF-8 bytes of a policy document as it is sent, blanks included. Source: service behaviour, captures to Oct 2026."""
@@ -163,12 +163,12 @@ ON_DEMAND_GROWTH_FACTOR = 2
 Source: developer guide, on-demand capacity mode."""
 ON_DEMAND_GROWTH_SECONDS = 1_800.0
 """Time after which units used in a second count as previous peak.
-Source: as above, which says that doubling within 30 minutes may throttle."""
+Source: developer guide, on-demand capacity mode, which says that doubling within 30 minutes may throttle."""
 HOT_ITEM_SECONDS = 300.0
 """An item that has made up two thirds of what its partition refused for this long gets a partition of its own:
 a model, as the service's is not published."""
 HOT_ITEM_PAUSE_SECONDS_MAX = 60.0
-"""A partition that has refused nothing for this long has no hot item: as above."""
+"""A partition that has refused nothing for this long has no hot item: our own model."""
 HOT_ITEMS_MAX = 100
 """Items of one table or index that are isolated at most, for reads and for writes: our own bound."""
 

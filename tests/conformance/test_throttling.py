@@ -109,7 +109,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         pytest.skip("another server's capacity takes too long to use up")
     clock, settings = VirtualClock(SystemClock().wall_time()), Settings(data_dir=None, port=0, throughput="enforced")
     server = ThreadServer(STORES[request.param], ALL_OPERATIONS, clock, settings)
-    server.call(server.service.enforce_throughput)
+    server.call(server.service.features.put_in_front)
     made = Place(server, clock)
     yield made
     made.client.close()

@@ -34,8 +34,8 @@ ACTIVITY_PREFIX = "scaling-activity/"
 BUSY_SECONDS = 1.0
 """Service time after which capacity outside of its bounds is looked at again if the table was busy."""
 REFUSED_SECONDS = 60.0
-"""The same if UpdateTable has refused the change: decreases are allowed again each hour,
-and alarms try each minute too."""
+"""Service time after which capacity outside of its bounds is looked at again if UpdateTable has refused the change:
+decreases are allowed again each hour, and alarms try each minute too."""
 
 SeeAccount = Callable[[str, str], Scope]
 OwnedT = TypeVar("OwnedT", ScalingPolicy, ScheduledAction)
@@ -45,7 +45,15 @@ OwnedT = TypeVar("OwnedT", ScalingPolicy, ScheduledAction)
 class AutoScaling:
     """Application Auto Scaling of one store."""
 
-    def __init__(self, documents: Documents, clock: Clock, alarms: Alarms, scope_of: SeeAccount) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        clock: Clock,
+        alarms: Alarms,
+        scope_of: SeeAccount,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`wake` is called when the job has work."""
         targets = KeptRecords(documents, TARGET_PREFIX, ScalableTarget, "scalable target")
         self._targets = RememberedRecords(
             targets, lambda one: _path(one.place), groups_of=lambda one: (one.place[:2],), when_read=self._look_at_all
@@ -59,8 +67,7 @@ class AutoScaling:
         self._scope_of = scope_of
         self.alarms = alarms
         self._unsettled: dict[TargetPlace, float] = {}
-        self.wake: Callable[[], None] = lambda: None
-        """Called when the job has work."""
+        self.wake = wake
 
     def now_seconds(self) -> float:
         """Service time."""

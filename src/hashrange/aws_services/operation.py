@@ -133,7 +133,7 @@ class ServiceApi(NamedTuple):
     """The API of one service."""
 
     name: str
-    """Such as `CloudWatch`, for logs."""
+    """The service's name in logs, such as `CloudWatch`."""
     signing_name: str
     target_prefix: str
     """What comes before the dot in X-Amz-Target; empty: only the Query form is served."""
@@ -165,7 +165,7 @@ class ErrorShape(NamedTuple):
 
     status: int
     query_code: str
-    """Its code in the Query form."""
+    """The error's code in the Query form."""
 
 
 MemberFaultKind = Literal["missing", "type", "value"]
@@ -177,7 +177,7 @@ class MemberFault(NamedTuple):
     kind: MemberFaultKind
     """`missing`: a required member; `type`: it has another type; `value`: the type is right, the value is not."""
     path: str
-    """Such as `MetricData.1.Value`: places in lists count from 1."""
+    """Path of the member, such as `MetricData.1.Value`; places in lists count from 1."""
     detail: str
     """What was expected, in English."""
     value: str = ""

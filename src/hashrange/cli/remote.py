@@ -35,7 +35,7 @@ SIGNING_NAMES = {"cloudwatch": "monitoring"}
 ADMIN_PREFIX = "/_hashrange/v1/"
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 ENDPOINT_FLAGS = ("--endpoint", "--endpoint-url")
-"""Both are the same. The second is that of the AWS CLI."""
+"""Two names of one option; the second name is the AWS CLI's."""
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 NAMES_MAX = 1_000
 REPLY_BYTES_MAX = 64 * 1024 * 1024

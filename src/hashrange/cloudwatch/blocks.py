@@ -29,9 +29,9 @@ class _Block(msgspec.Struct, array_like=True):
 
     cells: int
     first: int
-    """Number of the first period."""
+    """Number of the first cell's period."""
     steps: Column
-    """Differences of the next ones."""
+    """For every further cell: how many periods its period follows the one of the cell before."""
     counts: Column
     minimums: Column
     maximums: Column | None
@@ -41,7 +41,8 @@ class _Block(msgspec.Struct, array_like=True):
     distributions: Column
     """What there is of each cell's distribution."""
     buckets: Column
-    """Of each cell whose buckets are kept: the first one, then differences of the next ones."""
+    """For each cell whose buckets are kept: the number of its first bucket, then the difference of each further bucket's
+    number from the one before."""
     bucket_counts: Column
 
 

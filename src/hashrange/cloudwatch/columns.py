@@ -81,7 +81,7 @@ def whole_numbers_of(column: Column, size: int) -> list[int]:
 
 
 def differences(numbers: Sequence[int]) -> list[int]:
-    """The first number, then differences of the next ones; `itertools.accumulate` returns the numbers."""
+    """The first number, then the difference of each number from the one before; `itertools.accumulate` undoes this."""
     return [*numbers[:1], *[after - before for before, after in pairwise(numbers)]]
 
 

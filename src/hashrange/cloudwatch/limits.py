@@ -49,10 +49,10 @@ METRIC_MATH_POINTS_MAX = 5_000_000
 """Datapoints that the expressions of one request may work on, each as often as it is used:
 our own bound. Each takes about 0.2 µs."""
 METRIC_MATH_AT_ONCE_MAX = 2_000_000
-"""The same for an alarm, whose queries are evaluated every minute: our own bound.
+"""Datapoints that the expressions of an alarm, which is evaluated every minute, may work on: our own bound.
 Ten metrics of a week by minutes are 0.5 million."""
 METRIC_MATH_HELD_MAX = 1_000_000
-"""Datapoints that they may hold at the same time: our own bound.
+"""Datapoints that the expressions of a request may hold at the same time: our own bound.
 Each takes up to 0.1 KB. 500 metrics of a day by minutes are 0.7 million."""
 METRIC_RESULTS_MAX = 2_500
 """Series in a reply of GetMetricData: our own bound. Its queries find at most 500,

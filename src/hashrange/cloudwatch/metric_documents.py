@@ -22,7 +22,7 @@ GROUP_SERIES = 4
 GROUPS_TOGETHER = 25
 """Groups that are read together, or fewer if they are long."""
 FIRST_GROUPS = 5
-"""The same for the first read, before it is known how long they are."""
+"""Groups that the first read asks for, before it is known how long groups are."""
 READ_BYTES = 512 * 1024
 """Bytes of groups that are read together, unless the groups before were shorter: 1 ms."""
 SERIES_PREFIX = "metric-series/"
@@ -41,7 +41,8 @@ class StoredSeries(msgspec.Struct, array_like=True):
     unit: str
     last_seconds: float
     kept: list[list[int]]
-    """Of each tier: number of the first kept block, then differences of the next ones."""
+    """For each tier: the number of the first kept block, then the difference of each further block's number from the one
+    before."""
     runs: list[tuple[int, int, int, float, float, float, float]]
 
 

@@ -19,7 +19,7 @@ class MetricId(NamedTuple):
     account: str
     region: str
     namespace: str
-    """Such as `AWS/DynamoDB`."""
+    """The metric's namespace, such as `AWS/DynamoDB`."""
     name: str
     dimensions: Dimensions = ()
 

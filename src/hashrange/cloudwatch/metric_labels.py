@@ -129,7 +129,7 @@ def _number(value: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Such as `1d 2h 5m`."""
+    """A length of time in CloudWatch's short form, such as `1d 2h 5m`."""
     minutes, left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)

@@ -10,9 +10,9 @@ from hashrange.jobs.job import AT_ONCE
 SAVE_SECONDS = 900.0
 """Service time from one save to the next."""
 SAVE_SECONDS_MIN = 60.0
-"""The same if much has been recorded meanwhile."""
+"""Service time from one save to the next if much is recorded in between."""
 SAVE_MOVED_SECONDS = 6 * 3600.0
-"""The same while service time is moved far ahead, which takes little real time:
+"""Service time from one save to the next while service time is moved far ahead, which takes little real time:
 then a day has 4 saves instead of 96."""
 SAVE_SECONDS_MAX = 30.0 * DAY_SECONDS
 """Longest service time from one save to the next."""

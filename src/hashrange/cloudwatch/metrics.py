@@ -41,7 +41,7 @@ Times in seconds. Raises MathError."""
 FORGOTTEN_TOGETHER = 20
 """Series of an account that one piece forgets."""
 WAITING_TOGETHER = 20
-"""Observations that were recorded while the series were loaded, of which one piece takes in so many."""
+"""Observations that one piece takes in, of those that were recorded while the series were loaded."""
 
 
 T = TypeVar("T")
@@ -104,7 +104,8 @@ class Metrics:
     If there is one more, another is forgotten (`series_order.py`).
     """
 
-    def __init__(self, documents: Documents, clock: Clock) -> None:
+    def __init__(self, documents: Documents, clock: Clock, wake: Callable[[], None] = lambda: None) -> None:
+        """`wake` is called when there is something to save, and was nothing before; and when there is much to save."""
         self._documents = MetricDocuments(documents)
         self._clock = clock
         self._sources = MetricSources(clock)
@@ -112,8 +113,7 @@ class Metrics:
         """Reads what INSIGHT_RULE_METRIC returns; None: there are no insight rules."""
         self.totals = MetricTotals()
         """What has been recorded since the start, for those who count for themselves."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when there is something to save, and was nothing before; and when there is much to save."""
+        self.wake = wake
         self.has_much_to_save = False
         """True if more than METRIC_UNSAVED_BYTES may have been recorded since the last save."""
         self.has_new_cells = False
@@ -134,7 +134,7 @@ class Metrics:
         self._saving = asyncio.Lock()
         """A lock that is held during a save, so that the documents are written in the order of the changes."""
         self._generation: int | None = None
-        """That of the content whose series are in the table, or being loaded; None: none has been looked at."""
+        """The store's generation whose series are in the table, or are being loaded; None: nothing has been loaded."""
 
     def now_seconds(self) -> float:
         """Service time."""
@@ -182,7 +182,7 @@ class Metrics:
         period_seconds: int,
         observed: StatisticSet,
     ) -> None:
-        """The same observation in the first minute of every period that begins in [begin, end):
+        """Record one observation in the first minute of every period that begins in [begin, end):
         a gauge, or zeros of an idle table.
 
         Periods begin at multiples of their length since 1970, so calls for [a, b) and [b, c) do the same as one for [a,
@@ -280,8 +280,8 @@ class Metrics:
     def _cells(
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None
     ) -> Sequence[tuple[str, Sequence[tuple[int, Cell]]]]:
-        """Each unit, with the begin of each period in which something was observed,
-        and what it was. As for `points`.
+        """Each unit, with the begin of each period in which something was observed, and the period's cell. The parameters are
+        those of `points`.
         """
         self._be_loaded()
         by_unit = self._table.units_of(metric)

@@ -12,7 +12,7 @@ RUN_SAMPLES_MIN = 16
 
 
 class SteadyRun(NamedTuple):
-    """The same observation at `begin_seconds`, and every `period_seconds` after it, before `end_seconds`.
+    """One observation that was made at `begin_seconds` and every `period_seconds` after that, before `end_seconds`.
 
     `begin_seconds` and `end_seconds` are multiples of `period_seconds`, and the end is greater.
     """

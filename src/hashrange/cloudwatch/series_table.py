@@ -62,9 +62,9 @@ class SeriesTable:
         self.by_number: dict[int, KnownSeries] = {}
         self._next_number = 0
         self._custom = SeriesOrder(METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX)
-        """Of series of programs' own namespaces."""
+        """The order of the series in programs' own namespaces."""
         self._others = SeriesOrder(METRIC_SERIES_MAX, inf)
-        """Of the other series."""
+        """The order of the series in AWS's namespaces."""
         self._is_full = False
 
     @property
@@ -73,7 +73,7 @@ class SeriesTable:
         return self._next_number
 
     def units_of(self, metric: MetricId) -> Mapping[str, KnownSeries]:
-        """Each unit of a metric, with its series."""
+        """The series of a metric by their units."""
         return self._by_metric.get(metric, {})
 
     def named(self, account: str, region: str, namespace: str | None, name: str | None) -> Sequence[MetricId]:
@@ -188,8 +188,8 @@ def load_series(
 
 
 def _taken(part: list[StoredSeries]) -> Iterator[StoredSeries]:
-    """Each series, beginning with the last; what has been taken in is freed with its piece,
-    not with all others at the end.
+    """Each series, beginning with the last. A series that has been taken in is freed with its piece, not at the end with
+    all others.
     """
     while part:
         yield part.pop()

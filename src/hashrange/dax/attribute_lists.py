@@ -50,7 +50,7 @@ _LIST_BYTES, _NAME_BYTES = 200, 60
 _IDS = 2**30
 """Number of ids that can be given; clients take an id for a signed integer of 32 bits at least."""
 
-Place = tuple[str, int]
+ListPlace = tuple[str, int]
 """Account and id."""
 
 
@@ -109,13 +109,13 @@ class AttributeLists:
         """That of the content of which these are the lists."""
         self._kept: frozenset[str] = frozenset()
         """Accounts that had clients when the store's content was replaced last."""
-        self._known: OrderedDict[Place, _KnownList] = OrderedDict()
+        self._known: OrderedDict[ListPlace, _KnownList] = OrderedDict()
         """Lists that have been used, the last one last."""
         self._ids: dict[tuple[str, tuple[str, ...]], int] = {}
         """Account and names → id, of the same lists."""
         self._known_bytes = self._passing_bytes = 0
-        self._unwritten: dict[Place, tuple[str, ...]] = {}
-        self._passing: OrderedDict[Place, _KnownList] = OrderedDict()
+        self._unwritten: dict[ListPlace, tuple[str, ...]] = {}
+        self._passing: OrderedDict[ListPlace, _KnownList] = OrderedDict()
         """The oldest first."""
         self._sizes_bytes: dict[str, int] = {}
         """By account, for those that have been asked for."""
@@ -145,7 +145,7 @@ class AttributeLists:
 
     # --- lists ----------------------------------------------------------------------------------
 
-    def find(self, place: Place) -> tuple[str, ...] | None:
+    def find(self, place: ListPlace) -> tuple[str, ...] | None:
         """The names of a list; None if there is none. Raises StorageError."""
         if place[1] == EMPTY_ID:
             return ()
@@ -162,7 +162,7 @@ class AttributeLists:
         passing = self._passing.get(place)
         return self._read(place) if passing is None else passing.names
 
-    def _of_former_content(self, place: Place, known: _KnownList) -> _KnownList | None:
+    def _of_former_content(self, place: ListPlace, known: _KnownList) -> _KnownList | None:
         """A list that was used before the store's content was replaced, which is written again; None: it is gone."""
         if place[0] in self._kept:
             known = self._known[place] = known._replace(generation=self.generation)
@@ -171,7 +171,7 @@ class AttributeLists:
         self._drop(place)
         return None
 
-    def _read(self, place: Place) -> tuple[str, ...] | None:
+    def _read(self, place: ListPlace) -> tuple[str, ...] | None:
         """The names of a list that is not in memory. Gives way."""
         account, list_id = place
         generation = self.generation
@@ -218,20 +218,20 @@ class AttributeLists:
             found = self._sizes_bytes[account] = self._sizes.get(account) or 0
         return found
 
-    def _remember(self, place: Place, names: tuple[str, ...], size_bytes: int) -> None:
+    def _remember(self, place: ListPlace, names: tuple[str, ...], size_bytes: int) -> None:
         self._known[place] = _KnownList(names, size_bytes, self.generation)
         self._ids[place[0], names] = place[1]
         self._known_bytes += size_bytes
         while self._known_bytes > KNOWN_BYTES_MAX and len(self._known) > 1:
             self._drop(next(iter(self._known)))
 
-    def _drop(self, place: Place) -> None:
+    def _drop(self, place: ListPlace) -> None:
         gone = self._known.pop(place)
         self._known_bytes -= gone.size_bytes
         if self._ids.get((place[0], gone.names)) == place[1]:
             del self._ids[place[0], gone.names]
 
-    def _pass(self, place: Place, made: _KnownList) -> None:
+    def _pass(self, place: ListPlace, made: _KnownList) -> None:
         self.passing_uses += 1
         passing = self._passing
         if passing.pop(place, None) is None:
@@ -254,7 +254,7 @@ class AttributeLists:
         self._see_content()
         left = list(self._unwritten)
         while left:
-            changes: dict[Place, RecordChange] = {}
+            changes: dict[ListPlace, RecordChange] = {}
             changed_bytes = 0
             while left and len(changes) < WRITTEN_LISTS and changed_bytes < WRITTEN_BYTES:
                 account, list_id = place = left.pop()

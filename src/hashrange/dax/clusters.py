@@ -53,9 +53,18 @@ class _Running(NamedTuple):
 class Clusters:
     """The clusters of one store."""
 
-    def __init__(self, documents: Documents, clock: Clock, delay_seconds: float, memory_bytes: int | None) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        clock: Clock,
+        delay_seconds: float,
+        memory_bytes: int | None,
+        wake: Callable[[], None],
+        make_host: Callable[[], Callable[[], NodeHost] | None],
+    ) -> None:
         """`delay_seconds`: service time for which a cluster is creating, modifying or deleting, and a node rebooting.
-        `memory_bytes`: of each node; None: that of its type.
+        `memory_bytes`: of each node; None: that of its type. `wake` is called when the job has work.
+        `make_host()`: the function that makes what runs the nodes; None without a server.
         """
         self._clusters = KeptRecords(documents, CLUSTER_PREFIX, Cluster, "DAX cluster")
         self._parameters = KeptRecords(documents, PARAMETERS_PREFIX, ParameterGroup, "parameter group")
@@ -66,8 +75,7 @@ class Clusters:
         self._delay_seconds = delay_seconds
         self._memory_bytes = memory_bytes
         self.running_host: NodeHost | None = None
-        self.make_host: Callable[[], NodeHost] | None = None
-        """Makes what runs the nodes, once there is one."""
+        self._make_host = make_host
         self._shared: SharedCluster | None = None
         self._running: dict[NodePlace, _Running] = {}
         """The nodes that the host runs."""
@@ -77,8 +85,7 @@ class Clusters:
         self._generation = documents.generation
         self._settling = asyncio.Lock()
         """A lock that is held while nodes are started and stopped."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when the job has work."""
+        self._wake = wake
 
     def now_seconds(self) -> float:
         """Service time."""
@@ -91,8 +98,8 @@ class Clusters:
 
     def host(self) -> NodeHost | None:
         """Who runs the nodes; None without a server. Raises StorageError."""
-        if self.running_host is None and self.make_host is not None:
-            self.running_host = self.make_host()
+        if self.running_host is None and (make := self._make_host()) is not None:
+            self.running_host = make()
         return self.running_host
 
     # --- what there is --------------------------------------------------------------------------
@@ -146,7 +153,7 @@ class Clusters:
         except OSError:  # a node has found no port; the job tries again
             left_seconds = 0.0
         if left_seconds is not None:
-            self.wake()
+            self._wake()
 
     async def keep_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
         """Create or replace a group. Raises StorageError."""
@@ -187,9 +194,9 @@ class Clusters:
             self._shared = shared._replace(port=port)  # it is found there after a reset too
 
     async def leave(self) -> None:
-        """From now on, let no nodes run; those that do are the host's to stop."""
+        """Let no nodes run, once the server makes no host any more; those that run are the host's to stop."""
         async with self._settling:
-            self.running_host = self.make_host = None
+            self.running_host = None
             self._running.clear()
             self._stand_ins.clear()
 
@@ -250,7 +257,7 @@ class Clusters:
 
     async def _settle(self) -> float | None:
         generation = self._documents.generation
-        if self._generation != generation and self.make_host is not None:
+        if self._generation != generation and self._make_host() is not None:
             await self._keep_shared()
         left: list[float] = []
         wanted: set[NodePlace] = set()

@@ -120,12 +120,12 @@ class _OfTable(NamedTuple):
     """The faults that may concern rows of one table, in their order."""
 
     of_all: list[_Drawn]
-    """Those without a key."""
+    """The faults of the table that name no key."""
     of_keys: dict[bytes, list[_Drawn]]
     """A key, or the start of all keys with one partition key → the faults that name it."""
 
     def concerning(self, touch: Touch) -> list[_Drawn]:
-        """Those that may concern the rows that are touched. 0.2 µs, and 0.1 µs for each if some name the key."""
+        """The faults that may concern the rows that are touched. 0.2 µs, and 0.1 µs for each if some name the key."""
         if not self.of_keys or touch.index is not None:
             return self.of_all
         start = touch.prefix if touch.key is None else partition_prefix(touch.key)

@@ -90,7 +90,7 @@ class _Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     count: Annotated[int, Meta(ge=1)] | None = None
     """The fault is met at most this many times."""
     skip: Annotated[int, Meta(ge=0)] = 0
-    """This many matches, the first ones, do not meet the fault."""
+    """Number of matches, from the first on, that do not meet the fault."""
 
 
 class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

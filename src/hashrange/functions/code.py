@@ -192,7 +192,8 @@ def _files_below(folder: str) -> Iterator[tuple[str, int, int]]:
 # --- folders of unpacked code ---------------------------------------------------------------------
 
 _SHORT_ZIP_BYTES_MAX = 64 * 1024
-"""Such a zip has some 600 files at most, while others may have 25,000, which take seconds."""
+"""Longest zip that is unpacked on the thread for short zips. A zip of this length has some 600 files at most; a longer
+one may have 25,000, which take seconds."""
 _UNPACKING_SHORT, _UNPACKING_LONG = WorkThread("hashrange-short-zips"), WorkThread("hashrange-long-zips")
 """Read all zips of the process, one after the other, but short ones do not wait for long ones."""
 _REMOVING = WorkThread("hashrange-removing")

@@ -199,7 +199,7 @@ class DeclaredFunctions:
         ]
 
     def all(self) -> Sequence[FunctionDescription]:
-        """Each function, as a caller sees it that sees it."""
+        """A description of each declared function, for a caller that may see the function."""
         return [
             describe_declared(
                 name,

@@ -63,10 +63,10 @@ class JobInvocations:
     handler may well succeed the second time.
     """
 
-    def __init__(self, invoke: InvokeFunction) -> None:
+    def __init__(self, invoke: InvokeFunction, is_awaited: Callable[[], int] = lambda: 0) -> None:
+        """`is_awaited()`: above 0 while somebody waits until jobs rest, and another number each time."""
         self._invoke = invoke
-        self.is_awaited: Callable[[], int] = lambda: 0
-        """Above 0 while somebody waits until jobs rest, and another number each time. Set by whoever runs the jobs."""
+        self._is_awaited = is_awaited
         self._timed_out: set[tuple[int, str, bytes]] = set()
         """(number of the wait, ARN, digest of the payload) of events that have timed out at URLs; of one wait only."""
 
@@ -74,7 +74,7 @@ class JobInvocations:
         self, function: str | FunctionDescription, payload: bytes, request_id: str, client_context: str | None = None
     ) -> Invocation:
         """See `Functions.invoke`."""
-        wait = self.is_awaited()
+        wait = self._is_awaited()
         if not wait:
             return await self._invoke(function, payload, request_id, client_context)
         if self._timed_out and self._event(wait, function, payload) in self._timed_out:
@@ -154,7 +154,15 @@ class EventQueue:
     name = "asynchronous invocations"
     waits_for_service_time = True
 
-    def __init__(self, documents: Documents, clock: Clock, find: FindFunction, invoke: InvokeFunction) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        clock: Clock,
+        find: FindFunction,
+        invoke: InvokeFunction,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`wake` is called when there is an event to run."""
         self._documents, self._clock = documents, clock
         self._events = KeptRecords(documents, EVENT_PREFIX, QueuedEvent, "asynchronous invocation")
         self._find, self._invoke = find, invoke
@@ -176,8 +184,7 @@ class EventQueue:
         """Of all events that wait or run."""
         self._arrived = asyncio.Event()
         self.chains: Chains = NoChains()
-        self.wake: Callable[[], None] = lambda: None
-        """Called when there is an event to run. Set by whoever runs the job."""
+        self.wake = wake
 
     @property
     def count(self) -> int:

@@ -89,15 +89,18 @@ class Functions:
         documents: Documents,
         clock: Clock,
         options: FunctionOptions = FunctionOptions(),  # noqa: B008 - frozen
+        wake: Callable[[], None] = lambda: None,
+        is_awaited: Callable[[], int] = lambda: 0,
     ) -> None:
+        """`wake` is called when there is an asynchronous invocation to run; `is_awaited`: see `JobInvocations`."""
         self.clock = clock
         self._documents = documents
         self.options = options
         self.stored = StoredFunctions(documents, clock, options.state_delay_seconds)
         self._loaded = LoadedFunctions(clock, options.credentials_of, options.endpoints)
         self._links = CodeLinks(clock)
-        self.for_jobs = JobInvocations(self.invoke)
-        self.events = EventQueue(documents, clock, self.find_key, self.for_jobs.invoke)
+        self.for_jobs = JobInvocations(self.invoke, is_awaited)
+        self.events = EventQueue(documents, clock, self.find_key, self.for_jobs.invoke, wake)
         """The job that runs asynchronous invocations."""
         self._declared = DeclaredFunctions()
         self._changing: set[FunctionKey] = set()

@@ -61,8 +61,8 @@ def read_handler_error(payload: bytes) -> HandlerError | None:
 
 
 def trace_digest(error: HandlerError) -> bytes:
-    """The same for errors of the same type and trace. Node.js repeats type and message at the beginning
-    of its trace; they do not count.
+    """A digest that is equal for errors of the same type and trace. Type and message, which Node.js repeats at the
+    beginning of its trace, do not count.
     """
     title = msgspec.json.encode(f"{error.type}: {error.message[:_TRACE_END_BYTES_MAX]}")[:-1]
     trace = error.trace.removeprefix(b"[" + title)

@@ -20,7 +20,7 @@ FunctionError = Literal["Handled", "Unhandled"]
 
 
 class ConcurrencyExceeded(HashrangeError):
-    """As many invocations of the function run as may; the client gets TooManyRequestsException."""
+    """The function's concurrency is used up; the client gets TooManyRequestsException."""
 
 
 class Invocation(NamedTuple):

@@ -61,7 +61,7 @@ class ErrorsOfFunctions:
         """In the order of their first use."""
 
     def of(self, run_id: str) -> LoggedErrors:
-        """Those of one version of a function, by the id that all of its environments have."""
+        """The logged errors of one version of a function, by the id that all environments of that version have."""
         errors = self._errors.get(run_id)
         if errors is None:
             if len(self._errors) >= FUNCTIONS_MAX:

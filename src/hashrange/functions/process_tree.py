@@ -20,9 +20,9 @@ _PROCESSES_MAX = 256
 _READS_AT_ONCE_MAX, _READS_MAX = 32, 1024
 """Files that are read for one look, on the event loop and on a thread; a read takes some 15 µs."""
 _CHILDREN_BYTES_MAX = 4096
-"""Of the list of a thread's children: some 600."""
+"""Bytes that are read of the list of a thread's children: some 600 children."""
 _ROUNDS_MAX = 100
-"""So often it is looked for processes that have started others meanwhile."""
+"""Number of looks, at most, for processes that were started while the processes before were looked at."""
 HAS_PROC = os.path.isdir("/proc/self/task")
 """True on Linux."""
 _HAS_GROUPS = hasattr(os, "killpg")
@@ -85,7 +85,7 @@ class _Tree(NamedTuple):
     pids: list[int]
     used_bytes: int
     own_bytes: int
-    """Of the first process alone."""
+    """Memory of the first process alone."""
     is_whole: bool
     """False if more reads would have been needed; then `pids` are some of them."""
 

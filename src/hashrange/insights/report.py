@@ -36,7 +36,7 @@ class RuleReport:
             self._period_of(at_seconds).add(summary)
 
     def read_periods(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
-        """The same for the periods alone. Raises StorageError."""
+        """Add the counts to the periods alone, not to the whole. Raises StorageError."""
         for at_seconds, summary in counts.between(self._begin_seconds, end_seconds, now_seconds):
             _spend_on(summary)
             self._period_of(at_seconds).add(summary)

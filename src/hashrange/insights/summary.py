@@ -42,7 +42,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return UniqueKeys(self.unique_registers).count if self.unique_registers else len(self.contributors)
 
     def shortened(self, most_keys: int, most_bytes: int) -> "Summary":
-        """The same with at most `most_keys` keys, of together at most `most_bytes`, but at least one."""
+        """This summary with at most `most_keys` keys, of together at most `most_bytes`, but at least one."""
         kept, left_bytes = 0, most_bytes
         for one in self.contributors[:most_keys]:
             left_bytes -= len(one.key)

@@ -39,7 +39,7 @@ class UniqueKeys:
         self._registers = bytearray(map(max, self._registers, registers))
 
     def stored(self) -> bytes:
-        """All of its state."""
+        """The whole state, as bytes."""
         return bytes(self._registers)
 
     @property

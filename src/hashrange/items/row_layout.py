@@ -31,7 +31,7 @@ Some replies list number sets in another order (`number_set_order.py`), and thes
 without a search. Rows with number sets that were written in data folders of a format before 11 have lower versions.
 """
 PACKED_NUMBER_SETS_VERSION, PACKED_NUMBER_SETS_METADATA_VERSION = 9, 10
-"""The same with packed JSON."""
+"""Versions of an item with a number set and packed JSON, without and with metadata."""
 VERSIONS = range(PLAIN_VERSION, PACKED_NUMBER_SETS_METADATA_VERSION + 1)
 ROW_HEADER_BYTES = 5
 """Length of a row's version and item size, which precede the item's JSON."""
@@ -47,7 +47,7 @@ _size_of_whole = Struct(">xI").unpack_from
 _layout = Struct(">QHQ")
 METADATA_BYTES = _layout.size
 METADATA_VERSIONS = range(METADATA_VERSION, PACKED_NUMBER_SETS_METADATA_VERSION + 1, 2)
-"""Each is the version of the same row without metadata, plus one."""
+"""Versions of rows with metadata; each is one more than the version of such a row without metadata."""
 _TABLES = {
     PACKED_OF_FORMAT_7_VERSION: SUBSTITUTIONS_OF_FORMAT_7,
     PACKED_METADATA_OF_FORMAT_7_VERSION: SUBSTITUTIONS_OF_FORMAT_7,

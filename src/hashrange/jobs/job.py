@@ -4,7 +4,6 @@ A slice holds the event loop for a few milliseconds at most. It returns the seco
 be driven by a `Runner`, or by hand in a test.
 """
 
-from collections.abc import Callable
 from typing import Protocol
 
 from hashrange.errors import HashrangeError
@@ -41,24 +40,4 @@ class Job(Protocol):
 
         Raises StorageError when the store fails. May raise NeverRests while `Runner.is_in_order()`.
         """
-        ...
-
-
-class Follower(Job, Protocol):
-    """A job that does something about new stream records. Its slice may take long:
-    while it waits, other jobs' slices run.
-    """
-
-    def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, called when the job has new work, so that a slice is run."""
-        ...
-
-    def wake(self) -> None:
-        """Look for new work, in the running slice or the next one.
-        To be called after each commit with stream records.
-        """
-        ...
-
-    async def stop(self) -> None:
-        """End the running slice, and give up what it waits for."""
         ...

@@ -138,10 +138,10 @@ class Runner:
             if not running.job.waits_for_service_time:
                 self._look(running)
 
-    def wake_job(self, job: Job) -> None:
-        """Let one job look for work, because there is new work for it."""
+    def wake_jobs(self, *names: str) -> None:
+        """Let the jobs of these names look for work, because there is new work for them."""
         for running in self._running:
-            if running.job is job:
+            if running.job.name in names:
                 self._look(running)
 
     def _look(self, running: _RunningJob) -> None:

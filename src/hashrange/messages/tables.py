@@ -49,7 +49,7 @@ INDEX_DURING_CLASS = (
 )
 INDEX_DURING_STREAM = IN_USE + "Can't create or delete an index when stream status is being updated. {stream}"
 INDEX_BEING_UPDATED = IN_USE + "Index is being updated. Table: {name} Index: {index}"
-# It has two spaces somewhere; where they are is not certain.
+# INDEX_NOT_BACKFILLING: the service's message has two spaces somewhere; where they are is not certain.
 INDEX_NOT_BACKFILLING = IN_USE + "Index is being created but is not backfilling yet.  Table: {name} Index: {index}"
 INDEX_ALLOCATING = (
     IN_USE

@@ -166,5 +166,5 @@ def records_discarded(function: str, table: str, records: int, condition: str) -
 
 
 def records_in_words(records: int) -> str:
-    """So many records."""
+    """A number of records in words."""
     return "1 record" if records == 1 else f"{records} records"

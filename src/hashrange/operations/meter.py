@@ -84,7 +84,7 @@ class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def index_units(self) -> Sequence[IndexUnits]:
-        """Each index that the write changed, with its units."""
+        """The indexes that the write changed, with the units that each has consumed."""
         return index_units(self.change.entries)
 
 

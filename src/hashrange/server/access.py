@@ -53,7 +53,7 @@ class Access:
         self.known_keys = (
             None if credentials is None else KnownKeys(credentials, service.clock.service_time, self.wall_time)
         )
-        """Those access keys and the ones of their sessions; None: all are let in."""
+        """Checks access keys, and the keys of their sessions; None: all keys are let in."""
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None, KnownKey | None]] = {}
         """Authorization header without signature → checker of its signatures, signing name, Scope,
         session token, and the key if it expires."""

@@ -16,12 +16,12 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
+from hashrange.features.late_code import load_on_threads
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
 from hashrange.service import collector
-from hashrange.service.late_code import load_on_threads
 from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.settings import Settings

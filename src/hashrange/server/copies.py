@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.service.opening import open_fork
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, take_snapshot
@@ -189,7 +190,7 @@ class Forks:
             finally:
                 for _ in range(LAST_TURNS):
                     await asyncio.sleep(0)
-                for _ in fork.service.background.cloudwatch.metrics.drop():
+                for _ in fork.service.features.part(METRICS).drop():
                     await asyncio.sleep(0)
                 fork.server.take_apart()
 

@@ -19,6 +19,7 @@ from functools import partial
 import msgspec
 
 from hashrange.errors import Abandoned
+from hashrange.features.late_code import StillLoading
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.gate import Gate
 from hashrange.server.incoming import Respond
@@ -26,7 +27,6 @@ from hashrange.server.protocols.plain import answer_plainly
 from hashrange.server.protocols.unserved.services import ServiceRefusal
 from hashrange.server.protocols.wire_protocol import Guard, Prepare, WireProtocol
 from hashrange.service.call import Call
-from hashrange.service.late_code import StillLoading
 from hashrange.service.service import Service
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from hashrange.dax.feature import DAX
 from hashrange.errors import HashrangeError
+from hashrange.functions.feature import FUNCTIONS
 from hashrange.messages.installing import how_to_install
 from hashrange.server.access import Access
 from hashrange.server.access_log import log_access
@@ -36,6 +38,7 @@ from hashrange.soon import kept_until_done
 
 if TYPE_CHECKING:
     from hashrange.dax.records import SharedCluster
+    from hashrange.functions.functions import Functions
     from hashrange.server.dax.nodes import DaxNodes
     from hashrange.server.exposition.otlp import OtlpExport
 
@@ -214,7 +217,7 @@ class Server:
         """Listen, start sweep and jobs, and return the endpoint's URL. Raises ListenError if it cannot listen."""
         endpoint = await self.listen()
         try:
-            self.service.start_jobs()
+            self.service.features.start()
         except BaseException:
             await self.close()  # after a failed start, the open listener would keep the event loop from closing
             raise
@@ -249,8 +252,8 @@ class Server:
             self._turn()
             port = self._listener.sockets[0].getsockname()[1]
             endpoint = self._url("http", port)
-            if self.service.background.triggers is not None:
-                self._serve_functions(endpoint)
+            if (functions := self.service.features.loaded(FUNCTIONS)) is not None:
+                self._serve_functions(functions, endpoint)
             if self._otlp is not None:
                 self._otlp.start()
             await self._serve_dax()
@@ -266,17 +269,18 @@ class Server:
 
     async def _serve_dax(self) -> None:
         """Start the nodes of DAX clusters, if there are any. Raises ListenError, SettingUnusable and StorageError."""
-        setup, settings = self.service.background.dax, self.settings
-        setup.run_nodes_by(self._make_dax_nodes)
+        features, settings = self.service.features, self.settings
+        features.given[DAX.name] = self._make_dax_nodes
         if settings.dax_advertise is not None:
             self._make_dax_nodes()  # so that the server does not start with one that cannot be used
-        if settings.dax_port is None and setup.found is None:
+        if settings.dax_port is None and features.found(DAX) is None:
             return
+        clusters = features.part(DAX)
         try:
-            await setup.clusters.serve(self._shared_cluster())
+            await clusters.serve(self._shared_cluster())
         except OSError as error:
             raise ListenError(listen_failure(settings, error, settings.dax_port, "--dax-port")) from error
-        port = setup.clusters.shared_port
+        port = clusters.shared_port
         if port is not None:
             self.dax_endpoint = self._url("dax", port)
 
@@ -298,15 +302,16 @@ class Server:
             self.dax = DaxNodes(self.service, self.access.known_keys, self._secrets.tls)
         return self.dax
 
-    def _serve_functions(self, endpoint: str) -> None:
+    def _serve_functions(self, functions: "Functions", endpoint: str) -> None:
         """Let handlers find the server, and try the code of declared functions."""
         reachable = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        self.service.background.reach(reachable, handler_credentials(self._secrets.credentials))
+        functions.reach(reachable, handler_credentials(self._secrets.credentials))
+        self.service.features.begin(functions.start())
 
     async def stop(self) -> None:
         """Close the server, stop the jobs, and continue no request; the store stays open."""
         await self.close()
-        await self.service.stop_jobs()
+        await self.service.features.stop()
         self.service.workers.abandon()
 
     async def close(self) -> None:
@@ -327,11 +332,11 @@ class Server:
         self.front.end_waiting()
         connections.stop()
         began_seconds = connections.monotonic()
-        has_functions = self.service.background.triggers is not None
+        has_functions = self.service.features.loaded(FUNCTIONS) is not None
         while connections.open and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
             if has_functions and connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS:
                 await (
-                    self.service.stop_jobs()
+                    self.service.features.stop()
                 )  # mappings end before their functions do, so that no batch counts as failed
                 has_functions = False
             await asyncio.sleep(STOP_LOOK_SECONDS)
@@ -341,7 +346,8 @@ class Server:
         self.snapshots.release_all()
         await self.forks.end_all()
         if self.dax is not None:
-            await self.service.background.dax.clusters.leave()
+            self.service.features.given.pop(DAX.name, None)
+            await self.service.features.part(DAX).leave()
             await self.dax.close()
         if self._otlp is not None:
             await self._otlp.stop()
@@ -361,7 +367,7 @@ class Server:
 
 def _long_bodies(service: Service) -> LongBodies:
     """How long bodies may be: those of functions' zips longer than others, if there are functions."""
-    has_functions = service.background.triggers is not None
+    has_functions = service.features.loaded(FUNCTIONS) is not None
     refuse = LongBodyRefusals(has_admin=service.settings.admin, has_functions=has_functions)
     if not has_functions:
         return LongBodies(usual_body_limit, refuse)

@@ -18,7 +18,6 @@ from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
 from hashrange.service.workers import Workers
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.throttling import ThrottleEvents
 
 HALF = 0.5
 Later = Callable[[float, Callable[[], None]], object]
@@ -51,8 +50,6 @@ class FaultedCalls:
         """Call → the faults that its reply meets; the list may be empty. Almost every server has no such call."""
         self._after: dict[Call, _Drawn] = {}
         """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
-        self.throttle_events = ThrottleEvents()
-        """Told of each part of a request that is throttled, whether for want of throughput or by a fault."""
         self.on_error: Callable[[Call, Sequence[str]], None] | None = None
         """Called if an error replaces the reply of a call that has been carried out, with the names of its tables."""
 

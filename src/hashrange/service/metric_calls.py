@@ -1,4 +1,5 @@
-"""In which metrics does a call count that has ended, and with which values? The counting rules of the service.
+"""In which metrics does a call count that has ended, or a change that was sent to Kinesis, and with which values?
+The counting rules of the service.
 
 Units are those of the meter, so they agree with ConsumedCapacity; the value of a request is what it consumed of one
 table or index. Source: global-tables-backup.md 9, counting rules; developer guide, metrics and dimensions.
@@ -6,7 +7,7 @@ table or index. Source: global-tables-backup.md 9, counting rules; developer gui
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hashrange.cloudwatch.dynamodb.definitions import MEASURED_OPERATIONS, TYPED_OPERATIONS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
@@ -14,6 +15,7 @@ from hashrange.cloudwatch.dynamodb.metric_ids import (
     Place,
     account_metric,
     consumed_metric,
+    delegated_metric,
     operation_metrics,
     table_metric,
 )
@@ -26,9 +28,12 @@ from hashrange.operations.partiql.statements import statement_tables
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.iterators import arn_of_iterator
 from hashrange.service.call import Call
-from hashrange.service.metric_counts import LATENCY, RETURNED_ITEMS, Counts
+from hashrange.service.metric_counts import LATENCY, MILLISECONDS_PER_SECOND, RETURNED_ITEMS, Counts
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.throttling import ThrottleEvent
+
+if TYPE_CHECKING:
+    from hashrange.triggers.kinesis.observation import DeliveryObservation
 
 USER_ERRORS = "UserErrors"
 USER_STATUS = 400
@@ -243,3 +248,30 @@ def _count_statements(counts: Counts, call: Call, responses: Sequence[Mapping[st
 def _statement_table(statement: Any) -> list[str]:
     """Name of the table of a statement that has been run."""
     return [bare_name(name) for name in statement_tables([statement])]
+
+
+# --- changes that are sent to Kinesis -----------------------------------------------------------------
+
+
+def count_delivery(counts: Counts, observation: "DeliveryObservation") -> None:
+    """Count what became of changes of one table, in the metrics with the dimension DelegatedOperation.
+
+    ConsumedChangeDataCaptureUnits has a value for each accepted change, ThrottledPutRecordCount one for each request
+    of which records were throttled, AgeOfOldestUnreplicatedRecord one for each request that has ended.
+    Which values the service takes is not documented (unconfirmed). Source: global-tables-backup.md 9;
+    developer guide, metrics and dimensions.
+    """
+    feed = observation.feed
+    place = Place(feed.account, feed.region)
+    for units in observation.accepted_units:
+        counts.add(delegated_metric(place, "ConsumedChangeDataCaptureUnits", feed.table_name), float(units))
+    values = {
+        "ThrottledPutRecordCount": observation.throttled,
+        "FailedToReplicateRecordCount": observation.passed_over,
+    }
+    for name, value in values.items():
+        if value:
+            counts.add(delegated_metric(place, name, feed.table_name), float(value))
+    if observation.oldest_age_seconds is not None:
+        milliseconds = float(round(observation.oldest_age_seconds * MILLISECONDS_PER_SECOND))
+        counts.add(delegated_metric(place, "AgeOfOldestUnreplicatedRecord", feed.table_name), milliseconds)

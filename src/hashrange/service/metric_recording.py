@@ -10,22 +10,20 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from hashrange.clock import Clock
 from hashrange.cloudwatch.dynamodb.definitions import PERIODS_SECONDS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
 from hashrange.cloudwatch.dynamodb.metric_ids import CONSUMED, WRITTEN, Place, customer_metric, table_metric
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.metrics import Metrics
 from hashrange.errors import Abandoned, ApiError
 from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage
 from hashrange.operations.reply import Reply
-from hashrange.service.background import Background
-from hashrange.service.call import Call, CallRecording
-from hashrange.service.faulted_calls import FaultedCalls
+from hashrange.service.call import Call
 from hashrange.service.metric_calls import (
+    count_delivery,
     count_failure,
     count_induced_error,
     count_refusal,
@@ -36,18 +34,18 @@ from hashrange.service.metric_calls import (
     user_errors,
 )
 from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counts, Observation, TakenCounts
-from hashrange.service.metric_deliveries import count_delivery
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.service.metric_places import MetricPlaces
-from hashrange.store.interface import WholeStore
 from hashrange.tables.capacity import entry_units
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents
+from hashrange.tables.throttling import ThrottleEvent
+from hashrange.triggers.feature import KINESIS
 
 if TYPE_CHECKING:
-    from hashrange.triggers.kinesis.observation import DeliveryObservation
+    from hashrange.service.service import Service
+    from hashrange.triggers.kinesis.observation import DeliveryObservation, ObserveDelivery
 
 LOOK_SECONDS = 0.25
 """Real time after which what calls have appended is counted, so that it does not fill the memory."""
@@ -57,23 +55,12 @@ RECORDED_TOGETHER = 8
 """Metrics of a minute that one piece records."""
 
 
-class RecordedService(Protocol):
-    """The parts of a `Service` that recording uses."""
-
-    store: WholeStore
-    clock: Clock
-    faulted: FaultedCalls
-    throttle_events: ThrottleEvents
-    background: Background
-    recording: CallRecording | None
-
-
 class MetricRecording:
     """Records the metrics of one service's requests and tables. All calls come from the thread of the event loop."""
 
-    def __init__(self, service: RecordedService, metrics: Metrics) -> None:
+    def __init__(self, service: "Service") -> None:
         self._service = service
-        self._metrics = metrics
+        self._metrics = metrics = service.features.part(METRICS)
         self._clock = service.clock
         self._monotonic = service.clock.monotonic
         self._counts = Counts()
@@ -109,8 +96,8 @@ class MetricRecording:
         service.recording = self
         service.faulted.on_error = self._replied_with_error
         service.store.maintenance.on_expired(self._expired)
-        service.background.observe_delivery(self._delivered)
-        self._leave = [service.throttle_events.follow(self._throttled), self._clock.on_advance(self._moved)]
+        self._observe_deliveries(self._delivered)
+        self._leave = [service.requests.throttle_events.follow(self._throttled), self._clock.on_advance(self._moved)]
         if not self._has_source:
             self._has_source = True
             self._metrics.add_source(self.record)
@@ -124,9 +111,15 @@ class MetricRecording:
         service = self._service
         service.recording = service.faulted.on_error = None
         service.store.maintenance.on_expired(None)
-        service.background.observe_delivery(None)
+        self._observe_deliveries(None)
         for leave in self._leave:
             leave()
+
+    def _observe_deliveries(self, observe: "ObserveDelivery | None") -> None:
+        """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""
+        kinesis = self._service.features.loaded(KINESIS)
+        if kinesis is not None:
+            kinesis.observe = observe
 
     # --- calls -----------------------------------------------------------------------------------
 

@@ -8,11 +8,11 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
-from hashrange.faults.fault import FaultsError, most_lag_seconds, read_faults
+from hashrange.features.features import lag_seconds_of
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
-from hashrange.service.initial_content import begin_with_folder
+from hashrange.service.features import FEATURES
 from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, initial_time, read_snapshot
@@ -51,17 +51,16 @@ async def open_service(
             if settings.snapshot is not None:
                 begin_with(store, clock, settings.snapshot)
             if settings.init is not None:
+                # Imported here: most servers have no init folder, and start time counts.
+                from hashrange.service.initial_content import begin_with_folder  # noqa: PLC0415
+
                 await begin_with_folder(store, clock, settings, operations)
         tables = [table.schema for table in store.catalog.all_tables()]
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
         service = Service(store, operations, clock, settings)
         if settings.metrics == "on":
-            MetricRecording(service, service.background.cloudwatch.metrics).start()
-        service.see_watches()
-        if settings.throughput == "enforced":
-            service.enforce_throughput()
-        if settings.faults is not None:
-            use_faults_of(service, settings.faults)
+            MetricRecording(service).start()
+        service.features.look_at_fronts()
     except BaseException:
         await store.close()
         raise
@@ -71,29 +70,17 @@ async def open_service(
 async def open_fork(
     settings: Settings, snapshot: ServiceSnapshot, operations: Mapping[str, Operation[JsonWire]] = ALL_OPERATIONS
 ) -> Service:
-    """Open a service that begins with the state of `snapshot`: content, service time,
-    throughput's terms, and faults drawn anew.
+    """Open a service that begins with the state of `snapshot`: content, service time, and states of features.
 
     The `data_dir`, `snapshot`, `faults` and `kinesis_endpoint` of the settings are not used:
     what a fork sent to Kinesis could not be told from what its original sends. Raises StorageError.
     """
     settings = msgspec.structs.replace(settings, snapshot=None, faults=None, kinesis_endpoint=None)
     clock = MovableClock(SystemClock(), snapshot.time_state)
-    lag_seconds = most_lag_seconds(snapshot.faults)
+    lag_seconds = lag_seconds_of(FEATURES, snapshot.states)
     service = await open_service(settings, clock, operations, snapshot.checkpoint, lag_seconds)
-    service.use_throughput_terms(snapshot.throughput_terms)
-    if snapshot.faults.faults:
-        service.use_faults(snapshot.faults)
+    service.features.return_to(snapshot.states)
     return service
-
-
-def use_faults_of(service: Service, path: str) -> None:
-    """Let requests meet the faults of a file. Raises FaultsError, which names the file."""
-    faults = read_faults(path)
-    try:
-        service.use_faults(faults)
-    except FaultsError as error:
-        raise FaultsError(f"the file of faults {path} cannot be used: {error}") from None
 
 
 def begin_in_past(store: WholeStore, clock: Clock, settings: Settings) -> None:

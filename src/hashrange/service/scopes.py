@@ -16,10 +16,6 @@ SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
 """Account and Region that hold all data with `--shared-db`."""
 
 
-def _as_it_is(scope: Scope) -> None:
-    """Leave a Scope as it was made."""
-
-
 class Scopes:
     """The Scopes of one service, made when first needed."""
 
@@ -27,9 +23,7 @@ class Scopes:
         self._store = store
         self._clock = clock
         self._settings = settings
-        self.see_watches: Callable[[], None] = lambda: None
-        """`Scope.see_watches` of Scopes that are made from now on."""
-        self._set_up: Callable[[Scope], None] = _as_it_is
+        self._set_up: Callable[[Scope], None] = lambda scope: None
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._handed_out: WeakSet[Scope] = WeakSet()
         """All Scopes in use. Some are not in `_scopes`, because protocols keep the Scopes of known clients."""
@@ -43,7 +37,6 @@ class Scopes:
             if len(self._scopes) >= SCOPES_MAX:
                 self._scopes.clear()
             scope = Scope(account, region, self._store, self._clock, self._settings)
-            scope.see_watches = self.see_watches
             self._scopes[account, region] = scope
             self._set_up(scope)
             self._handed_out.add(scope)

@@ -1,5 +1,5 @@
 """How does a call become a reply? The service behind every protocol owns store, clock,
-settings and jobs, and knows no wire format.
+settings and features, and knows no wire format.
 
 Calls come in groups and run one after the other; their replies are sent at the end of the group, in a long group every
 0.5 ms. A reply that may depend on commits that a power cut would undo is held until all commits so far are durable; all
@@ -12,10 +12,10 @@ Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
@@ -28,26 +28,20 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import Faults
-from hashrange.operations.meter import NOTHING_USED, Meter, with_capacity
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.features.features import Features, TableRequests
+from hashrange.operations.meter import NOTHING_USED, with_capacity
+from hashrange.operations.operation import JsonWire
 from hashrange.operations.reply import Reply
-from hashrange.service.background import Background
 from hashrange.service.call import Call, CallRecording, is_durable, is_packed_item
 from hashrange.service.drive import Driver, in_turns
 from hashrange.service.faulted_calls import FaultedCalls
+from hashrange.service.features import FEATURES
 from hashrange.service.hints import Hints
-from hashrange.service.insight_setup import InsightSetup
 from hashrange.service.scopes import Scopes
 from hashrange.service.second_look import with_second_look
 from hashrange.service.workers import Workers
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
-
-if TYPE_CHECKING:
-    from hashrange.service.fault_setup import FaultSetup
-    from hashrange.service.throughput_setup import ThroughputSetup
-    from hashrange.throughput.table_throughputs import OwnTerms
 
 _log = logging.getLogger("hashrange.server")
 
@@ -61,37 +55,26 @@ class Service:
     def __init__(
         self, store: WholeStore, operations: Mapping[str, Operation[JsonWire]], clock: Clock, settings: Settings
     ) -> None:
+        """Raises SettingUnusable and FaultsError."""
         self.store = store
         self.clock = clock
         self.settings = settings
         self.operations = with_second_look(operations, store.catalog)
         self.workers = Workers(clock)
-        self._scopes = Scopes(store, clock, settings)
-        self.scope = self._scopes.of
+        scopes = Scopes(store, clock, settings)
+        self.scope = scopes.of
         self.faulted = FaultedCalls(self.workers)
-        self.insights = InsightSetup(store, clock, self.faulted, self.count_capacity, self.stop_counting)
+        self.requests = TableRequests(self.faulted, self.operations.keys(), scopes.of, scopes.set_up_by)
         in_worker = partial(in_turns, workers=self.workers, begins_now=True)
-        self.background = Background(store, clock, settings, in_worker, lambda: self.drawing, self.scope, self.insights)
-        self.jobs = self.background.runner
+        self.features = Features(FEATURES, store, clock, settings, self.requests, in_worker)
+        self.jobs = self.features.runner
         self.hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
         self._position = store.position
         self._durable_position = store.durable_position
-        self._counters: list[Callable[[Meter], None]] = []
-        self.throttle_events = self.faulted.throttle_events
+        self._counters = self.requests.counters
         self.recording: CallRecording | None = None
         """Counts the calls that have ended, for metrics; None: nobody does."""
-        self.front = store
-        """The store that requests use, unless they meet faults: `store`, or one in front of it that
-        enforces throughput, or counts keys."""
-        self._admitting = store
-        """`store`, or the one in front of it that enforces throughput."""
-        self._scopes.see_watches = self.insights.look_again = self.see_watches
-        self._throughput: ThroughputSetup | None = None
-        self.drawing: Drawing | None = None
-        """Draws who meets faults; None if there are no faults."""
-        self.fault_setup: FaultSetup | None = None
-        """The objects that were last put in place so that requests meet faults; None if there never were any faults."""
         self._held: list[Call] = []
         """Calls whose reply is made, and which `release` has not yet sent or held back."""
         self._ready: deque[Call] = deque()
@@ -103,96 +86,6 @@ class Service:
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on, long work gives way: `loop`, the running loop, continues it in later turns."""
         self.workers.take_turns(loop)
-
-    def start_jobs(self) -> None:
-        """Start the background jobs on the running loop."""
-        self.background.start()
-
-    async def stop_jobs(self) -> None:
-        """Stop the background jobs, and wait for their end. The store stays open."""
-        await self.background.stop()
-
-    def use_faults(self, faults: Faults) -> None:
-        """From now on, let requests meet these faults, drawn anew from their seed. Raises FaultsError.
-
-        `faults`: as `fault.checked` returned them. Does not give way.
-
-        Calls that have met earlier faults still get the replies that these cause.
-        """
-        # Imported here: most servers have no faults, and start time counts.
-        from hashrange.service.fault_setup import KnownOperations, prepared_faults  # noqa: PLC0415
-
-        known = KnownOperations(self.operations, self.background.operations_of_services)
-        self.take_faults(prepared_faults(faults, self.front, self.clock, self.settings, known, self.faulted))
-
-    def take_faults(self, set_up: "FaultSetup") -> None:
-        """Put prepared faults in place; those of an earlier `fault_setup` go on with their draws and report."""
-        self.fault_setup = set_up
-        self.drawing = set_up.drawing
-        self._scopes.set_up_by(set_up.scope)
-        self.store.maintenance.on_changes(set_up.see_changes)
-        self.store.maintenance.delay_index_entries(set_up.index_delay, set_up.index_delay_max_seconds)
-
-    @property
-    def throughput(self) -> "ThroughputSetup":
-        """The buckets of this service's tables. Call `enforce_throughput` after a change of their terms."""
-        if self._throughput is None:
-            # Imported here: most servers enforce no throughput, and start time counts.
-            from hashrange.service.throughput_setup import ThroughputSetup  # noqa: PLC0415
-
-            self._throughput = ThroughputSetup(self.store, self.clock, self.settings, self.faulted)
-        return self._throughput
-
-    def enforce_throughput(self) -> None:
-        """From now on, throttle requests to tables whose terms say so.
-        Faults are drawn anew if the first table is enforced, or the last one is not any more.
-        """
-        setup = self.throughput
-        before, self._admitting = self._admitting, setup.put_in_place()
-        if before is not self._admitting:
-            change_counting = self.stop_counting if self._admitting is self.store else self.count_capacity
-            change_counting(setup.front.count)
-            self._put_in_place()
-
-    def see_watches(self) -> None:
-        """From now on, count the keys of tables that Contributor Insights watches,
-        and of no others. Raises StorageError.
-        """
-        self.insights.look()
-        self._put_in_place()
-
-    def _put_in_place(self) -> None:
-        """Let requests use the stores in front that are needed now. If there are faults, they are drawn anew."""
-        front = self.insights.in_front_of(self._admitting)
-        if front is self.front:
-            return
-        self.front = front
-        if self.drawing is not None:
-            self.use_faults(self.drawing.faults)
-        else:
-            self._scopes.set_up_by(self._use_front)
-
-    @property
-    def throughput_terms(self) -> "OwnTerms":
-        """The terms of tables whose throughput has terms of its own."""
-        return {} if self._throughput is None else self._throughput.throughputs.own_terms
-
-    def use_throughput_terms(self, own: "OwnTerms") -> None:
-        """Let these tables have terms of their own, and no others."""
-        if own or self._throughput is not None:
-            self.throughput.throughputs.replace_terms(own)
-            self.enforce_throughput()
-
-    def _use_front(self, scope: Scope) -> None:
-        scope.store = self.front
-
-    def count_capacity(self, count: Callable[[Meter], None]) -> None:
-        """From now on, call `count` with the meter of each request that has ended, until `stop_counting`."""
-        self._counters.append(count)
-
-    def stop_counting(self, count: Callable[[Meter], None]) -> None:
-        """Undo `count_capacity`."""
-        self._counters.remove(count)
 
     # --- running --------------------------------------------------------------------------------
 
@@ -217,11 +110,11 @@ class Service:
 
     def run_while_there_is_time(self, calls: deque[Call]) -> None:
         """Run at least one call, and more until the turn's slice is over; the others stay in `calls`."""
-        monotonic = self._monotonic
+        monotonic, requests = self._monotonic, self.requests
         held_until_seconds = monotonic() + HELD_SECONDS_MAX
         while calls:
             call = calls.popleft()
-            if self.drawing is None or self._meets_no_error(call, self.drawing):
+            if requests.drawing is None or self._meets_no_error(call, requests.drawing):
                 self._begin(call)
             now_seconds = monotonic()
             if now_seconds >= held_until_seconds:
@@ -352,7 +245,7 @@ class Service:
         call.fail(error)
 
     def _count(self, call: Call) -> None:
-        """Report what a call has consumed to those that `count_capacity` was given."""
+        """Report what a call has consumed."""
         for count in self._counters:
             count(call.meter)
 

@@ -3,12 +3,11 @@ Its content by checkpoints of its store, together with its service time.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from hashrange.clock import MovableClock, ServiceTimeState
-from hashrange.faults.fault import Faults
 from hashrange.items.steps import gave_way
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
@@ -17,16 +16,12 @@ from hashrange.store.copying import Checkpoint, Opened
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
 
-if TYPE_CHECKING:
-    from hashrange.throughput.table_throughputs import OwnTerms
-
 PIECE_BYTES = 256 * 1024
 """Length of the keys and values that are read at once from a checkpoint, in some 0.3 ms."""
 
 SAVES_MAX = 10
-"""How often metrics are saved again before a copy because others came meanwhile.
-After the last time the copy may lack some of these."""
-NO_FAULTS = Faults()
+"""How often features save again before a copy because there was more to save meanwhile.
+After the last time the copy may lack some of this."""
 
 
 class ServiceSnapshot(NamedTuple):
@@ -36,15 +31,12 @@ class ServiceSnapshot(NamedTuple):
     time_state: ServiceTimeState
     service_seconds: float
     """Service time at that moment."""
-    faults: Faults = NO_FAULTS
-    """The faults that requests met at that moment. A service that returns to the snapshot,
-    or begins with it, draws them anew."""
-    throughput_terms: "OwnTerms" = MappingProxyType({})
-    """How the throughput of tables with terms of their own was enforced at that moment."""
+    states: Mapping[str, Any] = MappingProxyType({})
+    """What features had beside the content at that moment, by their names."""
 
 
 async def take_snapshot(service: Service) -> ServiceSnapshot:
-    """Copy the state of a service at one moment, which comes when all metrics are saved;
+    """Copy the state of a service at one moment, which comes when features have saved what was in memory only;
     until then, requests go on. Raises StorageError.
     """
     return await in_turns(_take_snapshot(service), service.workers, begins_now=True)
@@ -52,7 +44,7 @@ async def take_snapshot(service: Service) -> ServiceSnapshot:
 
 async def _take_snapshot(service: Service) -> ServiceSnapshot:
     clock = movable_clock(service)
-    save, store = service.background.cloudwatch.save, service.store
+    save, store = service.features.save, service.store
     await save()
     for _ in range(SAVES_MAX):
         await store.copying.prepare_checkpoint()
@@ -61,8 +53,7 @@ async def _take_snapshot(service: Service) -> ServiceSnapshot:
         if gave_way() == ways_given:
             break
     checkpoint = await store.copying.checkpoint()
-    terms = dict(service.throughput_terms)
-    return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), faults_of(service), terms)
+    return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), service.features.states())
 
 
 async def return_in_turns(service: Service, snapshot: ServiceSnapshot) -> None:
@@ -78,43 +69,28 @@ async def return_in_turns(service: Service, snapshot: ServiceSnapshot) -> None:
 
 def return_to(service: Service, snapshot: ServiceSnapshot | None, opened: Opened | None = None) -> None:
     """Return a service to the state of `snapshot`. None: no content, the service time with which it began,
-    no faults, and the settings' throughput.
+    and the states with which features begin.
 
     If the snapshot's service time was frozen, service time returns to that; else it differs from the machine's as it
     did then. `snapshot`: taken of this service, of a fork of it, or of one that it was forked from, or read for one of
     these (`read_snapshot`). `opened`: its checkpoint, if that has been opened. Raises StorageError.
     """
     clock = movable_clock(service)
-    before, setup_before, terms_before = clock.state, service.fault_setup, dict(service.throughput_terms)
-    faults = NO_FAULTS if snapshot is None else snapshot.faults
-    has_faults = setup_before is not None or bool(faults.faults)
+    before = clock.state
     clock.go_to(initial_time(service.settings) if snapshot is None else snapshot.time_state)
-    service.use_throughput_terms({} if snapshot is None else snapshot.throughput_terms)
-    if has_faults:
-        service.use_faults(
-            faults
-        )  # before the content: the longest delay decides how long its waiting index entries are kept
+    undo = service.features.return_to({} if snapshot is None else snapshot.states)
     try:
         service.store.copying.restore(opened or (None if snapshot is None else snapshot.checkpoint))
     except BaseException:
         clock.go_to(before)
-        service.use_throughput_terms(terms_before)
-        if setup_before is not None:
-            service.take_faults(setup_before)
-        elif has_faults:
-            service.use_faults(NO_FAULTS)
+        undo()
         raise
-    service.see_watches()
+    service.features.look_at_fronts()
 
 
 def initial_time(settings: Settings) -> ServiceTimeState:
     """The service time of a new database with these settings: the machine's, or so far behind it."""
     return ServiceTimeState(-settings.clock_behind_seconds)
-
-
-def faults_of(service: Service) -> Faults:
-    """The faults that the requests of a service meet."""
-    return NO_FAULTS if service.drawing is None else service.drawing.faults
 
 
 def movable_clock(service: Service) -> MovableClock:

@@ -19,6 +19,7 @@ OURS = (
     "hashrange.cloudwatch.",
     "hashrange.dax.",
     "hashrange.faults.",
+    "hashrange.features.",
     "hashrange.functions.",
     "hashrange.insights.",
     "hashrange.jobs.",

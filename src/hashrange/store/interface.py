@@ -210,7 +210,7 @@ class Store(Protocol):
         ...
 
     def unread(self, source_id: bytes, key: Key, units: float) -> None:
-        """Take back that `get` has read a row, of so many units, because it is not returned.
+        """Take back that `get` has read a row of `units` capacity units, because the row is not returned.
         A store that counts no units does nothing.
         """
         ...
@@ -360,7 +360,7 @@ class Maintenance(Protocol):
         ...
 
     def want_partitions(self, source_id: bytes, count: int) -> None:
-        """Let `split_partitions` split this source's partitions until there are so many.
+        """Let `split_partitions` split this source's partitions until there are `count`.
         Forgotten when the store is closed.
         """
         ...

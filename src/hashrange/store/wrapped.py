@@ -20,5 +20,5 @@ class WrappedStore:
         self.close = inner.close
 
     def unread(self, source_id: bytes, key: Key, units: float) -> None:
-        """Take back that `get` has read a row, of so many units."""
+        """Take back that `get` has read a row of `units` capacity units."""
         self._unread_inner(source_id, key, units)

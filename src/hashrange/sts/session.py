@@ -27,9 +27,9 @@ class AssumedRole(msgspec.Struct, frozen=True, array_like=True):
     """The role of a session."""
 
     partition: str
-    """Such as `aws`."""
+    """The partition of AWS in the role's ARN, such as `aws`."""
     name: str
-    """Without its path."""
+    """The role's name, without its path."""
     id: str
     """`AROA` and 17 characters, the same for every session of the role."""
     session_name: str

@@ -75,7 +75,7 @@ def entry_units(write: EntryWrite) -> float:
 
 
 def index_units(writes: Iterable[EntryWrite]) -> list[IndexUnits]:
-    """Each index that a write changes, with the units consumed."""
+    """The indexes that a write changes, with the units that each consumes."""
     return [(write.source.index, entry_units(write)) for write in writes if write.source.index is not None]
 
 

@@ -19,13 +19,14 @@ from botocore.exceptions import ConnectionClosedError
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.loaders import Loader, create_loader
 
+from hashrange.functions.feature import FUNCTIONS
 from hashrange.testing.in_process import InProcess
 
 SERVICES = ("dynamodb", "dynamodb-streams")
 """Ids, as in botocore's event names, of the services whose requests are answered."""
 OWN_SERVICES = (*SERVICES, "lambda", "cloudwatch", "application-auto-scaling", "dax", "sts")
-"""Those of a database's own clients. Clients that know nothing of Hashrange may have the others
-elsewhere (`other_services.py`)."""
+"""Ids of the services whose requests are answered for a database's own clients. Clients that know nothing of Hashrange
+may have the services beside DynamoDB elsewhere (`other_services.py`)."""
 
 
 class Transport:
@@ -66,7 +67,7 @@ class Transport:
     @property
     def has_functions(self) -> bool:
         """True if the database serves Lambda's API."""
-        return self._database.service.background.triggers is not None
+        return self._database.service.features.loaded(FUNCTIONS) is not None
 
     def answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         """The database's reply to a request that is ready to be sent; None: it has to be sent."""

@@ -277,12 +277,12 @@ class Database:
     def capacity(self) -> Iterator[UsedCapacity]:
         """Count the capacity units that requests consume within the `with` block."""
         used = UsedCapacity()
-        service = self._process.service
-        self._process.run(service.count_capacity, used.count)
+        counters = self._process.service.requests.counters
+        self._process.run(counters.append, used.count)
         try:
             yield used
         finally:
-            self._process.run(service.stop_counting, used.count)
+            self._process.run(counters.remove, used.count)
 
     def start(self) -> None:
         """Start the database; returns when it is open. Raises StorageError, SettingUnusable and SnapshotFileError."""

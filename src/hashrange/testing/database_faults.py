@@ -4,20 +4,17 @@ and what they have met so far.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from hashrange.faults.drawing import Drawing, MetFault
 from hashrange.faults.fault import Fault, Faults, checked
+from hashrange.service.fault_feature import FAULTS, NO_FAULTS, FaultSetup, FaultsInPlace
 from hashrange.testing.in_process import InProcess
-
-if TYPE_CHECKING:
-    from hashrange.service.fault_setup import FaultSetup
 
 
 class BlockFaults:
     """The faults of one `with` block; what was met can still be read after the block."""
 
-    def __init__(self, drawing: Drawing | None, own: "FaultSetup | None", former: "FaultSetup | None") -> None:
+    def __init__(self, drawing: Drawing | None, own: FaultSetup | None, former: FaultSetup | None) -> None:
         self._drawing = drawing
         self.own = own
         """What was put in place last for the block."""
@@ -76,37 +73,41 @@ class DatabaseFaults:
 
     # --- on the database's own thread -------------------------------------------------------------
 
+    @property
+    def _present(self) -> FaultsInPlace:
+        return self._process.service.features.part(FAULTS)
+
     def _use(self, faults: Faults) -> None:
-        service = self._process.service
-        is_of_block = bool(self._blocks) and service.fault_setup is self._blocks[-1].own
-        service.use_faults(checked(faults.faults, faults.seed))
+        present = self._present
+        is_of_block = bool(self._blocks) and present.setup is self._blocks[-1].own
+        present.use(checked(faults.faults, faults.seed))
         if is_of_block:
-            self._blocks[-1].own = service.fault_setup
+            self._blocks[-1].own = present.setup
 
     def _begin_block(self, faults: Faults) -> BlockFaults:
-        service = self._process.service
-        former = service.fault_setup
-        service.use_faults(checked(faults.faults, faults.seed))
-        block = BlockFaults(service.drawing, service.fault_setup, former)
+        present = self._present
+        former = present.setup
+        present.use(checked(faults.faults, faults.seed))
+        block = BlockFaults(self._process.service.requests.drawing, present.setup, former)
         self._blocks.append(block)
         return block
 
     def _end_block(self, block: BlockFaults) -> None:
-        """Put the former faults in place, unless others have taken the place of the block's:
-        those of a block that began later, on another thread, or of a restored snapshot.
+        """Put the faults from before the block in place, unless the block's faults are no longer in place: because a block
+        that began later, on another thread, or a restored snapshot has replaced them.
         """
-        service = self._process.service
+        present = self._present
         self._blocks.remove(block)
         for other in self._blocks:
             if other.former is block.own:
                 other.former = block.former
-        if service.fault_setup is not block.own:
+        if present.setup is not block.own:
             return
         if block.former is None:
-            service.use_faults(Faults())
+            present.use(NO_FAULTS)
         else:
-            service.take_faults(block.former)
+            present.take(block.former)
 
     def _report(self) -> list[MetFault]:
-        drawing = self._process.service.drawing
+        drawing = self._process.service.requests.drawing
         return [] if drawing is None else list(drawing.report)

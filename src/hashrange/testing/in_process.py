@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from hashrange.clock import Clock, SystemClock, callers_time
+from hashrange.functions.feature import FUNCTIONS
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server.access import Access
 from hashrange.server.protocols.http import http_front
@@ -175,7 +176,7 @@ class InProcess:
         from hashrange.server.protocols.rest_json.lambda_api import body_limit  # noqa: PLC0415
 
         request, service = exchange.request, self.service
-        has_functions = service.background.triggers is not None
+        has_functions = service.features.loaded(FUNCTIONS) is not None
         if has_functions and len(request.body) <= body_limit(request.url):
             return False
         refusals = LongBodyRefusals(has_admin=service.settings.admin, has_functions=has_functions)
@@ -360,8 +361,8 @@ class InProcess:
             self.clock = service.clock
             self._front = http_front(service, Access(service, wall_time=callers_time))
             service.take_turns(self._loop)
-            service.start_jobs()
-            if service.background.triggers is not None:
+            service.features.start()
+            if service.features.loaded(FUNCTIONS) is not None:
                 await self._listen()  # handlers run in other processes
             self._started.set_result(None)
             await stopping.wait()
@@ -379,7 +380,7 @@ class InProcess:
             await asyncio.wait(self._running)
         if self._server is not None:
             await self._server.close()
-        await self.service.stop_jobs()
+        await self.service.features.stop()
         self.service.workers.abandon()
 
     def _begin_now(self, function: Callable[..., object], *arguments: Any) -> None:

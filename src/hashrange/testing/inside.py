@@ -31,7 +31,7 @@ class Inside:
     async def call(
         self, operation: str, members: Mapping[str, Any], *, service: str = "dynamodb", region: str = SHARED_REGION
     ) -> dict[str, Any]:
-        """The same as `Database.call`, without a change of threads."""
+        """Do what `Database.call` does, without a change of threads."""
         if self._monotonic() >= self._turn_ends_seconds:
             await asyncio.sleep(0)
             self._turn_ends_seconds = self._monotonic() + TURN_SECONDS
@@ -57,7 +57,7 @@ class Inside:
         return movable_clock(self._service).service_time()
 
     async def advance(self, seconds: float) -> None:
-        """The same as `Database.clock.advance`, without a change of threads."""
+        """Do what `Database.clock.advance` does, without a change of threads."""
         await advance(movable_clock(self._service), self._service.jobs, checked_advance(seconds))
 
 

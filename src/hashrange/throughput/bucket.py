@@ -68,7 +68,8 @@ class Bucket:
 # --- growth ---------------------------------------------------------------------------------------
 
 RECORD_SECONDS = 60
-"""Of the records within this time, only the last and greatest is remembered: so at most 31 are."""
+"""Length of a part of the time that is remembered. Of the records within one part, only the last and greatest is kept,
+so that at most 31 are kept."""
 
 
 class Growth:

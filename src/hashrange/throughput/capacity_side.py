@@ -108,9 +108,9 @@ class CapacitySide:
         self.blocked_until_seconds = float("-inf")
         """Until then a bucket is empty, so `admit` has to look at all; after it, every request is admitted."""
         self.table_side: CapacitySide | None = None
-        """Of the writes of a global index: the writes of its table."""
+        """On the side of a global index's writes: the side of its table's writes."""
         self.indexes_blocked_until_seconds = float("-inf")
-        """Of the writes of a table: until then, one of its global indexes may refuse a write."""
+        """On the side of a table's writes: the time until which one of the table's global indexes may refuse a write."""
         self.follow(table, index, now_seconds, shown)
 
     def follow(self, table: OpenTable, index: Index | None, now_seconds: float, shown: Table | None = None) -> None:
@@ -311,7 +311,7 @@ class CapacitySide:
         self._block(growing.empty_until_seconds)
 
     def _grow_partitions(self, units_per_second: float) -> None:
-        """Ask for the partitions that serve so many units a second, if there are fewer."""
+        """Ask for the partitions that serve `units_per_second`, if there are fewer."""
         source = self._table.read_source(None if self._index is None else self._index.name)
         needed = ceil(units_per_second / self._served)
         if source is not None and len(self._partitions_now()) < needed:

@@ -80,7 +80,8 @@ class TableThroughputs:
         """Source id → buckets, None if its table has none; empty after a change until `find` looks.
         Always the same dict."""
         self._changing: dict[bytes, float] = {}
-        """Source id → service time until which its buckets keep to the former description. `by_source` lacks these."""
+        """Source id → service time until which the source's buckets keep to the description from before a change.
+        `by_source` lacks these sources."""
         self._generation = store.documents.generation
         store.catalog.on_change(self._forget_found)
 

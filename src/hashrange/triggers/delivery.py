@@ -55,8 +55,13 @@ class Delivery:
         invoke: Invoke,
         deliver: Deliver,
         disturb: Disturb | None = None,
+        wake: Callable[[], None] = lambda: None,
+        is_awaited: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`disturb`: what happens to batches, in tests of applications."""
+        """`disturb`: what happens to batches, in tests of applications. `wake` is called when the resting job has work.
+        `is_awaited()`: above 0 if somebody waits for the end of the slice, which then must not last forever;
+        see `Runner.is_in_order`.
+        """
         self._store = store
         self._documents = store.documents
         self._clock = clock
@@ -64,12 +69,8 @@ class Delivery:
         self._durable = DurableRecords(store, store.streams, self.wake)
         self._agenda = Agenda()
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
-        self.is_awaited: Callable[[], int] = lambda: 0
-        """Above 0 if somebody waits for the end of the slice, which then must not last forever;
-        see `Runner.is_in_order`."""
-        # PLW0108: it is set later
-        self._chains = delivery_chains(clock, lambda: self.is_awaited())  # noqa: PLW0108
-        self._wake: Callable[[], None] = lambda: None
+        self._chains = delivery_chains(clock, is_awaited)
+        self._wake = wake
         self._generation = -1
         """Generation of the documents that the memory is about."""
         self._epoch = 0
@@ -89,10 +90,6 @@ class Delivery:
         mappings.on_change(self._mappings_changed)
 
     # --- what makes the job look ------------------------------------------------------------------
-
-    def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, called when the resting job has new work."""
-        self._wake = wake
 
     def wake(self) -> None:
         """Look for new durable records, and whether the store's content was replaced,

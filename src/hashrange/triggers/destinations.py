@@ -110,7 +110,7 @@ class BucketDestination(NamedTuple):
     """An S3 bucket, or a folder of one."""
 
     target: HttpTarget
-    """Its path is that of the bucket, without a slash at the end."""
+    """Where the bucket is; the path of the target has no slash at the end."""
     access_key: str
     secret_key: str
 

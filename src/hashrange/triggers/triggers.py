@@ -4,7 +4,7 @@ The mappings, and the job that delivers their records to functions.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hashrange.clock import Clock
 from hashrange.functions.functions import Functions
@@ -35,8 +35,11 @@ class Triggers:
         destinations: Mapping[str, Destination],
         state_delay_seconds: float = 0.0,
         disturb: Disturb | None = None,
+        wake: Callable[[], None] = lambda: None,
+        is_awaited: Callable[[], int] = lambda: 0,
     ) -> None:
         """`destinations`: by ARN; `state_delay_seconds`: how long mappings are Creating, Updating and so on.
+        `wake` is called when the job has work; `is_awaited`: see `Delivery`.
 
         Whoever has this object lets `job.wake` be called after commits with stream records (`Streams.follow`).
         """
@@ -49,13 +52,11 @@ class Triggers:
         self._generation = store.documents.generation
         """Generation of the documents that `_unanswered` is about."""
         self.mappings = Mappings(store.documents, store.streams, clock, state_delay_seconds)
-        self.job = Delivery(self.mappings, store, clock, functions.for_jobs.invoke, self._deliver, disturb)
-        functions.events.chains = event_chains(clock, self._is_awaited)
-        functions.for_jobs.is_awaited = self._is_awaited
+        self.job = Delivery(
+            self.mappings, store, clock, functions.for_jobs.invoke, self._deliver, disturb, wake, is_awaited
+        )
+        functions.events.chains = event_chains(clock, is_awaited)
         functions.on_concurrency_change = lambda key: self.job.concurrency_changed(key.arn)
-
-    def _is_awaited(self) -> int:
-        return self.job.is_awaited()
 
     async def _deliver(self, arn: str, message: FailureMessage) -> bool:
         """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time. Also

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _make_decoder = getincrementaldecoder("utf-8")
 _UTF8_PIECE_STEPS = 50
 _FEW_MEMBERS = 16_000
-"""This many members, of whatever kind, are decoded in about 2 ms."""
+"""Number of members, of whatever kind, that are decoded in about 2 ms."""
 _BYTES_PER_MARK_MIN = 4
 """Bytes per comma or colon in a set of short strings, the densest useful value; only empty values are denser: `{},`."""
 _PIECE_BYTES = 64 * 1024
@@ -129,7 +129,7 @@ def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
 
 
 def has_many_members(body: bytes) -> bool:
-    """True if a body has so many members that it is decoded in pieces. Commas and colons in strings count too."""
+    """True if a body has enough members to be decoded in pieces. Commas and colons in strings count too."""
     return len(body) > _FEW_MEMBERS and _count_members((body,)) > _FEW_MEMBERS
 
 

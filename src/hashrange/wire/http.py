@@ -48,7 +48,7 @@ REASONS = {
     503: b"Service Unavailable",
     508: b"Loop Detected",
 }
-"""Of the statuses that this server's own replies have."""
+"""The phrase of each status that this server's own replies have."""
 COMPLETE_HEAD = b""
 """As content type of a reply: all its headers but Connection and Content-Length are given,
 and its body is sent as it is."""

@@ -9,7 +9,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from hashrange.service import cloudwatch_setup
+from hashrange.autoscaling import alarm_actions
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 
@@ -17,12 +17,12 @@ ONCE = Config(retries={"total_max_attempts": 1})
 
 
 class Failing:
-    """Takes the place of the function that loads: fails so many times first."""
+    """Takes the place of a function that is needed to load: fails so many times first."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
         self.failures = failures
-        self._load = cloudwatch_setup._alarm_setup
-        monkeypatch.setattr(cloudwatch_setup, "_alarm_setup", self)
+        self._load = alarm_actions.follow_actions
+        monkeypatch.setattr(alarm_actions, "follow_actions", self)
 
     def __call__(self, *arguments: Any) -> Any:
         if self.failures:

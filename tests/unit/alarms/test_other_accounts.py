@@ -15,6 +15,7 @@ from hashrange.autoscaling.api.scaling_policies import (
     TrackingMember,
     put_scaling_policy,
 )
+from hashrange.autoscaling.feature import ALARMS_AND_SCALING
 from hashrange.aws_services.operation import Caller, ServiceError
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Threshold
 from hashrange.messages.alarms import HISTORY_ACTION_FAILED
@@ -91,7 +92,7 @@ def test_an_alarm_of_an_earlier_version_sees_no_other_account(database: Database
     threshold = Threshold("GreaterThanOrEqualToThreshold", 1.0, 1)
     query: dict[str, object] = {"Id": "a", "MetricStat": METRIC, "AccountId": OTHER}
     definition = AlarmDefinition("spy", None, threshold=threshold, queries=[query])
-    alarms = service.background.cloudwatch.set_up().alarms
+    alarms = service.features.part(ALARMS_AND_SCALING).alarms
     database._process.run(alarms.put, OWN, "us-east-1", definition, {})
     database.clock.advance(180)
     (alarm,) = own.describe_alarms()["MetricAlarms"]
@@ -104,7 +105,7 @@ def test_a_policy_with_customized_metrics_may_not_follow_another_account(
     """Its SDKs have no member for an account, but a request may have it."""
     place = register(client_of, OWN)
     service = database._process.service
-    scaling = service.background.cloudwatch.set_up().auto_scaling
+    scaling = service.features.part(ALARMS_AND_SCALING).auto_scaling
     for account, is_allowed in ((OTHER, False), (OWN, True)):
         customized = CustomizedMetricMember(Metrics=[{"Id": "a", "MetricStat": METRIC, "AccountId": account}])
         tracking = TrackingMember(50.0, CustomizedMetricSpecification=customized)

@@ -7,6 +7,7 @@ import pytest
 from greenlet import getcurrent
 
 from hashrange.clock import VirtualClock
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import of_value
@@ -28,7 +29,7 @@ def database() -> Iterator[Database]:
 
 
 def sums(database: Database) -> list[float]:
-    metrics, now = database._process.service.background.cloudwatch.metrics, database.clock.now()
+    metrics, now = database._process.service.features.part(METRICS), database.clock.now()
     return [point.statistics.sum for point in metrics.points(OWN, now - 60, now + 60, 60)]
 
 
@@ -59,7 +60,7 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
 ) -> None:
     """Also if others run while it is saved: then it is prepared once more."""
     service = database._process.service
-    metrics, store = service.background.cloudwatch.metrics, service.store
+    metrics, store = service.features.part(METRICS), service.store
     prepare, prepared = store.copying.prepare_checkpoint, list[int]()
 
     async def record(number: int) -> None:

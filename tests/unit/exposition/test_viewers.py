@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import SystemClock
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.statistic import of_value
 from hashrange.server.exposition.server_state import Viewer, look_at_server
@@ -40,7 +41,7 @@ async def _shown(settings: Settings, key: str | None) -> set[tuple[str, str]]:
         listening = Server(service, read_secrets(settings))
         for place in PLACES:
             metric = MetricId(*place, "AWS/DynamoDB", "UserErrors", ())
-            service.background.cloudwatch.metrics.record(metric, "Count", service.clock.service_time(), of_value(1.0))
+            service.features.part(METRICS).record(metric, "Count", service.clock.service_time(), of_value(1.0))
         endpoint = await listening.start()
         try:
             return await asyncio.to_thread(_read, endpoint, key)

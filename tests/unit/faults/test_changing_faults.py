@@ -22,6 +22,7 @@ from hashrange.errors import (
 from hashrange.faults.fault import FAULTS_MAX, Fault, Faults
 from hashrange.faults.fault_store import FaultStore
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.service.fault_feature import FAULTS
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.service import Service
 from hashrange.settings import Settings
@@ -47,7 +48,7 @@ def plain_service(database: Database) -> tuple[Any, ...]:
     """What a service without faults has."""
     service = database._process.service
     return (
-        service.drawing,
+        service.requests.drawing,
         service.faulted.replies,
     )
 
@@ -65,7 +66,7 @@ def test_the_service_draws_no_faults_and_every_scope_has_the_real_store_again(da
     scopes = [service.scope("000000000000", region) for region in ("eu-west-1", "eu-west-2")]
     assert {type(scope.store) for scope in scopes} == {FaultStore}
     assert scopes[0].store is scopes[1].store
-    assert service.drawing is not None
+    assert service.requests.drawing is not None
     database.faults.clear()
     scopes.append(service.scope("000000000000", "eu-west-3"))
     assert [scope.store for scope in scopes] == [real] * 3
@@ -107,7 +108,7 @@ def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
         client.delete_table(TableName="songs")
     client.scan(TableName="music")
     store: Any = database._process.service.scope("000000000000", "us-east-1").store
-    drawing = database._process.service.drawing
+    drawing = database._process.service.requests.drawing
     assert drawing is not None
     assert len(store._tables.known) == 5  # of the two tables that there are, and the last one that was deleted
     assert len(drawing._of_tables) <= 100
@@ -126,8 +127,8 @@ def test_a_table_that_has_been_deleted_can_still_be_asked_for(database: Database
         def operation(self) -> str | None:
             return "GetItem"
 
-    assert service.drawing is not None
-    store = FaultStore(service.store, service.drawing, service.clock, Reading(service.workers))
+    assert service.requests.drawing is not None
+    store = FaultStore(service.store, service.requests.drawing, service.clock, Reading(service.workers))
     get = partial(store.get, table.source_id, table.lookup_key(song("a")), consistent=True)
     assert database._process.run(get) is None
 
@@ -291,7 +292,7 @@ def write_on(process: InProcess, worker: int, acknowledged: set[str], unsure: se
 
 def test_faults_may_change_while_requests_wait_in_the_store(suspending: InProcess) -> None:
     """Every request is answered, and what was acknowledged has been done, what was refused has not."""
-    use, reports = suspending.service.use_faults, 0
+    use, reports = suspending.service.features.part(FAULTS).use, 0
     sets = [
         Faults((Fault("throttle", share=0.2), Fault("error", share=0.1, when="after"), Fault("stale-read", seconds=5))),
         Faults((Fault("conflict", share=0.3), Fault("drop", share=0.1), Fault("drop", share=0.1, when="after"))),
@@ -306,7 +307,7 @@ def test_faults_may_change_while_requests_wait_in_the_store(suspending: InProces
         worker.start()
     turn = 0
     while any(worker.is_alive() for worker in workers):
-        drawing = suspending.service.drawing
+        drawing = suspending.service.requests.drawing
         reports += 0 if drawing is None else drawing.met
         suspending.run(use, sets[turn % len(sets)])
         turn += 1
@@ -328,7 +329,7 @@ def test_faults_may_change_while_requests_wait_in_the_store(suspending: InProces
 
 def test_a_transaction_that_waits_in_the_store_is_in_conflict_with_others_as_ever(suspending: InProcess) -> None:
     """The faults' store passes on what the store itself refuses."""
-    suspending.run(suspending.service.use_faults, Faults((Fault("throttle", table="other"),)))
+    suspending.run(suspending.service.features.part(FAULTS).use, Faults((Fault("throttle", table="other"),)))
     codes = Counter[str]()
 
     def work(number: int) -> None:

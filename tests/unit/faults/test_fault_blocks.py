@@ -86,8 +86,8 @@ def test_blocks_of_several_threads_may_end_in_any_order(database: Database) -> N
     for block in (first, second, third):
         block.__enter__()
     second.__exit__(None, None, None)
-    assert database._process.service.drawing is not None
-    assert database._process.service.drawing.faults.faults[0].operation == "GetItem"
+    assert database._process.service.requests.drawing is not None
+    assert database._process.service.requests.drawing.faults.faults[0].operation == "GetItem"
     first.__exit__(None, None, None)
     third.__exit__(None, None, None)
     assert list_tables(database) == "done"

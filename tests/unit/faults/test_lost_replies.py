@@ -18,6 +18,7 @@ from hashrange.faults.fault import Fault, Faults
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server import listener
 from hashrange.server.protocols.dynamodb_json.call import JsonCall
+from hashrange.service.fault_feature import FAULTS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.testing.database import Database
@@ -187,7 +188,7 @@ def tls_server() -> Iterator[ThreadServer]:
 
 
 def test_replies_are_lost_over_tls_too(tls_server: ThreadServer) -> None:
-    use = tls_server.server.service.use_faults
+    use = tls_server.server.service.features.part(FAULTS).use
     for fault, is_half in ((Fault("drop"), False), (Fault("drop", when="after"), False), (Fault("half-reply"), True)):
         tls_server.call(use, Faults((fault,)))
         with connected(tls_server.endpoint) as client:

@@ -334,7 +334,7 @@ def test_the_report_is_bounded_and_counting_goes_on(database: Database, monkeypa
     for _ in range(15):
         get(client)
     assert [one.number for one in database.faults.report] == list(range(1, 11))
-    assert database._process.service.drawing is not None
-    assert database._process.service.drawing.met == 15
+    assert database._process.service.requests.drawing is not None
+    assert database._process.service.requests.drawing.met == 15
     database.faults.report.clear()  # a copy
     assert len(database.faults.report) == 10

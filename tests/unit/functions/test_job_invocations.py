@@ -14,8 +14,7 @@ class Function:
     def __init__(self) -> None:
         self.is_silent = True
         self.wait = 0
-        self.jobs = JobInvocations(self.invoke)
-        self.jobs.is_awaited = lambda: self.wait
+        self.jobs = JobInvocations(self.invoke, lambda: self.wait)
         self.sent: list[tuple[object, bytes]] = []
 
     async def invoke(self, function: object, payload: bytes, request_id: str, client_context: str | None) -> Invocation:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.service import insight_setup
+from hashrange.insights import feature
 from hashrange.testing.database import Database
 
 
@@ -19,6 +19,6 @@ def test_others_have_a_turn_between_two_rules(database: Database, monkeypatch: p
         client.update_contributor_insights(TableName=name, ContributorInsightsAction="ENABLE")
         client.get_item(TableName=name, Key={"id": {"S": "a"}})
     looks: list[None] = []
-    monkeypatch.setattr(insight_setup, "look", lambda: looks.append(None))
+    monkeypatch.setattr(feature, "look", lambda: looks.append(None))
     database.snapshot().release()
     assert len(looks) == 2

@@ -264,7 +264,7 @@ def test_only_what_is_watched_costs_anything(database: Database) -> None:
     client, service = database.client(), service_of(database)
     client.create_table(**TABLE)
     client.get_item(TableName="visits", Key=key("a", "1"))
-    assert service.front is service.store
+    assert service.features.front is service.store
     place: dict[str, Any] = {"TableName": "visits"}
     endings: list[Callable[[], Any]] = [
         lambda: client.update_contributor_insights(**place, ContributorInsightsAction="DISABLE"),
@@ -273,10 +273,10 @@ def test_only_what_is_watched_costs_anything(database: Database) -> None:
     ]
     for end in endings:
         watch(client)
-        assert service.front is not service.store
+        assert service.features.front is not service.store
         client.get_item(TableName="visits", Key=key("a", "1"))
         end()
-        assert service.front is service.store
+        assert service.features.front is service.store
         assert "_succeed" not in vars(service)
         if client.list_tables()["TableNames"] == []:
             client.create_table(**TABLE)

@@ -108,7 +108,7 @@ class TimedWorld:
         self.first, self.second = (Timed(name, self.clock, self.log, self.times) for name in ("first", "second"))
         self.jobs = Runner([self.first, self.second, *others], self.clock, in_turns)
         for job in (self.first, self.second):
-            job.wake = partial(self.jobs.wake_job, job)
+            job.wake = partial(self.jobs.wake_jobs, job.name)
         self.began_seconds = self.clock.service_time()
 
     async def __aenter__(self) -> Self:

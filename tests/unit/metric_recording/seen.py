@@ -5,6 +5,7 @@ from functools import reduce
 from typing import Any
 
 from hashrange.cloudwatch.dynamodb.definitions import DYNAMODB_NAMESPACE
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.statistic import Datapoint, StatisticSet, merged
 from hashrange.service.metric_recording import MetricRecording
@@ -19,7 +20,7 @@ def start_recording(database: Database) -> None:
     """Let the database record its metrics, unless it does."""
     service: Service = database._process.service
     if service.recording is None:
-        database._process.run(MetricRecording(service, service.background.cloudwatch.metrics).start)
+        database._process.run(MetricRecording(service).start)
 
 
 class Seen:
@@ -28,7 +29,7 @@ class Seen:
     def __init__(self, database: Database, account: str = ACCOUNT, region: str = REGION) -> None:
         start_recording(database)
         self._database = database
-        self._metrics = database._process.service.background.cloudwatch.metrics
+        self._metrics = database._process.service.features.part(METRICS)
         self._place = (account, region)
 
     def now_seconds(self) -> float:

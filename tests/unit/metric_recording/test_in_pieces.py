@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.service.metric_gauges import CHANGES_MAX
 from hashrange.settings import Settings
@@ -32,7 +33,7 @@ def database() -> Iterator[Database]:
 
 
 def metrics_of(database: Database) -> Metrics:
-    return database._process.service.background.cloudwatch.metrics
+    return database._process.service.features.part(METRICS)
 
 
 def recording_of(database: Database) -> Any:

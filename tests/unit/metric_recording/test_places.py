@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.service import metric_places
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
@@ -125,7 +126,7 @@ def test_metrics_of_few_accounts_without_tables_are_kept(database: Database) -> 
     numbers = range(10)
     assert accounts_with(database, "ConsumedWriteCapacityUnits", numbers) == [*range(10 - GOING, 10)]
     assert accounts_with(database, "TableCount", numbers) == [0, *range(10 - GOING, 10)]
-    metrics = database._process.service.background.cloudwatch.metrics
+    metrics = database._process.service.features.part(METRICS)
     assert {int(metric.account) - 10**11 for metric, _ in metrics.totals.all()} == {0, *range(10 - GOING, 10)}
     come_and_go(database, 6)  # which is the last one again
     come_and_go(database, 1)
@@ -151,7 +152,7 @@ def test_refused_requests_of_invented_accounts_leave_few_metrics(database: Datab
     assert accounts_with(database, "UserErrors", numbers) == [0, 1, 17, 20, 21, 22]
     assert Seen(database, account(17)).sum("UserErrors") == 2
     assert accounts_with(database, "TableCount", numbers) == [0, 1]
-    metrics = database._process.service.background.cloudwatch.metrics
+    metrics = database._process.service.features.part(METRICS)
     counted = [int(metric.account) - 10**11 for metric, _ in metrics.totals.all() if metric.name == "UserErrors"]
     assert sorted(counted) == [0, 1, 17, 20, 21, 22]
 

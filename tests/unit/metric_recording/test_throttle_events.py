@@ -14,7 +14,7 @@ from tests.unit.metric_recording.seen import create_table, freeze_at_minute, key
 def follow(database: Database) -> tuple[list[ThrottleEvent], Any]:
     """The events from now on, and the function that ends that."""
     events: list[ThrottleEvent] = []
-    return events, database._process.service.throttle_events.follow(events.append)
+    return events, database._process.service.requests.throttle_events.follow(events.append)
 
 
 def item_key(event: ThrottleEvent, name: str) -> bytes:

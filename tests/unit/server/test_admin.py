@@ -544,9 +544,9 @@ def test_what_tells_of_no_commit_does_not_wait() -> None:
 
 def test_it_meets_no_faults() -> None:
     front = FrontEnd(settings=Settings(admin=True))
-    front.service.drawing = Drawing(Faults((Fault("error"), Fault("drop", when="after"))), front.clock)
+    front.service.requests.drawing = Drawing(Faults((Fault("error"), Fault("drop", when="after"))), front.clock)
     connection, transport = front.connect()
     transport.peer = ("127.0.0.1", 40_000)
     connection.data_received(as_bytes({"Host": "localhost:8000"}, b"", "GET /_hashrange/v1/ready HTTP/1.1"))
     assert json.loads(reply(transport.take()).body) == {"ready": True}
-    assert front.service.drawing.met == 0
+    assert front.service.requests.drawing.met == 0

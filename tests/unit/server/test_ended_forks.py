@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import of_value
@@ -222,7 +223,7 @@ def test_the_metrics_of_an_ended_fork_are_freed_in_pieces(
 
     async def scenario(server: Server, port: int) -> None:
         fork = await server.forks.start(None)
-        metrics = server.forks._open[fork].service.background.cloudwatch.metrics
+        metrics = server.forks._open[fork].service.features.part(METRICS)
         one = of_value(1.0)
         for number in range(500):
             metrics.record(MetricId("0" * 12, "us-east-1", "shop", f"m{number}", ()), "None", 0.0, one)

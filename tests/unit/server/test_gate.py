@@ -93,7 +93,7 @@ def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
     """
     forms = [Asked("POST", "/", b"Action=Nothing&Version=2010-08-01", {"Content-Type": FORM})]
     sts = sts_api(sessions_for(running.server.access, running.clock))
-    for api in [*running.service.background.apis, sts]:
+    for api in [*running.service.features.apis(), sts]:
         for operation in api.operations:
             query = f"Action={operation.name}&Version={api.version}"
             signed = PRESIGNED.replace("SERVICE", api.signing_name)

@@ -13,10 +13,10 @@ from types import ModuleType
 
 import pytest
 
+from hashrange.features import late_code
+from hashrange.features.late_code import LateCode, StillLoading
 from hashrange.server import app
 from hashrange.server.protocols import metrics_path, other_services
-from hashrange.service import cloudwatch_setup, late_code
-from hashrange.service.late_code import LateCode, StillLoading
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 
@@ -53,7 +53,7 @@ def imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowImports]:
     slow = SlowImports()
     monkeypatch.setattr(late_code, "import_module", slow)
     monkeypatch.setattr(late_code, "_is_ours", True)
-    for owner, name in ((metrics_path, "_code"), (other_services, "_code"), (cloudwatch_setup, "ALARM_CODE")):
+    for owner, name in ((metrics_path, "_code"), (other_services, "_code")):
         monkeypatch.setattr(owner, name, LateCode(*getattr(owner, name)._modules))
     yield slow
     slow.go_on.set()
@@ -121,7 +121,6 @@ def test_alarms_of_a_store_are_loaded_on_a_thread_when_it_is_opened(imports: Slo
             ComparisonOperator="LessThanThreshold",
         )
         imports.go_on.clear()
-        cloudwatch_setup.ALARM_CODE._is_loaded = False
         imports.began.clear()
         with database.fork() as fork:
             assert imports.began.wait(WAIT_SECONDS)

@@ -12,6 +12,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from hashrange.autoscaling.feature import ALARMS_AND_SCALING
 from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.cloudwatch.alarms.alarm import Alarm
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation, MinuteValues
@@ -47,7 +48,7 @@ REQUESTS: dict[str, tuple[str, str, bytes | None, dict[str, str]]] = {
 }
 FORMS_LOADED = (
     "hashrange.server.protocols.aws_forms.protocol",
-    "hashrange.service.alarm_setup",
+    "hashrange.autoscaling.alarm_actions",
     "hashrange.insights.insights",
 )
 LOADED_FOR = {
@@ -143,7 +144,7 @@ def test_without_the_cbor_library_a_request_in_cbor_gets_an_error(database: Data
 def test_an_advance_raises_what_a_job_could_not_load_and_the_next_one_works(database: Database) -> None:
     put_alarm(database)
     database.clock.freeze()
-    with unloadable("hashrange.service.alarm_setup"):
+    with unloadable("hashrange.autoscaling.alarm_actions"):
         fork = database.fork()
         before = fork.clock.now()
         for _ in range(2):
@@ -159,13 +160,13 @@ def test_an_advance_raises_what_a_job_could_not_load_and_the_next_one_works(data
 def test_an_alarm_is_evaluated_without_any_request_after_a_failed_import(database: Database) -> None:
     put_alarm(database)
     database.clock.freeze()
-    with unloadable("hashrange.service.alarm_setup"):
+    with unloadable("hashrange.autoscaling.alarm_actions"):
         fork = database.fork()
         with pytest.raises(ModuleNotFoundError):
             fork.clock.advance(60)
     with fork:
         fork.clock.advance(120)
-        assert fork._process.service.background.cloudwatch.found is not None
+        assert fork._process.service.features.loaded(ALARMS_AND_SCALING) is not None
         (history,) = fork.client("cloudwatch").describe_alarm_history(HistoryItemType="StateUpdate")[
             "AlarmHistoryItems"
         ]
@@ -178,17 +179,21 @@ def test_an_advance_raises_the_error_of_the_first_slice_and_the_next_one_works(
 ) -> None:
     put_alarm(database)
     database.clock.freeze()
-    with monkeypatch.context() as broken:
+    run_slice, is_broken = job.run_slice, [True]
 
-        async def fail(_: object) -> float | None:
+    async def fail_at_first(one: object) -> float | None:
+        if is_broken:
             raise RuntimeError("no such luck")
+        due_seconds: float | None = await run_slice(one)
+        return due_seconds
 
-        broken.setattr(job, "run_slice", fail)
-        fork = database.fork()
-        for _ in range(2):
-            with pytest.raises(RuntimeError, match="no such luck"):
-                fork.clock.advance(60)
-        assert answered(fork, "query") == 400
+    monkeypatch.setattr(job, "run_slice", fail_at_first)
+    fork = database.fork()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="no such luck"):
+            fork.clock.advance(60)
+    assert answered(fork, "query") == 400
+    is_broken.clear()
     with fork:
         fork.clock.advance(180)
         assert states(fork) == ["ALARM"]
@@ -250,7 +255,7 @@ def test_a_watch_whose_counting_cannot_be_loaded_is_refused_and_begins_with_the_
 def test_an_advance_over_http_hears_of_the_failed_job(database: Database) -> None:
     put_alarm(database)
     database.clock.freeze()
-    with unloadable("hashrange.service.alarm_setup"), database.fork() as fork:
+    with unloadable("hashrange.autoscaling.alarm_actions"), database.fork() as fork:
         assert asked_to_advance(fork) == 500
     with database.fork() as fork:
         assert asked_to_advance(fork) == 200

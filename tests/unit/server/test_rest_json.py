@@ -523,12 +523,12 @@ class Recorded:
 @pytest.mark.parametrize("is_refused", [False, True])
 def test_faults_and_metrics_of_dynamodb_do_not_concern_it(front: LambdaFrontEnd, *, is_refused: bool) -> None:
     faults = Faults((Fault("error", operation="UntagResource"), Fault("drop", when="after")))
-    front.service.drawing, front.service.recording = Drawing(faults, front.clock), cast("Any", Recorded())
+    front.service.requests.drawing, front.service.recording = Drawing(faults, front.clock), cast("Any", Recorded())
     front.works.error = refusal(404, "ResourceNotFoundException", "no") if is_refused else None
     front.works.outcome = None
     answer = front.call("DELETE", "/2017-03-31/tags/arn?tagKeys=a")
     assert answer.status == (404 if is_refused else 204)
-    assert front.service.drawing.met == 0
+    assert front.service.requests.drawing.met == 0
     assert front.service.faulted.replies == {}
 
 

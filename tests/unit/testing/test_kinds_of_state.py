@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from hashrange.functions.feature import FUNCTIONS
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.testing import Database, Fault, server
@@ -152,9 +153,8 @@ def queue_event(database: Database) -> None:
 
 def queued_events(database: Database) -> int:
     """How many asynchronous invocations wait."""
-    triggers = database._process.service.background.triggers
-    assert triggers is not None
-    return int(database._process.run(lambda: triggers.functions.events.count))
+    functions = database._process.service.features.part(FUNCTIONS)
+    return int(database._process.run(lambda: functions.events.count))
 
 
 PLACE = {
@@ -241,13 +241,13 @@ KINDS = {
         lambda db: db.faults.use(Fault("error", operation="ListTables", count=2), seed=5),
         lambda db: [refused(db) for _ in range(3)],
         (),
-        ("drawing", "fault_setup"),
+        ("requests",),
     ),
     "terms of throughput": Kind(
         lambda db: set_throughput(db, "music", mode="enforced"),
         lambda db: buckets_of(db, "music")["mode"],
         (),
-        ("_throughput", "front", "_admitting"),
+        ("features",),
     ),
     "metrics": Kind(
         lambda db: db.client("cloudwatch").put_metric_data(
@@ -266,8 +266,6 @@ KINDS = {
     "contributor insights": Kind(
         lambda db: db.client().update_contributor_insights(TableName="music", ContributorInsightsAction="ENABLE"),
         lambda db: db.client().list_contributor_insights()["ContributorInsightsSummaries"],
-        (),
-        ("insights",),
     ),
 }
 """Kinds of state that clients can see."""
@@ -279,16 +277,13 @@ STATELESS_ATTRIBUTES = {
     "operations": "code",
     "workers": "requests that run",
     "jobs": "find their work in the store",
-    "background": "jobs, which find their work in the store",
     "scope": "what a request may use",
-    "_scopes": "what requests may use",
     "hints": "which hints the log has had",
     "_monotonic": "a function",
     "_position": "a function",
     "_durable_position": "a function",
     "_counters": "counts of the tests that run",
     "faulted": "requests that run",
-    "throttle_events": "who is told of throttled requests",
     "recording": "counts, which it records before a snapshot is taken",
     "_held": "replies under way",
     "_ready": "replies under way",

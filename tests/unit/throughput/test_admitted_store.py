@@ -9,6 +9,7 @@ from hashrange.operations.meter import Meter, PageUsage
 from hashrange.soon import settled
 from hashrange.tables.span import Span
 from hashrange.throughput.admitted_store import AdmittedStore
+from hashrange.throughput.feature import THROUGHPUT
 from tests.support.servers import ThreadServer
 from tests.unit.throughput.conftest import ITEMS, READ_UNITS
 
@@ -18,7 +19,7 @@ def test_each_slice_is_paid_at_once_and_the_sum_is_that_of_the_page(running: Thr
 
 
 async def read_in_slices(running: ThreadServer) -> None:
-    setup, meter = running.service.throughput, Meter()
+    setup, meter = running.service.features.part(THROUGHPUT), Meter()
     (table,) = running.store.catalog.all_tables()
     admitted = AdmittedStore(running.store, setup.throughputs, setup.now_seconds, lambda: meter)
     found = setup.throughputs.find(table.source_id)

@@ -3,7 +3,7 @@
 import random
 
 from hashrange.clock import MovableClock, VirtualClock
-from hashrange.service.throughput_setup import SmallTimes
+from hashrange.throughput.feature import SmallTimes
 from tests.support.clocks import SetClock
 
 

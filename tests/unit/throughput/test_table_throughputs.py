@@ -3,12 +3,13 @@
 from contextlib import closing
 from typing import Any
 
+from hashrange.throughput.feature import THROUGHPUT
 from tests.support.servers import ThreadServer
 from tests.unit.throughput.conftest import client_of, create_table
 
 
 def test_the_buckets_of_other_tables_stay_as_they_are(running: ThreadServer) -> None:
-    throughputs = running.service.throughput.throughputs
+    throughputs = running.service.features.part(THROUGHPUT).throughputs
     (orders,) = running.store.catalog.all_tables()
     before: Any = running.call(throughputs.find, orders.source_id)
     with closing(client_of(running)) as client:

@@ -94,6 +94,9 @@ class Deliveries(World):
 
     def __init__(self, data_dir: Path | None = None, state_delay_seconds: float = 0.0, **options: Any) -> None:
         self.state_delay_seconds = state_delay_seconds
+        self.wake: Callable[[], Any] = lambda: None
+        """Called when the job has work."""
+        self.is_awaited: Callable[[], int] = lambda: 0
         self.functions = FakeFunctions()
         self.destinations = FakeDestinations()
         self.disturbances: deque[Disturbance | None] = deque()
@@ -108,7 +111,14 @@ class Deliveries(World):
         """Let another job, with empty memory, deliver from now on."""
         self.mappings = Mappings(self.store.documents, self.store.streams, self.clock, self.state_delay_seconds)
         self.delivery = Delivery(
-            self.mappings, self.store, self.clock, self.functions.invoke, self.destinations.deliver, self.disturb
+            self.mappings,
+            self.store,
+            self.clock,
+            self.functions.invoke,
+            self.destinations.deliver,
+            self.disturb,
+            lambda: self.wake(),  # noqa: PLW0108 - set by tests
+            lambda: self.is_awaited(),  # noqa: PLW0108 - as above
         )
         self.store.streams.follow(self.delivery.wake)
 

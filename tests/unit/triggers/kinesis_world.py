@@ -28,13 +28,15 @@ class KinesisWorld(World):
 
     def __init__(self, kinesis: FakeKinesis, data_dir: Path | None = None, **options: Any) -> None:
         self.kinesis = kinesis
+        self.wake: Callable[[], None] = lambda: None
+        """Called when the job has work."""
         super().__init__(data_dir, **options)
 
     def open(self) -> None:
         super().open()
         self.settings = msgspec.structs.replace(self.settings, kinesis_endpoint=self.kinesis.url)
         self.scope.settings = self.settings
-        self.delivery = KinesisDelivery(self.store, self.clock, self.kinesis.url)
+        self.delivery = KinesisDelivery(self.store, self.clock, self.kinesis.url, lambda: self.wake())  # noqa: PLW0108 - set by tests
 
     def enable(self, name: str = "changes", **members: Any) -> Any:
         return self.ask("EnableKinesisStreamingDestination", StreamArn=arn_of(name), **members)

@@ -54,8 +54,8 @@ def test_an_advance_ends_though_a_function_triggers_itself(
         clock = world.clock
         assert isinstance(clock, VirtualClock)
         jobs = Runner([world.delivery], clock)
-        world.delivery.is_awaited = jobs.is_in_order
-        world.delivery.on_work(jobs.wake)
+        world.is_awaited = jobs.is_in_order
+        world.wake = jobs.wake
         jobs.start()
         began_seconds = clock.service_time()
         world.write_next()
@@ -81,7 +81,7 @@ def test_an_advance_ends_though_others_write_faster_than_functions_handle() -> N
     clock = world.clock
     assert isinstance(clock, VirtualClock)
     world.map(batch_size=1)
-    world.delivery.is_awaited = lambda: True
+    world.is_awaited = lambda: True
 
     def answer(event: Any) -> None:
         world.write(*range(3))  # others write three records while one is handled
@@ -99,7 +99,7 @@ def test_a_slow_function_is_waited_for() -> None:
     clock = world.clock
     assert isinstance(clock, VirtualClock)
     world.map(batch_size=1)
-    world.delivery.is_awaited = lambda: True
+    world.is_awaited = lambda: True
 
     def answer(event: Any) -> None:
         clock.advance_all(10 * TRIGGER_CHAIN_SECONDS_MAX)
@@ -112,7 +112,7 @@ def test_a_slow_function_is_waited_for() -> None:
 
 def test_a_chain_that_ends_in_time_is_followed_to_its_end() -> None:
     world = Writing(last=LINKS)
-    world.delivery.is_awaited = lambda: world.last // LINKS  # another wait each time
+    world.is_awaited = lambda: world.last // LINKS  # another wait each time
     world.write_next()
     for _ in range(3):
         assert world.deliver() is None
@@ -124,7 +124,7 @@ def test_a_chain_that_ends_in_time_is_followed_to_its_end() -> None:
 def test_a_chain_goes_on_over_slices_until_service_time_is_moved() -> None:
     """Its other links may be work of another job, for which this one rests."""
     world = Writing(last=0)
-    world.delivery.is_awaited = lambda: 1
+    world.is_awaited = lambda: 1
     for _ in range(2):
         for value in range(LINKS):
             world.write(value)
@@ -138,7 +138,7 @@ def test_a_chain_goes_on_over_slices_until_service_time_is_moved() -> None:
 
 def test_many_records_that_were_there_before_are_no_chain() -> None:
     world = Deliveries()
-    world.delivery.is_awaited = lambda: True
+    world.is_awaited = lambda: True
     world.map(batch_size=1)
     world.write(*range(5 * LINKS))
     assert world.deliver() is None

@@ -28,7 +28,7 @@ def runner_of(world: Deliveries) -> Runner:
     """The jobs that a server with triggers runs, as far as they matter here."""
     runner = Runner([shards_job(world.store.maintenance), world.delivery], world.clock)
     world.store.maintenance.on_work(runner.wake)
-    world.delivery.on_work(lambda: runner.wake_job(world.delivery))
+    world.wake = lambda: runner.wake_jobs(world.delivery.name)
     return runner
 
 
@@ -138,7 +138,7 @@ def test_idle_mappings_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert world.pass_time(100) is None
     assert reads == []
     woken: list[bool] = []
-    world.delivery.on_work(lambda: woken.append(True))
+    world.wake = lambda: woken.append(True)
     world.ask("PutItem", Item={"id": {"S": "a"}})
     world.ask("PutItem", Item={"id": {"S": "b"}})
     assert woken == [True], "once, until the job has looked"
@@ -151,7 +151,7 @@ def test_without_mappings_a_write_wakes_nobody() -> None:
     world.unmap(mapping)
     world.deliver()
     woken: list[bool] = []
-    world.delivery.on_work(lambda: woken.append(True))
+    world.wake = lambda: woken.append(True)
     world.write(1)
     assert woken == []
     world.map()

@@ -662,7 +662,7 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
 def test_the_runner_is_woken_by_commits_and_rests_otherwise() -> None:
     async def test(world: KinesisWorld) -> None:
         runner = Runner([world.delivery], world.clock)
-        world.delivery.on_work(lambda: runner.wake_job(world.delivery))
+        world.wake = lambda: runner.wake_jobs(world.delivery.name)
         world.store.streams.follow(world.delivery.wake)
         runner.start()
         world.enable()

@@ -50,11 +50,11 @@ async def serve(folder: Path, endpoint: str | None, kinesis: FakeKinesis) -> Non
     settings = Settings(data_dir=str(folder), kinesis_endpoint=endpoint)
     service = await open_service(settings, MovableClock(SystemClock()))
     service.take_turns(asyncio.get_running_loop())
-    service.start_jobs()
+    service.features.start()
     if endpoint is not None:
         await until(lambda: kinesis.records["changes"])
     await service.jobs.until_at_rest()
-    await service.stop_jobs()
+    await service.features.stop()
     await service.store.close()
 
 
@@ -70,9 +70,9 @@ def test_a_service_that_stops_does_not_wait_for_kinesis(tmp_path: Path) -> None:
             settings = Settings(data_dir=str(tmp_path / "data"), kinesis_endpoint=kinesis.url)
             service = await open_service(settings, MovableClock(SystemClock()))
             service.take_turns(asyncio.get_running_loop())
-            service.start_jobs()
+            service.features.start()
             await until(lambda: kinesis.met["hang"])
-            await service.stop_jobs()
+            await service.features.stop()
             await service.store.close()
 
     asyncio.run(main())

@@ -28,7 +28,7 @@ class AlarmActions(msgspec.Struct, frozen=True, omit_defaults=True):
     are_enabled: bool = True
 
     def of(self, state: StateValue) -> Sequence[str]:
-        """Those that are told of this state."""
+        """The actions that an alarm executes when it enters this state."""
         return {"OK": self.ok, "ALARM": self.alarm, "INSUFFICIENT_DATA": self.insufficient_data}[state]
 
 

@@ -33,11 +33,11 @@ class AlarmAction(NamedTuple):
     """What a deliverer is told. Times are seconds of service time."""
 
     alarm: Alarm
-    """As it is now."""
+    """The alarm as it is now."""
     action: str
     """ARN or URL."""
     previous: Alarm
-    """As it was before its state changed."""
+    """The alarm as it was before its state changed."""
     at_seconds: float
     values: Sequence[float | None] = ()
     """What the last evaluation has looked at, newest first."""
@@ -64,7 +64,8 @@ _NOBODY = _Deliverer("", _refuse, is_scaling=False)
 class Alarms:
     """The alarms of one store, and who executes their actions."""
 
-    def __init__(self, documents: Documents, clock: Clock) -> None:
+    def __init__(self, documents: Documents, clock: Clock, wake: Callable[[], None] = lambda: None) -> None:
+        """`wake` is called when there are alarms or actions to look at."""
         alarms = KeptRecords(documents, ALARM_PREFIX, Alarm, "alarm")
         self._alarms = RememberedRecords(
             alarms,
@@ -83,8 +84,7 @@ class Alarms:
         """Actions that have not been begun."""
         self.arrived = asyncio.Event()
         """An event that is set when an action has been added to `waiting`."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when there are alarms or actions to look at."""
+        self.wake = wake
 
     def on_action(self, prefix: str, deliver: ExecuteAction, *, is_scaling: bool = False) -> None:
         """Let `deliver` execute actions that begin with `prefix`.

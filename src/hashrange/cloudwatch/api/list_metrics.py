@@ -90,7 +90,7 @@ async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsReq
 
 
 def _page(metrics: Sequence[MetricId]) -> Sequence[MetricId]:
-    """As many of the metrics as a page has room for; may give way."""
+    """The first of the metrics, as far as a page has room for them; may give way."""
     size_bytes = 0
     for place, metric in enumerate(walk(metrics)):
         size_bytes += metric.names_bytes

@@ -29,7 +29,7 @@ class ProvisionedUnits(NamedTuple):
     read_units: int = 0
     write_units: int = 0
     most_read_units: int = 0
-    """Of the table or global index that has the most."""
+    """Read units of the table or global index that has the most of them."""
     most_write_units: int = 0
 
 

@@ -65,7 +65,7 @@ class MathBudget:
             raise MathError(sentences.TOO_MUCH_WORK.format(most=self._most))
 
     def expect(self, points: int) -> None:
-        """Raise MathError if there is no room for so many datapoints."""
+        """Raise MathError if there is no room for `count` datapoints."""
         if self._held + points > METRIC_MATH_HELD_MAX:
             raise MathError(sentences.TOO_MUCH_HELD.format(most=METRIC_MATH_HELD_MAX))
 

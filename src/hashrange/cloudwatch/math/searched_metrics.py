@@ -51,7 +51,7 @@ class TextTokens(NamedTuple):
     """In their order, as they are written, with a blank before and after each:
     ` Custom Count 1 `. Empty if there are none."""
     lower: str
-    """The same in lower case."""
+    """`pieces` in lower case."""
     whole: str
     """All pieces together, in lower case."""
     has_signs: bool
@@ -214,7 +214,7 @@ class SearchedMetrics:
         return {places} if isinstance(places, int) else places
 
     def _with_property(self, name: str, text: str, places: Places) -> set[int]:
-        """Those of the metrics whose property of this name is the text."""
+        """The places of the metrics whose property of this name is the text."""
         found = set()
         for place in walk(places):
             metric = self.metrics[place]

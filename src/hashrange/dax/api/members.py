@@ -75,7 +75,7 @@ def idle_cluster(clusters: Clusters, caller: Caller, name: str) -> Cluster:
 
 
 def cluster_to_change(clusters: Clusters, caller: Caller, name: str) -> Cluster:
-    """The same as `idle_cluster`, for a caller that wants to change it. Raises ServiceError."""
+    """The cluster of this name, which is idle and which the caller may change. Raises ServiceError."""
     cluster = idle_cluster(clusters, caller, name)
     if not clusters.may_change(cluster):
         refuse_dax("AccessDeniedException", sentences.SHARED_CLUSTER, name=cluster.name)
@@ -172,7 +172,7 @@ def _described_node(address: str, node: ClusterNode, is_outdated: bool) -> dict[
 def new_nodes(
     cluster_name: str, region: str, taken: Iterable[str], count: int, zones: Sequence[str] | None, now_seconds: float
 ) -> list[ClusterNode]:
-    """So many nodes that are being created, with the first free letters.
+    """`count` nodes that are being created, with the first free letters.
     Raises ServiceError for zones that do not fit.
     """
     if zones is not None and len(zones) != count:

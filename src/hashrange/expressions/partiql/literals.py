@@ -1,5 +1,5 @@
-"""How are PartiQL literals read, the item of an INSERT among them? They become values;
-literals that contain parameters become functions that build values.
+"""How are PartiQL literals read, including the item of an INSERT? A literal becomes a value; a literal that contains
+parameters becomes a function that builds values.
 
 Literals are checked and made canonical once, when the statement is compiled. Literals that contain parameters are built
 and checked for each request; an INSERT's item is checked for each request, too. A number's fault reports the number's

@@ -31,8 +31,8 @@ class RestWire(NamedTuple):
 
     method: RestMethod
     path: str
-    """Such as `/2015-03-31/functions/{FunctionName}/code`.
-    A segment in braces gives its text, unquoted, to that member."""
+    """The path, such as `/2015-03-31/functions/{FunctionName}/code`. The text of a segment in braces, unquoted, is the
+    value of the member with that name."""
     status: int = 200
     """HTTP status of a reply given as members, or None."""
     query: Mapping[str, str] = NO_MEMBERS

@@ -29,9 +29,7 @@ more for its statements."""
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:
-    """The error of a transaction with these refusals, one for each action (None: not refused).
-
-    It is the first WholeRequestFault or RequestLimitExceeded among them,
+    """The error of a transaction with these refusals, one for each action (None: not refused). The error is the first WholeRequestFault or RequestLimitExceeded among them,
     otherwise a TransactionCanceledException that lists all.
     """
     for refusal in refusals:

@@ -237,7 +237,7 @@ class DaxConnection(asyncio.Protocol):
 
     def send(self, content: bytes) -> None:
         """Send the reply to the request in work, and begin the next one.
-        Does nothing if it has been sent already. Gives way before a long one.
+        Does nothing if the reply has been sent already. Gives way before a long reply.
         """
         if len(content) > LONG_REPLY_BYTES:
             look()

@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
 
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodePlace, NodeTerms
@@ -30,7 +31,7 @@ CONNECTIONS_MAX = 20_000
 """Connections of a node; further ones are closed at once."""
 SWEEP_SECONDS = 5.0
 LATE_SWEEPS_MAX = 12
-"""A client that has not completed a request for so many sweeps, a minute, is disconnected."""
+"""Number of sweeps after which a client that has not completed a request, for a minute, is disconnected."""
 BACKLOG_CONNECTIONS = 1_024
 HOTTEST_SHOWN = 10
 
@@ -92,7 +93,7 @@ class DaxNodes:
         self._begun = BegunRequests(BegunBytes(STRANGERS_BEGUN_BYTES_MAX), BegunBytes(BEGUN_BYTES_MAX))
         self._running: dict[NodePlace, _Running] = {}
         self._sweep: asyncio.TimerHandle | None = None
-        metrics, clock = service.background.cloudwatch.metrics, service.clock
+        metrics, clock = service.features.part(METRICS), service.clock
         self._metrics = NodeMetrics(metrics, clock.service_time, self._observed)
         self._stop_listening: Callable[[], None] = lambda: None
         if service.settings.metrics == "on":

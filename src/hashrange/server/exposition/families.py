@@ -43,8 +43,8 @@ LATENCY_BOUNDS_SECONDS = (
     5.0,
     10.0,
 )
-"""Upper bounds of a histogram's buckets. CloudWatch's buckets are a tenth wide,
-so a value may be counted in the next one."""
+"""Upper bounds of a histogram's buckets. CloudWatch's buckets are a tenth wide, so a value may be counted in the bucket
+above its own."""
 HISTOGRAM_STEPS = 50
 """Steps that counting or writing the buckets of one histogram takes."""
 _words = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table, table_gauges
+from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.totals import Total
 from hashrange.items.steps import spend, walk
@@ -22,7 +23,7 @@ class ServerState(NamedTuple):
     service_seconds: float
     """Service time."""
     tables: int
-    """Those of the accounts that are shown."""
+    """Number of tables of the accounts that are shown."""
     connections: int
     commits: int
     """Position of the last commit."""
@@ -51,7 +52,7 @@ LookAtServer = Callable[[Viewer | None], ServerState]
 
 def look_at_server(service: Service, clients: Clients, viewer: Viewer | None) -> ServerState:
     """The state now. A `LookAtServer`."""
-    store, metrics = service.store, service.background.cloudwatch.metrics
+    store, metrics = service.store, service.features.part(METRICS)
     metrics.read_sources()
     tables, totals = store.catalog.all_tables(), metrics.totals.all()
     if viewer is not None:

@@ -62,7 +62,7 @@ class Texts:
         self._make = make
         self._workers = workers
         self._next: deque[_Scrapes] = deque()
-        """Those whose text has not been begun, in order."""
+        """Scrapes whose text has not been begun, in order."""
         self._is_making = False
 
     def answer(self, request: HttpRequest, respond: Respond, viewer: Viewer | None) -> None:

@@ -24,6 +24,7 @@ from hashrange.server.protocols.unserved.protocol import SignedForOthers, Unserv
 from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
+from hashrange.triggers.feature import TRIGGERS
 
 if TYPE_CHECKING:
     from hashrange.server.protocols.unserved.handing_on import OtherEmulator
@@ -55,7 +56,7 @@ def http_front(
         make_call = LoggedCall
     protocols: list[WireProtocol] = [DynamoDBJson(service.operations, access, hint_other_service, make_call), Plain()]
     emulator = _other_emulator(settings)
-    if emulator is not None and service.background.triggers is None:
+    if emulator is not None and service.features.loaded(TRIGGERS) is None:
         served.remove(LAMBDA_SIGNING_NAME)
     unserved = UnservedServices(served, hint_other_service, emulator)
     protocols[:0] = [OtherServices(access, service), UnsignedForOthers(unserved)]
@@ -96,13 +97,13 @@ def _other_emulator(settings: Settings) -> "OtherEmulator | None":
 
 def _lambda_protocols(service: Service, access: Access, hint_other_service: OtherServiceHint) -> list[WireProtocol]:
     """The protocols of Lambda's API, or one that says that it is switched off."""
-    triggers = service.background.triggers
-    if triggers is None:
+    part = service.features.loaded(TRIGGERS)
+    if part is None:
         return [LambdaSwitchedOff()]
     # Imported here: most servers have no functions, and start time counts.
     from hashrange.server.protocols.rest_json.code_downloads import CodeDownloads  # noqa: PLC0415
     from hashrange.server.protocols.rest_json.lambda_api import operations_of  # noqa: PLC0415
     from hashrange.server.protocols.rest_json.protocol import LambdaProtocol  # noqa: PLC0415
 
-    operations = operations_of(triggers.triggers)
-    return [CodeDownloads(triggers.functions), LambdaProtocol(operations, access, service, hint_other_service)]
+    operations = operations_of(part.triggers)
+    return [CodeDownloads(part.triggers.functions), LambdaProtocol(operations, access, service, hint_other_service)]

@@ -11,6 +11,7 @@ import hmac
 from collections.abc import Collection, Mapping
 from functools import partial
 
+from hashrange.features.late_code import LateCode
 from hashrange.messages.http import METRICS_UNAUTHORIZED, NO_METRICS_KEY
 from hashrange.server.clients import Clients
 from hashrange.server.credentials import Credential
@@ -18,7 +19,6 @@ from hashrange.server.exposition.server_state import Viewer, look_at_server
 from hashrange.server.exposition.texts import Texts
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.wire_protocol import WireProtocol
-from hashrange.service.late_code import LateCode
 from hashrange.service.service import Service
 from hashrange.settings import SettingUnusable
 from hashrange.wire.http import HttpRequest

@@ -84,7 +84,7 @@ DOCUMENT_ROW_BYTES_MAX = 64 * 1024
 """Bytes of a document, or of a piece of a long one, that one row holds: as many as a block of a data file."""
 PIECE_ID_BYTES = 8
 PIECE_NUMBER_MAX = 2**32 - 1
-"""No document has so many pieces."""
+"""Number of pieces that no document reaches."""
 
 _shard = Struct(">IQQQ12s12s")
 """Row of a shard: number of its parent (0: none) ‖ number of its partition ‖ first hash ‖ last hash ‖ first sequence

@@ -258,7 +258,7 @@ class EmbeddedStore(Commits):
             self._close(engine)
 
     def close_now(self) -> None:
-        """The same as `close`, for callers without an event loop."""
+        """Close the store as `close` does, for callers without an event loop."""
         self._close(self._end())
 
     def _end(self) -> Engine | None:

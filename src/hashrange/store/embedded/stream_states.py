@@ -46,7 +46,7 @@ class ShardNews:
         the last look, in no order. A commit notes its records here, which takes 0.1 µs.
         """
         self._last: OrderedDict[bytes, rules.Sequence] = OrderedDict()
-        """The same for all shards, as of the last look; the shard that had changed last is the last one."""
+        """Prefix → last change, for all shards, as of the last look; the shard that had changed last is the last one."""
         self._numbers: dict[bytes, int] = {}
         """Prefix → number of the shard."""
         self.begun: rules.Sequence = 0
@@ -173,7 +173,7 @@ class StreamState:
         self._see_due()
 
     def due(self, now_seconds: float, shards_max: int) -> list[Shard]:
-        """The shards that are due first at `now_seconds`, at most so many."""
+        """The shards that are due at `now_seconds`, the first `shards_max` of them."""
         met: list[tuple[float, int]] = []
         while len(met) < shards_max and self.due_seconds <= now_seconds:
             met.append(heappop(self._due))

@@ -31,7 +31,7 @@ ERRORS = MappingProxyType(
         "UnrecognizedClientException": ErrorShape(403, "InvalidClientTokenId"),
     }
 )
-"""How STS sends its errors, those of signatures among them.
+"""How STS sends its errors, including errors of signatures.
 Source: STS API reference, *Common Errors*; service model of STS."""
 
 

@@ -53,14 +53,16 @@ class KinesisDelivery:
     name = "delivery to Kinesis"
     waits_for_service_time = True
 
-    def __init__(self, store: WholeStore, clock: Clock, endpoint: str) -> None:
-        """`endpoint`: URL of Kinesis. Raises UrlUnusable for any other text."""
+    def __init__(self, store: WholeStore, clock: Clock, endpoint: str, wake: Callable[[], None] = lambda: None) -> None:
+        """`endpoint`: URL of Kinesis. `wake` is called when the job has new work, so that a slice is run.
+        Raises UrlUnusable for any other text.
+        """
         self._store = store
         self._clock = clock
         self._endpoint = endpoint
         self._client = KinesisClient(endpoint, clock)
         self._pause = EndpointPause(endpoint)
-        self._wake_runner: Callable[[], None] = lambda: None
+        self._wake_runner = wake
         self._news = asyncio.Event()
         """An event that is set when a slice that waits has to look again."""
         self._is_stopped = False
@@ -76,10 +78,6 @@ class KinesisDelivery:
         self._passes = 0
         self.observe: ObserveDelivery | None = None
         """Told of every request that has ended, and of every change passed over; None: nobody is."""
-
-    def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, called when the job has new work, so that a slice is run."""
-        self._wake_runner = wake
 
     def wake(self) -> None:
         """Look for changes to send. To be called after each commit that wrote changes,

@@ -40,7 +40,7 @@ class BadBytes(HashrangeError):
 
 
 class TooManyValues(BadBytes):
-    """There are more values than a request can have."""
+    """The bytes have more values than a request can have."""
 
     def __init__(self) -> None:
         super().__init__("it has more values than a request can have")
@@ -78,7 +78,7 @@ class CborReader:
         self.data = data
         self.at = at
         self.values_left = values_left
-        """So many values may follow in containers."""
+        """Number of values that may still follow in containers."""
 
     @property
     def is_at_end(self) -> bool:

@@ -209,7 +209,7 @@ class Skim:
     __slots__ = ("_at", "_left", "_values_left", "has_arguments")
 
     def __init__(self, values: int, values_max: int = VALUES_MAX) -> None:
-        """`values_max`: so many values there may be, with those in containers."""
+        """`values_max`: the most values that there may be, including those in containers."""
         self._at = 0
         self._values_left = values_max + values
         self._left = [values]
@@ -217,7 +217,7 @@ class Skim:
         self.has_arguments = False
 
     def add_arguments(self, count: int) -> None:
-        """Let so many values more be complete."""
+        """Let `count` more values be complete."""
         self.has_arguments = True
         self._values_left += count
         self._left = [count]

@@ -9,8 +9,9 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Operation
 from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import FAULTS_MAX, Faults, FaultsError, checked
+from hashrange.faults.fault import FAULTS_MAX, FaultsError, checked
 from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
+from hashrange.service.fault_feature import FAULTS, NO_FAULTS
 
 TOLD_MAX = 1000
 
@@ -34,29 +35,29 @@ async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, obje
     Raises Refused for a fault that cannot be met.
     """
     try:
-        serving.service.use_faults(checked(request.faults, request.seed))
+        serving.service.features.part(FAULTS).use(checked(request.faults, request.seed))
     except FaultsError as error:
         raise Refused(400, str(error)) from None
-    return _faults_in_use(serving.service.drawing)
+    return _faults_in_use(serving.service.requests.drawing)
 
 
 async def tell_faults(serving: Serving, request: ReportRequest) -> dict[str, object]:
     """Return the faults, how often they were met in all, and at most TOLD_MAX entries of the report,
     those after `after`.
     """
-    drawing = serving.service.drawing
+    drawing = serving.service.requests.drawing
     report = [] if drawing is None else drawing.report[request.after : request.after + TOLD_MAX]
     return {**_faults_in_use(drawing), "met": 0 if drawing is None else drawing.met, "report": report}
 
 
 async def clear_faults(serving: Serving, request: Nothing) -> dict[str, object]:
     """Let requests meet no faults."""
-    serving.service.use_faults(Faults())
+    serving.service.features.part(FAULTS).use(NO_FAULTS)
     return {}
 
 
 def _faults_in_use(drawing: Drawing | None) -> dict[str, object]:
-    faults = Faults() if drawing is None else drawing.faults
+    faults = NO_FAULTS if drawing is None else drawing.faults
     return {"faults": faults.faults, "seed": faults.seed}
 
 

@@ -22,6 +22,7 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import Partition
 from hashrange.tables.read_spans import hash_span
 from hashrange.tables.source_id import HASH_BYTES
+from hashrange.throughput.feature import THROUGHPUT
 
 
 class TablePlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,17 +159,17 @@ async def change_throughput(serving: Serving, request: ThroughputRequest, name: 
     """
     service = serving.service
     table = find_named_table(serving, name, request)
-    schema, throughputs = table.schema, service.throughput.throughputs
+    schema, throughputs = table.schema, service.features.part(THROUGHPUT).throughputs
     terms = throughputs.terms_of(schema.account, schema.region, schema.name)
     terms = terms._replace(mode=request.mode or terms.mode, adaptive=request.adaptive or terms.adaptive)
     throughputs.set_terms(schema.account, schema.region, schema.name, terms)
-    service.enforce_throughput()
+    service.features.put_in_front()
     return _shown_throughput(serving, table)
 
 
 def _shown_throughput(serving: Serving, table: OpenTable) -> dict[str, object]:
     service, schema = serving.service, table.schema
-    terms = service.throughput.throughputs.terms_of(schema.account, schema.region, schema.name)
+    terms = service.features.part(THROUGHPUT).throughputs.terms_of(schema.account, schema.region, schema.name)
     globals_ = [one for one in table.indexes if one.index is not None and one.index.is_global]
     return {
         "mode": terms.mode,
@@ -180,10 +181,10 @@ def _shown_throughput(serving: Serving, table: OpenTable) -> dict[str, object]:
 
 def _buckets(serving: Serving, source: ReadSource) -> dict[str, object] | None:
     """What the buckets of a table or index hold; None if they are not enforced."""
-    found = serving.service.throughput.throughputs.find(source.source_id)
+    found = serving.service.features.part(THROUGHPUT).throughputs.find(source.source_id)
     if found is None:
         return None
-    now_seconds = serving.service.throughput.now_seconds()
+    now_seconds = serving.service.features.part(THROUGHPUT).now_seconds()
     return {"reads": found.reads.describe(now_seconds), "writes": found.writes.describe(now_seconds)}
 
 

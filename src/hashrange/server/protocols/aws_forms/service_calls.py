@@ -56,9 +56,7 @@ class ServiceCalls:
             if signing_name is None:
                 services = ", ".join(("dynamodb", *CALLED_SERVICES))
                 raise ValueError(f"a call goes to one of {services}, not to {service!r}.")
-            background = self._service.background
-            apis = background.dax.apis if service == "dax" else background.cloudwatch.apis
-            api = next(api for api in apis if api.signing_name == signing_name)
+            api = self._service.features.api(signing_name)
             self._found[service] = (api, Requests([api]))
         return self._found[service]
 

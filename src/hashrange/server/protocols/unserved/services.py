@@ -41,7 +41,7 @@ class UnservedService(NamedTuple):
     """The service that a request is for."""
 
     name: str
-    """Its signing name, or what a target or path calls it; UNNAMED if nothing names it."""
+    """The service's signing name, or its name in a target or path; UNNAMED if nothing names the service."""
     form: ErrorForm
 
 

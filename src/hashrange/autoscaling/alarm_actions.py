@@ -1,12 +1,13 @@
-"""What happens when an alarm of a policy is in ALARM? The capacity becomes that at which use would be the
-target, within the target's bounds.
+"""Who executes actions of alarms? Scaling policies, functions, topics of the SNS that a setting names, and URLs.
 
-If a target has several policies, each of them may raise the capacity. It is lowered only if all would lower it,
-to the greatest capacity that one of them wants; policies with DisableScaleIn are not asked. Source:
+What happens when an alarm of a policy is in ALARM: the capacity becomes that at which use would be the target, within
+the target's bounds. If a target has several policies, each of them may raise the capacity. It is lowered only if all
+would lower it, to the greatest capacity that one of them wants; policies with DisableScaleIn are not asked. Source:
 Application Auto Scaling user guide, *Target tracking scaling policies*.
 """
 
 import uuid
+from functools import partial
 
 import msgspec
 
@@ -14,8 +15,60 @@ from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, is_active
 from hashrange.autoscaling.records import Activity, ScalableTarget, ScalingPolicy
 from hashrange.autoscaling.tracking import wanted_capacity
-from hashrange.cloudwatch.alarms.alarms import AlarmAction
+from hashrange.aws_services.operation import Caller
+from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
+from hashrange.cloudwatch.alarms.deliveries import SnsEndpoint, deliver_to_url
+from hashrange.cloudwatch.alarms.notification import lambda_event
+from hashrange.features.features import Features
+from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.feature import FUNCTIONS
+from hashrange.functions.http_client import UrlUnusable
 from hashrange.messages import autoscaling as sentences
+from hashrange.messages.alarms import NO_FUNCTIONS, NO_SNS
+from hashrange.settings import SettingUnusable
+
+SCALING_ACTIONS = "arn:aws:autoscaling:"
+FUNCTION_ACTIONS = "arn:aws:lambda:"
+TOPIC_ACTIONS = "arn:aws:sns:"
+
+
+def follow_actions(alarms: Alarms, scaling: AutoScaling, features: Features) -> None:
+    """Let these alarms have their actions executed. Raises SettingUnusable."""
+    settings = features.settings
+    alarms.has_regions = not settings.shared_db
+    alarms.on_action(SCALING_ACTIONS, PolicyActions(scaling).deliver, is_scaling=True)
+    alarms.on_action(FUNCTION_ACTIONS, partial(_invoke, features))
+    alarms.on_action("http", deliver_to_url)
+    if settings.sns_endpoint is None:
+        alarms.on_action(TOPIC_ACTIONS, _no_topic)
+        return
+    try:
+        endpoint = SnsEndpoint(settings.sns_endpoint)
+    except UrlUnusable as error:
+        raise SettingUnusable(f"--sns-endpoint: {error}") from error
+    alarms.on_action(TOPIC_ACTIONS, endpoint.publish)
+
+
+async def _no_topic(told: AlarmAction) -> str | None:
+    return NO_SNS
+
+
+async def _invoke(features: Features, told: AlarmAction) -> str | None:
+    """Queue an invocation of the function that the action is. Returns None, or what went wrong."""
+    functions = features.loaded(FUNCTIONS)
+    if functions is None:
+        return NO_FUNCTIONS
+    caller = Caller(told.alarm.account, told.alarm.region)
+    try:
+        description = functions.find(told.action, caller)
+        functions.require_invocable(description)
+        await functions.events.put(description.key, msgspec.json.encode(lambda_event(told)), str(uuid.uuid4()), None)
+    except LambdaError as error:
+        return error.message
+    return None
+
+
+# --- policies -----------------------------------------------------------------------------------------
 
 
 class PolicyActions:

@@ -1,0 +1,177 @@
+"""What are faults to a service? A feature: while there are faults, requests use a store whose rows meet them, index
+entries are delayed, and states of tables last longer. Those of a snapshot are drawn anew.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hashrange.faults.drawing import SERVICE_KINDS, Drawing
+from hashrange.faults.fault import Fault, Faults, FaultsError, echoed, most_lag_seconds, read_faults
+from hashrange.features.features import Feature, FeatureFront, Features, FeatureState
+from hashrange.operations.operation import Scope
+from hashrange.store.interface import DelayOf, SeeChanges, WholeStore
+from hashrange.tables.change import Change
+
+NO_FAULTS = Faults()
+
+
+class FaultSetup(NamedTuple):
+    """What is put in place for some faults."""
+
+    drawing: Drawing | None
+    """Draws who meets the faults; None without faults."""
+    inner: WholeStore
+    """The store that `front` is in front of."""
+    front: WholeStore
+    """The store that requests use."""
+    state_delay: Callable[[str], float]
+    """Returns the seconds for which states of a table last at least (`Scope.state_delay`)."""
+    index_delay: DelayOf | None
+    """Function that draws the delay of a commit's index entries, in seconds of service time; None: no delay."""
+    index_delay_max_seconds: float
+    see_changes: SeeChanges | None
+    """Function that the store calls with the changes of each commit; None: nobody needs them."""
+
+
+class FaultsInPlace:
+    """The faults of one service."""
+
+    def __init__(self, features: Features) -> None:
+        """Raises FaultsError for the file of the settings."""
+        self._features = features
+        self._inner = features.front
+        """The store that requests would use without faults."""
+        self.setup: FaultSetup | None = None
+        """What was last put in place; None if there never were any faults."""
+        if (path := features.settings.faults) is not None:
+            faults = read_faults(path)
+            try:
+                self._put_in_place(self._prepared(faults))
+            except FaultsError as error:
+                raise FaultsError(f"the file of faults {path} cannot be used: {error}") from None
+
+    def use(self, faults: Faults) -> None:
+        """From now on, let requests meet these faults, drawn anew from their seed. Raises FaultsError.
+
+        `faults`: as `fault.checked` returned them. Does not give way.
+
+        Calls that have met earlier faults still get the replies that these cause.
+        """
+        self.take(self._prepared(faults))
+
+    def take(self, setup: FaultSetup) -> None:
+        """Put prepared faults in place; those of an earlier `setup` go on with their draws and report."""
+        self._put_in_place(setup)
+        self._features.put_in_front()
+
+    def in_front_of(self, inner: WholeStore) -> WholeStore:
+        """The store that requests are to use now. Faults are drawn anew if they stood in front of another store."""
+        self._inner = inner
+        setup = self.setup
+        if setup is None or setup.drawing is None:
+            return inner
+        if setup.inner is not inner:
+            setup = self._prepared(setup.drawing.faults)
+            self._put_in_place(setup)
+        return setup.front
+
+    def set_up_scope(self, scope: Scope) -> None:
+        """Give a Scope the delays of states that go with the faults."""
+        if self.setup is not None:
+            scope.state_delay = self.setup.state_delay
+
+    def _put_in_place(self, setup: FaultSetup) -> None:
+        self.setup = setup
+        self._features.requests.drawing = setup.drawing
+        self._features.store.maintenance.on_changes(setup.see_changes)
+        self._features.store.maintenance.delay_index_entries(setup.index_delay, setup.index_delay_max_seconds)
+
+    # --- snapshots ------------------------------------------------------------------------------------
+
+    def present(self) -> Faults | None:
+        """The faults that requests meet; None if there are none."""
+        return None if self.setup is None or self.setup.drawing is None else self.setup.drawing.faults
+
+    def return_to(self, faults: Faults | None) -> Callable[[], None]:
+        """Let requests meet these faults, drawn anew. Returns the function that undoes it."""
+        before = self.setup
+        self.use(faults or NO_FAULTS)
+        return lambda: self.use(NO_FAULTS) if before is None else self.take(before)
+
+    # --- what is put in place -------------------------------------------------------------------------
+
+    def _prepared(self, faults: Faults) -> FaultSetup:
+        """What has to be put in place for these faults. Raises FaultsError for a fault that cannot be met."""
+        self._require_known(faults)
+        features, inner = self._features, self._inner
+        requests, settings = features.requests, features.settings
+        base_seconds = settings.index_delay_seconds
+        base_delay = (lambda changes: base_seconds) if base_seconds else None
+        state_seconds = settings.table_state_delay_seconds
+        if not faults.faults:
+            return FaultSetup(None, inner, inner, lambda name: state_seconds, base_delay, base_seconds, None)
+        # Imported here: most servers have no faults, and start time counts.
+        from hashrange.faults.fault_store import FaultStore  # noqa: PLC0415
+
+        operation = requests.running.operation
+        drawing = Drawing(faults, features.clock)
+        front = FaultStore(inner, drawing, features.clock, requests.running, requests.throttle_events)
+
+        def state_delay(name: str) -> float:
+            return max(state_seconds, drawing.seconds_of("table-states", name, operation() or ""))
+
+        def delay(changes: Sequence[Change]) -> float:
+            return max(base_seconds, drawing.seconds_of("index-lag", _lagging_table(changes), operation() or ""))
+
+        return FaultSetup(
+            drawing,
+            inner,
+            front,
+            state_delay,
+            delay if drawing.has("index-lag") else base_delay,
+            max(base_seconds, most_lag_seconds(faults)),
+            front.see_changes,
+        )
+
+    def _require_known(self, faults: Faults) -> None:
+        """Raise FaultsError for a fault that names an operation which does not exist, or cannot meet it."""
+        for number, fault in enumerate(faults.faults, 1):
+            others = (fault.operations or frozenset()).difference(self._features.requests.operations)
+            unknown = sorted(others.difference(self._operations_of_services())) if others else []
+            if unknown:
+                raise FaultsError(f"fault {number}: there is no operation {echoed(unknown[0])}.")
+            if others and not _may_meet_services(fault):
+                kinds = ", ".join(sorted(SERVICE_KINDS))
+                raise FaultsError(
+                    f"fault {number}: requests of {min(others)} meet faults of the kinds {kinds}, without the members"
+                    " table, index, key, exception and reason."
+                )
+
+    def _operations_of_services(self) -> frozenset[str]:
+        """Names of the operations of the services beside DynamoDB, which may have to be loaded."""
+        return frozenset(operation.name for api in self._features.apis() for operation in api.operations)
+
+
+def _may_meet_services(fault: Fault) -> bool:
+    """True if requests to services beside DynamoDB can meet this fault."""
+    members = (fault.table, fault.index, fault.key, fault.exception, fault.reason)
+    return fault.kind in SERVICE_KINDS and not any(members)
+
+
+def _lagging_table(changes: Sequence[Change]) -> str | None:
+    """Name of the first table of which a commit changes a global index; None if there is none."""
+    for change in changes:
+        if any(source.index is not None and source.index.is_global for source, _, _ in change.entries):
+            return change.table.name
+    return None
+
+
+FAULTS = Feature(
+    "faults",
+    FaultsInPlace,
+    is_loaded_at_start=lambda settings: settings.faults is not None,
+    front=FeatureFront(FaultsInPlace.in_front_of, set_up_scope=FaultsInPlace.set_up_scope),
+    # A restore puts faults in place before the content: the longest delay of index entries decides how long waiting
+    # ones are kept.
+    state=FeatureState(FaultsInPlace.present, FaultsInPlace.return_to, most_lag_seconds),
+)
