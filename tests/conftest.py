@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.dealing import longest_first, make_scheduler
 from tests.support.environment import hide_what_is_outside
-from tests.support.left_out import LeftOut
+from tests.support.left_out import LeftOut, skip_without_programs
 from tests.support.times import Times
 
 IS_CI = os.environ.get("HASHRANGE_CI") == "1"
@@ -57,6 +57,12 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Use this scheduler whatever `--dist` says: only it keeps apart tests that must not run at the same time."""
     return make_scheduler(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what needs a program that is not there, before its fixtures are made."""
+    skip_without_programs(item)
 
 
 @pytest.hookimpl(wrapper=True)

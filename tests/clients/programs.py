@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import venv
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.left_out import installed
 
 FETCH_TIMEOUT_SECONDS = 130
 GO_LEAST = (1, 21)
@@ -19,12 +20,8 @@ TRIES = 2
 
 
 def program(name: str, least: int = 0) -> str:
-    """Path of an installed program; without the program the test is skipped (and fails on CI,
-    see tests/conftest.py).
-    """
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
+    """Path of an installed program, of at least this version; without it the test is skipped."""
+    found = installed(name)
     if least:
         said = run([found, "--version"])
         version = re.search(r"\d+", said)

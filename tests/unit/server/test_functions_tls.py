@@ -80,6 +80,7 @@ def test_a_python_handler(client: Any) -> None:
     assert invoked(client, "python", PYTHON, "app.handler") == [[], client.meta.endpoint_url, CERTIFICATE]
 
 
+@pytest.mark.needs("node")
 def test_a_node_handler(client: Any) -> None:
     assert invoked(client, "node", "nodejs20.x", "index.handler") == [200, client.meta.endpoint_url, CERTIFICATE]
 
