@@ -45,12 +45,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         longest_first(items)
 
 
-def pytest_collection_finish() -> None:
-    """Exclude the tests from garbage collection: they are a million objects,
-    and each full collection takes a second.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """Exclude the tests from garbage collection: they are a million objects, so that each full collection takes a
+    second, also while they become more.
     """
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -83,6 +89,15 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
         report.outcome = "failed"
         report.longrepr = f"{collector.nodeid} was skipped, which HASHRANGE_CI=1 forbids: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="module")
+def only_new_garbage() -> None:
+    """Let collections visit only what the tests of a module make: no garbage is there before, and all other objects
+    are excluded again, because the end of a server in this process has included them.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

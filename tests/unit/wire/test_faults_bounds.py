@@ -26,6 +26,8 @@ from hashrange.wire.faults import find_fault, read_leniently
 from hashrange.wire.rules import NO_RULES
 from tests.support.explaining import explain
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 DELETE = {"Delete": {"TableName": "Tab", "Key": {"pk": {"S": "1"}}}}
 MESSAGE_MAX = 10 * (2 * MESSAGE_CHARACTERS_MAX + 500)
 """Characters of ten violations in a message: value, path and sentence. Actual messages are shorter."""
