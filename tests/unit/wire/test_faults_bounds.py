@@ -113,6 +113,12 @@ def test_a_message_is_told_up_to_a_bound(length: int) -> None:
         assert message.endswith("a..." if operation_name != "GetItem" else "...")
 
 
+@pytest.fixture(autouse=True)
+def no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away the look of a server that an earlier test has started: its calls would be counted."""
+    monkeypatch.setattr(steps, "_look", None)
+
+
 def steps_of(operation_name: str, body: dict[str, Any]) -> int:
     """The number of calls of Python functions until the first fault is found, of whatever kind."""
     steps = 0
