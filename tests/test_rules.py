@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.cli.settings_sources import load_settings
+from tests.support.source_trees import parsed
 
 TESTS = Path(__file__).parent
 OF_OTHERS = {".venv", "node_modules"}
@@ -57,7 +58,7 @@ def texts() -> dict[str, str]:
 @cache
 def trees() -> dict[str, ast.Module]:
     """File of the tests → its syntax tree."""
-    return {file: ast.parse(text) for file, text in texts().items()}
+    return parsed(texts())
 
 
 def clocks_read(tree: ast.Module) -> Iterator[str]:
