@@ -123,6 +123,6 @@ clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	rm -rf tests/clients/*/node_modules tests/clients/*/target tests/clients/*/.venv
 	rm -rf tests/clients/triggers/typescript/node_modules tests/clients/triggers/typescript/dist
-	rm -rf tests/pipelines/.venv tests/pipelines/*/target
+	rm -rf tests/packaging/target tests/pipelines/.venv tests/pipelines/*/target
 	rm -rf tests/packages/*/node_modules tests/packages/*/target tests/packages/*/.venv
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.dealing import longest_first, make_scheduler
 from tests.support.environment import hide_what_is_outside
-from tests.support.left_out import LeftOut
+from tests.support.left_out import LeftOut, skip_without_programs
 from tests.support.times import Times
 
 IS_CI = os.environ.get("HASHRANGE_CI") == "1"
@@ -45,18 +45,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         longest_first(items)
 
 
-def pytest_collection_finish() -> None:
-    """Exclude the tests from garbage collection: they are a million objects,
-    and each full collection takes a second.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """Exclude the tests from garbage collection: they are a million objects, so that each full collection takes a
+    second, also while they become more.
     """
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Use this scheduler whatever `--dist` says: only it keeps apart tests that must not run at the same time."""
     return make_scheduler(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what needs a program that is not there, before its fixtures are made."""
+    skip_without_programs(item)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -77,6 +89,15 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
         report.outcome = "failed"
         report.longrepr = f"{collector.nodeid} was skipped, which HASHRANGE_CI=1 forbids: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="module")
+def only_new_garbage() -> None:
+    """Let collections visit only what the tests of a module make: no garbage is there before, and all other objects
+    are excluded again, because the end of a server in this process has included them.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

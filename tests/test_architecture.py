@@ -5,13 +5,12 @@ open files or print; sizes may only shrink.
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from functools import cache
 from statistics import median
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "hashrange"
+from tests.support.source_trees import ROOT, SOURCE, source_trees
 
 LAYERS = (
     {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "work_threads", "written"},
@@ -84,10 +83,6 @@ LONG_FILES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {}
 """Functions over the limit, with their lines: a number here may only go down."""
 
-TREES = {
-    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")
-}
-
 
 def package_of(file: str) -> str:
     """`operations/items/put_item.py` → `operations`."""
@@ -99,50 +94,62 @@ def module_of(file: str) -> str:
     return "hashrange." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def imported_modules(tree: ast.AST) -> Iterator[str]:
+@cache
+def nodes_of(file: str) -> list[ast.AST]:
+    """All nodes of a file's tree."""
+    return list(ast.walk(source_trees()[file]))
+
+
+@cache
+def imported_modules(file: str) -> frozenset[str]:
     """Every module that a file imports, anywhere in it; a name imported from a package may itself be a module."""
-    for node in ast.walk(tree):
+    found: set[str] = set()
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level, "relative import"
-            for alias in node.names:
-                submodule = f"{node.module}.{alias.name}"
-                yield submodule if submodule in MODULES else node.module or ""
+            assert not node.level, f"{file}:{node.lineno} is a relative import"
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {submodule if submodule in modules() else node.module or "" for submodule in submodules}
+    return frozenset(found)
 
 
-MODULES = {module_of(file): file for file in TREES}
+@cache
+def modules() -> dict[str, str]:
+    """Module → its file."""
+    return {module_of(file): file for file in source_trees()}
 
 
-def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+def functions(file: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method of a file."""
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in nodes_of(file) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def test_every_package_has_a_layer() -> None:
-    packages = {package_of(file) for file in TREES} - {"__init__", "__main__"}
+    packages = {package_of(file) for file in source_trees()} - {"__init__", "__main__"}
     assert packages <= set(LAYER_OF), "a new package needs a layer in LAYERS and a line in ARCHITECTURE.md"
 
 
-@pytest.mark.parametrize("file", sorted(TREES))
-def test_imports_point_down(file: str) -> None:
+def test_imports_point_down() -> None:
+    upward = [(file, module) for file in source_trees() for module in imported_modules(file) if points_up(file, module)]
+    assert not upward, "these files import a module that is not below them"
+
+
+def points_up(file: str, module: str) -> bool:
+    """True if a file imports a module of another package that is not below its own."""
     package = package_of(file)
+    parts = module.split(".")
     if package in {"__init__", "__main__"}:
-        return
-    for module in imported_modules(TREES[file]):
-        parts = module.split(".")
-        if parts[0] != "hashrange" or len(parts) < 2 or parts[1] not in LAYER_OF or parts[1] == package:
-            continue
-        is_below = LAYER_OF[parts[1]] < LAYER_OF[package] or (LAYER_OF[package] == 0 and parts[1] in SHARED_PACKAGES)
-        assert is_below, f"{file} imports {module}, which is not below it"
+        return False
+    if parts[0] != "hashrange" or len(parts) < 2 or parts[1] not in LAYER_OF or parts[1] == package:
+        return False
+    is_below = LAYER_OF[parts[1]] < LAYER_OF[package] or (LAYER_OF[package] == 0 and parts[1] in SHARED_PACKAGES)
+    return not is_below
 
 
 def test_no_import_cycles() -> None:
     """Imports inside functions count too: they hide a cycle, they do not end it."""
-    graph = {
-        module: {found for found in imported_modules(TREES[file]) if found in MODULES and found != module}
-        for module, file in MODULES.items()
-    }
+    graph = {module: (imported_modules(file) & modules().keys()) - {module} for module, file in modules().items()}
     done: set[str] = set()
 
     def visit(module: str, path: tuple[str, ...]) -> None:
@@ -156,38 +163,57 @@ def test_no_import_cycles() -> None:
         visit(module, ())
 
 
-@pytest.mark.parametrize("file", sorted(set(TREES) - {TIME_MODULE} - PROGRAMS))
-def test_only_the_clock_reads_time(file: str) -> None:
-    tree = TREES[file]
-    assert "time" not in set(imported_modules(tree)), f"{file} imports time; ask a Clock"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in {"now", "utcnow", "today"}:
-            assert not (isinstance(node.value, ast.Name) and node.value.id in {"datetime", "date"}), (
-                f"{file}:{node.lineno} reads the time of day; ask a Clock"
-            )
+def test_only_the_clock_reads_time() -> None:
+    found = [
+        f"{file}{place}"
+        for file in source_trees()
+        if file not in {TIME_MODULE, *PROGRAMS}
+        for place in [*([" imports time"] if "time" in imported_modules(file) else []), *readings(file)]
+    ]
+    assert not found, "ask a Clock"
 
 
-@pytest.mark.parametrize("file", sorted(set(TREES) - set(FILE_MODULES) - PROGRAMS))
-def test_only_the_file_modules_open_files(file: str) -> None:
-    tree = TREES[file]
-    assert not {"pathlib", "shutil", "tempfile", "io"} & set(imported_modules(tree)), f"{file} deals with files"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id != "open", f"{file}:{node.lineno} opens a file"
-    assert "os" not in set(imported_modules(tree)), f"{file} imports os"
+def readings(file: str) -> Iterator[str]:
+    """Where a file reads the time of day."""
+    for node in nodes_of(file):
+        match node:
+            case ast.Attribute(value=ast.Name(id="datetime" | "date"), attr="now" | "utcnow" | "today"):
+                yield f":{node.lineno} reads the time of day"
 
 
-@pytest.mark.parametrize("file", sorted(set(TREES) - PROGRAMS - {OUTPUT_MODULE}))
-def test_only_one_file_writes_to_the_terminal(file: str) -> None:
+ABOUT_FILES = {"io", "os", "pathlib", "shutil", "tempfile"}
+"""Modules that deal with files."""
+
+
+def test_only_the_file_modules_open_files() -> None:
+    found = []
+    for file in source_trees().keys() - FILE_MODULES - PROGRAMS:
+        found += [f"{file} imports {one}" for one in imported_modules(file) & ABOUT_FILES]
+        found += [f"{file}:{line} opens a file" for line in calls_of("open", file)]
+    assert not found, "only FILE_MODULES deal with files"
+
+
+def calls_of(name: str, file: str) -> Iterator[int]:
+    """The lines in which a file calls a function by this name alone."""
+    for node in nodes_of(file):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            yield node.lineno
+
+
+def test_only_one_file_writes_to_the_terminal() -> None:
     """That file escapes what commands a terminal.
     Other files of the command line may ask what the streams are, or close them.
     """
-    for node in ast.walk(TREES[file]):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id != "print", f"{file}:{node.lineno} prints"
-        if isinstance(node, ast.Attribute) and is_terminal(node.value):
-            assert package_of(file) == "cli", f"{file}:{node.lineno} uses the terminal"
-            assert node.attr in {"close", "fileno", "isatty"}, f"{file}:{node.lineno} writes to the terminal"
+    found = []
+    for file in source_trees().keys() - PROGRAMS - {OUTPUT_MODULE}:
+        allowed = {"close", "fileno", "isatty"} if package_of(file) == "cli" else set()
+        found += [f"{file}:{line} prints" for line in calls_of("print", file)]
+        found += [
+            f"{file}:{node.lineno} uses the terminal"
+            for node in nodes_of(file)
+            if isinstance(node, ast.Attribute) and is_terminal(node.value) and node.attr not in allowed
+        ]
+    assert not found, f"only {OUTPUT_MODULE} writes to the terminal"
 
 
 def is_terminal(node: ast.expr) -> bool:
@@ -197,16 +223,16 @@ def is_terminal(node: ast.expr) -> bool:
 
 @pytest.mark.parametrize("file", sorted(PROGRAMS))
 def test_programs_stand_alone(file: str) -> None:
-    assert not {module for module in imported_modules(TREES[file]) if module.startswith("hashrange")}
-    assert not {one for one, tree in TREES.items() if module_of(file) in set(imported_modules(tree))}
+    assert not {module for module in imported_modules(file) if module.startswith("hashrange")}
+    assert not {one for one in source_trees() if module_of(file) in imported_modules(one)}
 
 
 def test_errors_become_replies_in_one_place() -> None:
     """`wire_type` is the form of an error on the wire; only one file uses it."""
     readers = [
         file
-        for file, tree in TREES.items()
-        if file != "errors.py" and any(isinstance(n, ast.Attribute) and n.attr == "wire_type" for n in ast.walk(tree))
+        for file in source_trees()
+        if file != "errors.py" and any(isinstance(n, ast.Attribute) and n.attr == "wire_type" for n in nodes_of(file))
     ]
     assert readers == ["server/protocols/dynamodb_json/writing.py"]
 
@@ -220,14 +246,14 @@ def lines_of(file: str) -> int:
 
 
 def test_files_stay_small() -> None:
-    long = {file: lines_of(file) for file in TREES if lines_of(file) > FILE_LINES_MAX}
+    long = {file: lines_of(file) for file in source_trees() if lines_of(file) > FILE_LINES_MAX}
     assert_ratchet(long, LONG_FILES, "LONG_FILES")
 
 
 def test_functions_fit_a_screen() -> None:
     long = {}
-    for file, tree in TREES.items():
-        for function in functions(tree):
+    for file in source_trees():
+        for function in functions(file):
             lines = (function.end_lineno or 0) - function.lineno + 1
             if lines > FUNCTION_LINES_MAX:
                 long[f"{file}:{function.name}"] = lines
@@ -235,7 +261,7 @@ def test_functions_fit_a_screen() -> None:
 
 
 def test_the_median_file_is_read_in_one_go() -> None:
-    sizes = [lines_of(file) for file in TREES if not file.endswith("__init__.py")]
+    sizes = [lines_of(file) for file in source_trees() if not file.endswith("__init__.py")]
     assert median(sizes) <= MEDIAN_FILE_LINES_MAX
 
 
@@ -253,7 +279,7 @@ def assert_ratchet(found: dict[str, int], allowed: dict[str, int], name: str) ->
 def operation_names() -> dict[str, str]:
     """Operation → its file, for every file that declares one (OPERATION) or several (OPERATIONS)."""
     found = {}
-    for file, tree in TREES.items():
+    for file, tree in source_trees().items():
         if package_of(file) != "operations" or file == "operations/registry.py":
             continue
         for name, value in assigned(tree):
@@ -282,31 +308,29 @@ def name_of_operation(record: ast.expr) -> str:
     return str(ast.literal_eval(record.args[0]))
 
 
-OPERATIONS = operation_names()
-
-
 def snake(name: str) -> str:
     """PutItem → put_item."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_an_operation_has_its_file_its_tests_and_its_row(name: str) -> None:
+def test_an_operation_has_its_file_its_tests_and_its_row() -> None:
     """A file with one operation is named after it; those that answer one question together share a file."""
-    is_alone = list(OPERATIONS.values()).count(OPERATIONS[name]) == 1
-    assert OPERATIONS[name].endswith(f"/{snake(name)}.py") or not is_alone
     tests = [path.name for path in (ROOT / "tests" / "conformance").rglob("test_*.py")]
-    assert any(test.startswith(f"test_{snake(name)}") for test in tests), (
-        f"tests/conformance/test_{snake(name)}.py is missing"
-    )
     page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
-    assert f"| {name} |" in page, f"docs/compatibility.md has no row for {name}"
+    operations = operation_names()
+    for name, file in operations.items():
+        is_alone = list(operations.values()).count(file) == 1
+        assert file.endswith(f"/{snake(name)}.py") or not is_alone
+        assert any(test.startswith(f"test_{snake(name)}") for test in tests), (
+            f"tests/conformance/test_{snake(name)}.py is missing"
+        )
+        assert f"| {name} |" in page, f"docs/compatibility.md has no row for {name}"
 
 
 def test_every_operation_is_registered() -> None:
     from hashrange.operations.registry import OPERATIONS as registered
 
-    assert set(registered) == set(OPERATIONS)
+    assert set(registered) == set(operation_names())
 
 
 # --- what nothing reaches -----------------------------------------------------------------------
@@ -364,10 +388,10 @@ def unreached(tree: ast.Module) -> list[str]:
     return sorted(name for name in mentioned if name.startswith("_") and name not in reached)
 
 
-@pytest.mark.parametrize("file", sorted(TREES))
-def test_private_names_are_reached(file: str) -> None:
+def test_private_names_are_reached() -> None:
     """A fix that nothing calls fixes nothing."""
-    assert not unreached(TREES[file]), f"{file} defines what nothing in it uses"
+    found = {file: names for file, tree in source_trees().items() if (names := unreached(tree))}
+    assert not found, "these files define what nothing in them uses"
 
 
 @pytest.mark.parametrize(
@@ -392,12 +416,16 @@ def test_what_is_reached_is_told_apart(source: str, expected: list[str]) -> None
 # --- docstrings ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", sorted(TREES))
-def test_every_file_and_public_name_says_what_it_is(file: str) -> None:
-    tree = TREES[file]
-    if file.endswith("__init__.py") and not tree.body:
-        return
-    assert ast.get_docstring(tree), f"{file} does not say which question it answers"
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
-            assert ast.get_docstring(node), f"{file}:{node.lineno} {node.name} has no docstring"
+def test_every_file_and_public_name_says_what_it_is() -> None:
+    silent = [place for file, tree in source_trees().items() for place in without_docstring(file, tree)]
+    assert not silent, "a file says which question it answers, and a public name what it is"
+
+
+def without_docstring(file: str, tree: ast.Module) -> Iterator[str]:
+    """The file and its public names that have no docstring; an empty `__init__` needs none."""
+    if not ast.get_docstring(tree) and (tree.body or not file.endswith("__init__.py")):
+        yield file
+    defined = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in defined:
+        if not node.name.startswith("_") and not ast.get_docstring(node):
+            yield f"{file}:{node.lineno} {node.name}"

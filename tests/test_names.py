@@ -5,23 +5,23 @@ which file each word belongs to.
 import ast
 import re
 from collections import defaultdict
-from pathlib import Path
+from functools import cache
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "hashrange"
+from tests.support.source_trees import ROOT, source_trees
+
 BY_CONVENTION = {"run", "build_parser"}
 """Names that every command of `cli` defines."""
 TYPE_VARIABLES = re.compile(r"[A-Z]")
 
 
+@cache
 def public_names() -> dict[str, list[str]]:
     """Public class, function or type of a module → the files that define it."""
     found = defaultdict(list)
-    for path in sorted(SOURCE.rglob("*.py")):
-        file = path.relative_to(SOURCE).as_posix()
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for file, tree in source_trees().items():
+        for node in tree.body:
             match node:
                 case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                     names = [name]
@@ -33,9 +33,6 @@ def public_names() -> dict[str, list[str]]:
                 if not one.startswith("_"):
                     found[one].append(file)
     return found
-
-
-NAMES = public_names()
 
 
 def words_of(name: str) -> set[str]:
@@ -58,22 +55,26 @@ def glossary() -> dict[str, tuple[str, list[str]]]:
 GLOSSARY = glossary()
 
 
-@pytest.mark.parametrize("name", sorted(name for name in NAMES if not TYPE_VARIABLES.fullmatch(name)))
-def test_a_public_name_is_defined_once(name: str) -> None:
-    assert len(NAMES[name]) == 1 or name in BY_CONVENTION, f"{name} means several things: {NAMES[name]}"
+def test_a_public_name_is_defined_once() -> None:
+    several = {
+        name: files
+        for name, files in public_names().items()
+        if len(files) > 1 and name not in BY_CONVENTION and not TYPE_VARIABLES.fullmatch(name)
+    }
+    assert not several, "these names mean several things"
 
 
 @pytest.mark.parametrize("term", sorted(GLOSSARY))
 def test_a_word_of_the_glossary_stays_at_home(term: str) -> None:
     home, others = GLOSSARY[term]
     file, name = home.split(":")
-    assert file in NAMES.get(name, []), f"the glossary looks for {name} in {file}"
+    assert file in public_names().get(name, []), f"the glossary looks for {name} in {file}"
     if not others:
         return
     words = set(term.split())
     strays = [
         f"{file}:{name}"
-        for name, files in NAMES.items()
+        for name, files in public_names().items()
         for file in files
         if words <= words_of(name)
         and not any(file == one or file.startswith(one) for one in (home.split(":")[0], *others))

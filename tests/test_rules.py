@@ -3,21 +3,20 @@ because that depends on the machine.
 """
 
 import ast
+import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from hashrange.cli.settings_sources import load_settings
+from tests.support.source_trees import parsed
 
 TESTS = Path(__file__).parent
-TEXTS = {
-    path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8")
-    for path in TESTS.rglob("*.py")
-    if not {".venv", "node_modules"} & set(path.relative_to(TESTS).parts)  # libraries of tests/clients
-}
-TREES = {file: ast.parse(text) for file, text in TEXTS.items()}
+OF_OTHERS = {".venv", "node_modules"}
+"""Folders of libraries that tests of clients have fetched."""
 
 CLOCKS = {
     "time": {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns",
@@ -43,6 +42,23 @@ CLOCK_READERS = {
     ),
 }
 """Test files that may read a clock, and why they do not compare times with constants."""
+
+
+@cache
+def texts() -> dict[str, str]:
+    """File of the tests → its text."""
+    found: dict[str, str] = {}
+    for folder, folders, names in os.walk(TESTS):
+        folders[:] = set(folders) - OF_OTHERS
+        paths = [Path(folder, name) for name in names if name.endswith(".py")]
+        found |= {path.relative_to(TESTS).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    return found
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """File of the tests → its syntax tree."""
+    return parsed(texts())
 
 
 def clocks_read(tree: ast.Module) -> Iterator[str]:
@@ -74,11 +90,11 @@ def hurried_properties(tree: ast.Module) -> Iterator[str]:
 
 def test_no_test_compares_a_time_with_a_constant() -> None:
     """Tests count steps (tests/support/working.py, tests/torture/test_turns.py), or compare two readings of one run."""
-    assert {file for file, tree in TREES.items() if any(clocks_read(tree))} == set(CLOCK_READERS)
+    assert {file for file, tree in trees().items() if any(clocks_read(tree))} == set(CLOCK_READERS)
 
 
 def test_no_property_has_a_deadline() -> None:
-    hurried = [f"{file}: {name}" for file, tree in TREES.items() for name in hurried_properties(tree)]
+    hurried = [f"{file}: {name}" for file, tree in trees().items() for name in hurried_properties(tree)]
     assert not hurried, "say deadline=None"
 
 
@@ -115,6 +131,6 @@ def test_deadlines_are_found(decorators: str, expected: list[str]) -> None:
 
 def test_no_variable_of_a_test_makes_a_server_complain() -> None:
     """Servers that tests start see these variables too, and warn of every unknown HASHRANGE_… variable."""
-    named = {name for text in TEXTS.values() for name in re.findall(r'environ\.get\("(HASHRANGE_\w+)"', text)}
+    named = {name for text in texts().values() for name in re.findall(r'environ\.get\("(HASHRANGE_\w+)"', text)}
     assert len(named) > 5
     assert load_settings({}, dict.fromkeys(named, "1")).warnings == []

@@ -4,13 +4,15 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import venv
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.left_out import installed
 
 FETCH_TIMEOUT_SECONDS = 130
 GO_LEAST = (1, 21)
@@ -19,14 +21,10 @@ TRIES = 2
 
 
 def program(name: str, least: int = 0) -> str:
-    """Path of an installed program; without the program the test is skipped (and fails on CI,
-    see tests/conftest.py).
-    """
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
+    """Path of an installed program, of at least this version; without it the test is skipped."""
+    found = installed(name)
     if least:
-        said = run([found, "--version"])
+        said = said_by(found, "--version")
         version = re.search(r"\d+", said)
         assert version, said
         if int(version[0]) < least:
@@ -34,8 +32,9 @@ def program(name: str, least: int = 0) -> str:
     return found
 
 
-def run(command: list[str]) -> str:
-    """Output of a command, which must succeed."""
+@cache
+def said_by(*command: str) -> str:
+    """Output of a command, which must succeed; it is run once."""
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
 
 
@@ -58,7 +57,7 @@ def java(folder: Path) -> str:
 def go(folder: Path) -> str:
     """Path of the program that `go build` makes of `folder`: `folder`/target/smoke."""
     path = program("go")
-    version = run([path, "env", "GOVERSION"]).strip()
+    version = said_by(path, "env", "GOVERSION").strip()
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < GO_LEAST:
         pytest.skip(f"{version} is too old; from go1.21 on, Go fetches the version that the AWS SDK needs")
     output = "target/smoke.exe" if os.name == "nt" else "target/smoke"

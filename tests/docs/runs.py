@@ -17,7 +17,7 @@ from typing import Any, Self
 from tests.clients.programs import program
 from tests.clients.serving import ServerProcess
 from tests.docs.pages import Example
-from tests.unit.testing.suites import SOURCE, command_of, python_with
+from tests.unit.testing.suites import NO_OTHER_PLUGINS, SOURCE, command_of, python_with
 
 RUN_TIMEOUT_SECONDS = 100
 """It only ends a run that would hang."""
@@ -26,8 +26,6 @@ ANY_SERVER = "http://127.0.0.1:PORT"
 """Stands in the pages for any server with an admin API."""
 DEFAULT_PORT = "8000"
 PLUGIN_OPTIONS = "-p hashrange.testing.pytest_plugin -p xdist.plugin -p no:cacheprovider -W error"
-NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
-"""hypothesis would add a second to every run."""
 LOG = "server.log"
 """File with the log of a page's servers, in the page's folder."""
 CURL_OPTIONS = "fail\nsilent\nshow-error\nwrite-out = \\n\n"

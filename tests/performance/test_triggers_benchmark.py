@@ -3,7 +3,6 @@ without judging any figure.
 """
 
 import random
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,8 +27,7 @@ from benchmarks.triggers.page import render, target_row
 from benchmarks.triggers.served import Meanwhile, Note, Notes, TriggerServer, serving
 from benchmarks.triggers.targets import LANGUAGES, OTHERS, TARGETS, Language, Target
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
-EACH_LANGUAGE = [pytest.param(one, marks=needs_node if one == "Node" else ()) for one in LANGUAGES]
+EACH_LANGUAGE = [pytest.param(one, marks=pytest.mark.needs("node") if one == "Node" else ()) for one in LANGUAGES]
 RECORDS = 250
 
 

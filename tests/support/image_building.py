@@ -5,6 +5,7 @@ Debian's base image is made by mmdebstrap from the packages that it has; RUN is 
 needs root, mmdebstrap and unshare: `reason_against` says what is missing.
 """
 
+import hashlib
 import os
 import shutil
 import ssl
@@ -32,6 +33,8 @@ APT_SETTINGS = {
 """The image keeps no packages and no lists of apt's."""
 LEFT_OUT = ("usr/share/doc", "usr/share/info", "usr/share/locale", "usr/share/man")
 """Folders that packages do not fill in a slim image."""
+KEPT = ROOT / "tests" / "packaging" / "target"
+"""Folder of base images that are kept for the next run."""
 STEP_TIMEOUT_SECONDS = 200
 """It only ends a step that would hang."""
 TRIES = 2
@@ -120,10 +123,20 @@ class Build:
 
 
 def make_base(root: Path, release: str) -> None:
-    """Debian's slim image: apt and the required packages, without documents and languages."""
+    """Debian's slim image: apt and the required packages, without documents and languages. The packages are fetched
+    and unpacked once, as a container engine fetches a base image once.
+    """
     options = [f"--aptopt={name} {value}" for name, value in APT_SETTINGS.items()]
-    kind = ["--quiet", "--variant=apt", f"--include={REQUIRED}", f"--hook-dir={MERGED}", "--format=directory"]
-    done([["rm", "-rf", str(root)], ["mmdebstrap", *kind, "--dpkgopt=force-unsafe-io", *options, release, str(root)]])
+    kind = ["--quiet", "--variant=apt", f"--include={REQUIRED}", f"--hook-dir={MERGED}", "--dpkgopt=force-unsafe-io"]
+    words = ["mmdebstrap", *kind, *options, release]
+    archive = KEPT / f"{release}-{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.tar"
+    if not archive.exists():
+        KEPT.mkdir(exist_ok=True)
+        unfinished = archive.with_suffix(".unfinished.tar")
+        done([["rm", "-f", str(unfinished)], [*words, str(unfinished)]])
+        unfinished.rename(archive)
+    root.mkdir()
+    done([["tar", "-C", str(root), "--numeric-owner", "--xattrs", "-xpf", str(archive)]])
     for folder in LEFT_OUT:
         shutil.rmtree(root / folder)
         (root / folder).mkdir()

@@ -1,8 +1,24 @@
-"""Which tests were left out, and why? One line at the end of a run says it."""
+"""Which tests are left out because a program is not installed? One line at the end of a run says how many, and why."""
 
+import shutil
 from collections import Counter
 
 import pytest
+
+
+def installed(name: str) -> str:
+    """Path of a program; without the program the test is skipped (and fails on CI, see tests/conftest.py)."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def skip_without_programs(item: pytest.Item) -> None:
+    """Skip a test whose mark `needs` names a program that is not installed."""
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            installed(name)
 
 
 class LeftOut:

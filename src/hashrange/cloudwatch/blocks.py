@@ -41,8 +41,8 @@ class _Block(msgspec.Struct, array_like=True):
     distributions: Column
     """What there is of each cell's distribution."""
     buckets: Column
-    """For each cell whose buckets are kept: the number of its first bucket, then the difference of each further bucket's
-    number from the one before."""
+    """For each cell whose buckets are kept: the number of its first bucket, then the difference of each further
+    bucket's number from the one before."""
     bucket_counts: Column
 
 

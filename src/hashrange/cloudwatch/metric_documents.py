@@ -41,8 +41,8 @@ class StoredSeries(msgspec.Struct, array_like=True):
     unit: str
     last_seconds: float
     kept: list[list[int]]
-    """For each tier: the number of the first kept block, then the difference of each further block's number from the one
-    before."""
+    """For each tier: the number of the first kept block, then the difference of each further block's number from the
+    one before."""
     runs: list[tuple[int, int, int, float, float, float, float]]
 
 

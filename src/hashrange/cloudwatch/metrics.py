@@ -280,8 +280,8 @@ class Metrics:
     def _cells(
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None
     ) -> Sequence[tuple[str, Sequence[tuple[int, Cell]]]]:
-        """Each unit, with the begin of each period in which something was observed, and the period's cell. The parameters are
-        those of `points`.
+        """Each unit, with the begin of each period in which something was observed, and the period's cell. The
+        parameters are those of `points`.
         """
         self._be_loaded()
         by_unit = self._table.units_of(metric)

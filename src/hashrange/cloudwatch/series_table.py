@@ -188,8 +188,8 @@ def load_series(
 
 
 def _taken(part: list[StoredSeries]) -> Iterator[StoredSeries]:
-    """Each series, beginning with the last. A series that has been taken in is freed with its piece, not at the end with
-    all others.
+    """Each series, beginning with the last. A series that has been taken in is freed with its piece, not at the end
+    with all others.
     """
     while part:
         yield part.pop()

@@ -120,7 +120,9 @@ def _check_term(kind: str, node: ConditionNode) -> ValueCheck | None:
 
 
 def _check_membership(kind: str, node: Membership) -> None:
-    """Refuse IN with too many options, or with an option that is the operand itself; PartiQL checks for the operand first."""
+    """Refuse IN with too many options, or with an option that is the operand itself; PartiQL checks for the operand
+    first.
+    """
     count = len(node.options)
     if kind == PARTIQL:
         check_distinct(kind, "IN", node.operand, node.options)

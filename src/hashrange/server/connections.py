@@ -172,8 +172,8 @@ BODY_SECONDS_FREE = 20.0
 """A request with a complete head may take this long, plus its bytes so far divided by `BODY_BYTES_PER_SECOND_MIN`."""
 BODY_BYTES_PER_SECOND_MIN = 16 * 1024
 IN_THE_WAY_SECONDS_FREE, BODY_BYTES_PER_SECOND_WANTED = 2.0, 1024 * 1024
-"""Values that replace `BODY_SECONDS_FREE` and `BODY_BYTES_PER_SECOND_MIN` for a large body while other requests wait for
-the memory that the body reserves. The others wait for `MEMORY_WAIT_SECONDS_MAX`, so that no client keeps them from
+"""Values that replace `BODY_SECONDS_FREE` and `BODY_BYTES_PER_SECOND_MIN` for a large body while other requests wait
+for the memory that the body reserves. The others wait for `MEMORY_WAIT_SECONDS_MAX`, so that no client keeps them from
 their turn by sending a little at a time.
 """
 STALL_SECONDS_MAX = 2.0

@@ -32,7 +32,7 @@ class RefusedSteps:
         return self._reasons is not None or self.error is not None
 
     def wrapped(self, steps: Sequence[TransactionStep]) -> list[TransactionStep]:
-        """The steps with plans that first raise the step's refusal, if there is one, and then call the step's own plan."""
+        """The steps with plans that raise the step's refusal, if there is one, and else call the step's own plan."""
         return [step._replace(plan=partial(self._plan, place, step.plan)) for place, step in enumerate(steps)]
 
     def _plan(self, place: int, plan: Plan, old: Row | None) -> Planned | Row | None:

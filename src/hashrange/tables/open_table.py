@@ -39,7 +39,8 @@ class ReadSource(msgspec.Struct, frozen=True):
     key_names: tuple[str, ...]
     """Key attributes of the table or index, partition key first."""
     start_key_names: tuple[str, ...]
-    """Attributes of an ExclusiveStartKey: the index's key attributes, then those of the table's key attributes that the index lacks."""
+    """Attributes of an ExclusiveStartKey: the index's key attributes, then those of the table's key attributes that the
+    index lacks."""
     projected_names: frozenset[str] | None
     """Attributes that an entry holds, keys included; None if all, and for a table's rows."""
     entry_key: EntryKey | None = None

@@ -93,8 +93,8 @@ class DatabaseFaults:
         return block
 
     def _end_block(self, block: BlockFaults) -> None:
-        """Put the faults from before the block in place, unless the block's faults are no longer in place: because a block
-        that began later, on another thread, or a restored snapshot has replaced them.
+        """Put the faults from before the block in place, unless the block's faults are no longer in place: because a
+        block that began later, on another thread, or a restored snapshot has replaced them.
         """
         present = self._present
         self._blocks.remove(block)

@@ -110,7 +110,8 @@ class CapacitySide:
         self.table_side: CapacitySide | None = None
         """On the side of a global index's writes: the side of its table's writes."""
         self.indexes_blocked_until_seconds = float("-inf")
-        """On the side of a table's writes: the time until which one of the table's global indexes may refuse a write."""
+        """On the side of a table's writes: the time until which one of the table's global indexes may refuse a
+        write."""
         self.follow(table, index, now_seconds, shown)
 
     def follow(self, table: OpenTable, index: Index | None, now_seconds: float, shown: Table | None = None) -> None:

@@ -213,6 +213,7 @@ def test_the_same_error_is_logged_with_its_trace_once_until_a_success_or_other_c
     run_functions(test)
 
 
+@pytest.mark.needs("node")
 def test_the_log_names_runtimes_of_stored_functions_that_are_not_there(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

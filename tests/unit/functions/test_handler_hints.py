@@ -35,7 +35,7 @@ REFUSED = [
             "instead of the folder itself, or set Handler to my-app/index.handler."
         ),
     ),
-    (NODE, "handler", ["handler.js"], f"Bad handler. {FORM}js."),
+    pytest.param(NODE, "handler", ["handler.js"], f"Bad handler. {FORM}js.", marks=pytest.mark.needs("node")),
     (
         NODE,
         "index.handler",

@@ -237,6 +237,7 @@ def test_much_output_is_counted_and_not_kept(in_each_loop: Callable[[Test], None
     in_each_loop(test)
 
 
+@pytest.mark.needs("node")
 @pytest.mark.parametrize(
     ("code", "error_type"),
     [

@@ -7,6 +7,8 @@ from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTE
 from tests.unit.functions.conftest import Runner
 from tests.unit.functions.world import NODE, World, decoded, failed
 
+pytestmark = pytest.mark.needs("node")
+
 
 @pytest.mark.parametrize(
     ("files", "handler"),

@@ -28,13 +28,13 @@ def hard() -> Iterator[int]:
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-@pytest.mark.parametrize("descriptors", [*range(DESCRIPTORS_MIN, 5000, 7), 10_240, 65_536, 1_000_000])
-def test_connections_leave_what_the_engine_and_the_process_may_hold(descriptors: int) -> None:
-    connections = connections_within(65_536, descriptors)
-    assert connections >= 8
-    held = connections + TURNED_AWAY_MAX + ACCEPTED_MAX + open_files_max(descriptors) + OTHER_FILES
-    assert held <= descriptors
-    assert connections == 65_536 or held == descriptors
+def test_connections_leave_what_the_engine_and_the_process_may_hold() -> None:
+    for descriptors in (*range(DESCRIPTORS_MIN, 5000), 10_240, 65_536, 1_000_000):
+        connections = connections_within(65_536, descriptors)
+        assert connections >= 8, descriptors
+        held = connections + TURNED_AWAY_MAX + ACCEPTED_MAX + open_files_max(descriptors) + OTHER_FILES
+        assert held <= descriptors
+        assert connections == 65_536 or held == descriptors
 
 
 def test_with_many_descriptors_nothing_is_cut() -> None:

@@ -98,7 +98,7 @@ class Client:
 
 
 @pytest.fixture(autouse=True)
-def without_collector() -> Iterator[None]:
+def without_collector(only_new_garbage: None) -> Iterator[None]:
     gc.collect()
     gc.disable()
     yield

@@ -7,9 +7,8 @@ Nothing protects the server from a handler that kills it: handlers run with the 
 
 import json
 import os
-import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -260,24 +259,41 @@ return {json.dumps(result)}
 
 
 LOOPING_NODE = "exports.handler = async () => { require('child_process').spawn('sleep', ['1000000']); while (true) {} }"
-ENDLESS = {
+ENDLESS_IN_PYTHON = {
     "stops": "os.kill(os.getpid(), signal.SIGSTOP)",
     "never lets another thread run": "import re\nre.match('(a+)+$', 'a' * 64 + 'b')",
     "leaves its group": "if os.fork() == 0: os.setsid()\ntime.sleep(1e6)",
 }
 
 
-def test_nothing_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
+def endless_in_python(server: FunctionServer) -> int:
+    """Invoke functions that never end; the number of their processes."""
+    for number, code in enumerate(ENDLESS_IN_PYTHON.values()):
+        server.create(f"f{number}", handler(code))
+        Invoking(server, f"f{number}")
+    return len(ENDLESS_IN_PYTHON) + 1
+
+
+def endless_in_node(server: FunctionServer) -> int:
+    """Invoke a function that never ends; the number of its processes."""
+    code = {"ZipFile": zip_of(index_js=LOOPING_NODE)}
+    server.create("node", "", Runtime="nodejs20.x", Handler="index.handler", Code=code)
+    Invoking(server, "node")
+    return 2
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        pytest.param(endless_in_python, id="python"),
+        pytest.param(endless_in_node, id="node", marks=pytest.mark.needs("node")),
+    ],
+)
+def test_nothing_outlives_a_server_that_is_killed(begin: Callable[[FunctionServer], int], tmp_path: Path) -> None:
     server = FunctionServer(tmp_path)
     try:
-        for number, code in enumerate(ENDLESS.values()):
-            server.create(f"f{number}", handler(code))
-            Invoking(server, f"f{number}")
-        if shutil.which("node"):
-            code_of_node = {"ZipFile": zip_of(index_js=LOOPING_NODE)}
-            server.create("node", "", Runtime="nodejs20.x", Handler="index.handler", Code=code_of_node)
-            Invoking(server, "node")
-        wait_until(lambda: len(server.environments()) == len(ENDLESS) + (3 if shutil.which("node") else 1))
+        count = begin(server)
+        wait_until(lambda: len(server.environments()) == count)
     finally:
         server.kill()
     wait_until(lambda: not server.environments())

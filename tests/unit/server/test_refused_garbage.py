@@ -14,6 +14,8 @@ import pytest
 from hashrange.settings import Settings
 from hashrange.testing import server
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 SIGNED = (
     "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/{day}/us-east-1/{service}/aws4_request,"
     " SignedHeaders=host, Signature=" + "0" * 64

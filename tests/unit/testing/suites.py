@@ -11,6 +11,8 @@ from tests.clients.programs import prepare
 
 SOURCE = Path(__file__).parents[3] / "src"
 HERE = Path(__file__).parent
+NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+"""Variables of a pytest that loads no plugin but those that its command names: hypothesis takes half of a start."""
 
 
 def command_of(*options: str, python: str = sys.executable) -> list[str]:
@@ -31,7 +33,7 @@ def run_pytest(
     done = subprocess.run(
         command_of(*options, python=python),
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(SOURCE), "PYTEST_ADDOPTS": ""} | (variables or {}),
+        env=os.environ | NO_OTHER_PLUGINS | {"PYTHONPATH": str(SOURCE)} | (variables or {}),
         capture_output=True,
         text=True,
         check=False,

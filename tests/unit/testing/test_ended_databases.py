@@ -23,7 +23,7 @@ from tests.unit.server.harness import ECHO_OPERATIONS, StubStore
 
 
 @pytest.fixture(autouse=True)
-def without_collector() -> Iterator[None]:
+def without_collector(only_new_garbage: None) -> Iterator[None]:
     gc.collect()
     gc.disable()
     yield

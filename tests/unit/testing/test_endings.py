@@ -29,7 +29,7 @@ class Interrupted(BaseException):
 
 
 @pytest.fixture(autouse=True)
-def no_thread_stays() -> Iterator[None]:
+def no_thread_stays(only_new_garbage: None) -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     assert {thread for thread in threading.enumerate() if thread.name == "hashrange"} <= before

@@ -29,11 +29,11 @@ def create(client):
         BillingMode="PAY_PER_REQUEST",
     )
 
-def fill(client, count=3000):
-    # More than the engine keeps before it flushes.
+def fill(client):
+    # 9 MB: more than the engine keeps before it flushes.
     create(client)
-    for number in range(count):
-        client.put_item(TableName="Music", Item={"pk": {"S": str(number)}, "text": {"S": "x" * 3000}})
+    for number in range(30):
+        client.put_item(TableName="Music", Item={"pk": {"S": str(number)}, "text": {"S": "x" * 300_000}})
 
 def forked(function):
     # The exit status of a process that calls the function.

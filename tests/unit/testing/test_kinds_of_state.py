@@ -8,6 +8,7 @@ import io
 import random
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
@@ -331,6 +332,7 @@ def make_table(database: Database) -> None:
     )
 
 
+@cache
 def without_it(kind: Kind) -> Any:
     """What `look` sees in a database that never had this kind of state."""
     with server(SETTINGS) as plain:

@@ -5,7 +5,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from tests.unit.testing.suites import SOURCE, command_of, run_pytest
+from tests.unit.testing.suites import NO_OTHER_PLUGINS, SOURCE, command_of, run_pytest
 
 MEETING_SECONDS = 60
 """It only ends a test that would hang."""
@@ -270,9 +270,9 @@ def test_each_worker_has_its_own_database(tmp_path: Path) -> None:
         listener.settimeout(MEETING_SECONDS)
         port = str(listener.getsockname()[1])
         with subprocess.Popen(
-            command_of("-n", "2"),
+            command_of("-p", "xdist", "-n", "2"),
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(SOURCE), "PYTEST_ADDOPTS": "", "MEETING_PORT": port},
+            env=os.environ | NO_OTHER_PLUGINS | {"PYTHONPATH": str(SOURCE), "MEETING_PORT": port},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

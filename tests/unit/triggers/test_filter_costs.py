@@ -2,6 +2,7 @@
 for each of its alternatives.
 """
 
+import bisect
 import itertools
 import json
 import sys
@@ -51,12 +52,14 @@ def longest_list(one: Callable[[str], Any], around: Callable[[list[Any]], list[A
     if they look at it one by one.
     """
     texts = ["x" + chr(ord("a") + number % 26) * (1 + number // 26 % 3) for number in range(1_500)]
-    for count in range(len(texts), 0, -1):
+
+    def pattern_of(count: int) -> str:
         rule = around([one(text) for text in texts[:count]])
-        pattern = json.dumps({"a": rule, "z": ["never"]}, separators=(",", ":"))
-        if len(pattern) <= FILTER_PATTERN_LENGTH_MAX:
-            return pattern
-    raise AssertionError
+        return json.dumps({"a": rule, "z": ["never"]}, separators=(",", ":"))
+
+    counts = range(len(texts) + 1)
+    too_many = bisect.bisect(counts, FILTER_PATTERN_LENGTH_MAX, key=lambda count: len(pattern_of(count)))
+    return pattern_of(too_many - 1)
 
 
 PATTERNS = {

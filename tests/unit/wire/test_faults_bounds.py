@@ -26,6 +26,8 @@ from hashrange.wire.faults import find_fault, read_leniently
 from hashrange.wire.rules import NO_RULES
 from tests.support.explaining import explain
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 DELETE = {"Delete": {"TableName": "Tab", "Key": {"pk": {"S": "1"}}}}
 MESSAGE_MAX = 10 * (2 * MESSAGE_CHARACTERS_MAX + 500)
 """Characters of ten violations in a message: value, path and sentence. Actual messages are shorter."""
@@ -109,6 +111,12 @@ def test_a_message_is_told_up_to_a_bound(length: int) -> None:
         message = told(operation_name, body)
         assert len(message) == MESSAGE_CHARACTERS_MAX + 3
         assert message.endswith("a..." if operation_name != "GetItem" else "...")
+
+
+@pytest.fixture(autouse=True)
+def no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away the look of a server that an earlier test has started: its calls would be counted."""
+    monkeypatch.setattr(steps, "_look", None)
 
 
 def steps_of(operation_name: str, body: dict[str, Any]) -> int:

@@ -29,8 +29,8 @@ more for its statements."""
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:
-    """The error of a transaction with these refusals, one for each action (None: not refused). The error is the first WholeRequestFault or RequestLimitExceeded among them,
-    otherwise a TransactionCanceledException that lists all.
+    """The error of a transaction with these refusals, one for each action (None: not refused). The error is the first
+    WholeRequestFault or RequestLimitExceeded among them, otherwise a TransactionCanceledException that lists all.
     """
     for refusal in refusals:
         if isinstance(refusal, WholeRequestFault | RequestLimitExceeded):

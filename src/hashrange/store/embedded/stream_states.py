@@ -46,7 +46,8 @@ class ShardNews:
         the last look, in no order. A commit notes its records here, which takes 0.1 µs.
         """
         self._last: OrderedDict[bytes, rules.Sequence] = OrderedDict()
-        """Prefix → last change, for all shards, as of the last look; the shard that had changed last is the last one."""
+        """Prefix → last change, for all shards, as of the last look; the shard that had changed last is the last
+        one."""
         self._numbers: dict[bytes, int] = {}
         """Prefix → number of the shard."""
         self.begun: rules.Sequence = 0
