@@ -216,16 +216,18 @@ class Features:
         return part
 
     def loaded(self, feature: Feature[PartT]) -> PartT | None:
-        """The same; None if the feature is not loaded."""
+        """What a feature consists of; None if it is not loaded."""
         part: PartT | None = self._by_name[feature.name].part
         return part
 
     def found(self, feature: Feature[PartT]) -> PartT | None:
-        """The same; None if the feature is not loaded, and the store has no documents of it. Raises StorageError."""
+        """What a feature consists of; None if it is not loaded, and the store has no documents of it.
+        Raises StorageError.
+        """
         return self.part(feature) if self._is_wanted(feature) else self.loaded(feature)
 
     async def found_on_thread(self, feature: Feature[PartT]) -> PartT | None:
-        """The same as `found`; code is loaded on a thread."""
+        """What `found` returns; code is loaded on a thread."""
         if self._is_wanted(feature):
             await LateCode(*self.code_of(feature)).be_loaded()
         return self.found(feature)

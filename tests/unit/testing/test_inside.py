@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import threading
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -225,3 +226,11 @@ def test_refusals_of_other_services_are_raised(
 def test_an_unknown_service_is_named(database: Database) -> None:
     with pytest.raises(ValueError, match="one of dynamodb, cloudwatch, application-autoscaling, dax, not to 's3'"):
         database.call("ListBuckets", {}, service="s3")
+
+
+@pytest.mark.parametrize("moment", [datetime.min, datetime.max])
+def test_times_without_an_offset_end_with_the_calendar(database: Database, moment: datetime) -> None:
+    """They are those of this machine's time zone, in which the first and last hours may have no time in UTC."""
+    data = [{"MetricName": "Visits", "Value": 1, "Timestamp": moment}]
+    with pytest.raises(ServiceError, match="InvalidParameterValue|time"):
+        database.call("PutMetricData", {"Namespace": "Shop", "MetricData": data}, service="cloudwatch")

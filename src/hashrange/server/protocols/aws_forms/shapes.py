@@ -169,7 +169,7 @@ def _in_utc(time: datetime, path: str) -> datetime:
     """The time in UTC, where the years 1 and 9999 may end earlier than at another offset. Raises MembersWrong."""
     try:
         return time.astimezone(UTC)
-    except OverflowError:
+    except (OverflowError, ValueError):  # ValueError for a time without an offset, of this machine
         _fail("value", path, "the time is out of range")
 
 
