@@ -228,9 +228,9 @@ def test_an_unknown_service_is_named(database: Database) -> None:
         database.call("ListBuckets", {}, service="s3")
 
 
-@pytest.mark.parametrize("moment", [datetime.min, datetime.max])
-def test_times_without_an_offset_end_with_the_calendar(database: Database, moment: datetime) -> None:
+@pytest.mark.parametrize("moment", ["0001-01-01", "9999-12-31T23:59:59"])
+def test_times_without_an_offset_end_with_the_calendar(database: Database, moment: str) -> None:
     """They are those of this machine's time zone, in which the first and last hours may have no time in UTC."""
-    data = [{"MetricName": "Visits", "Value": 1, "Timestamp": moment}]
-    with pytest.raises(ServiceError, match="InvalidParameterValue|time"):
+    data = [{"MetricName": "Visits", "Value": 1, "Timestamp": datetime.fromisoformat(moment)}]
+    with pytest.raises(ServiceError, match="out of range"):
         database.call("PutMetricData", {"Namespace": "Shop", "MetricData": data}, service="cloudwatch")
