@@ -228,9 +228,9 @@ def test_an_unknown_service_is_named(database: Database) -> None:
         database.call("ListBuckets", {}, service="s3")
 
 
-@pytest.mark.parametrize("moment", ["0001-01-01", "9999-12-31T23:59:59"])
+@pytest.mark.parametrize("moment", ["0001-01-01", "9999-12-31T23:59:59.999999"])
 def test_times_without_an_offset_end_with_the_calendar(database: Database, moment: str) -> None:
     """They are those of this machine's time zone, in which the first and last hours may have no time in UTC."""
     data = [{"MetricName": "Visits", "Value": 1, "Timestamp": datetime.fromisoformat(moment)}]
-    with pytest.raises(ServiceError, match="out of range"):
+    with pytest.raises(ServiceError, match=r"out of range|must specify a time"):
         database.call("PutMetricData", {"Namespace": "Shop", "MetricData": data}, service="cloudwatch")
