@@ -1,5 +1,5 @@
-"""Which numbers limit a request? The service's limits, with their sources, and our own bounds;
-sizes and times have their unit in the name.
+"""Which numbers of DynamoDB, Streams and Lambda limit a request? The services' limits, with their sources, and our own
+bounds of them; sizes and times have their unit in the name.
 """
 
 # --- requests ---

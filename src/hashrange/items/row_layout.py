@@ -1,5 +1,5 @@
-"""How are the bytes of a row laid out? Version, item size, the item's JSON; in some versions,
-metadata of the last write follows.
+"""How are the bytes of a row laid out, and which versions of rows are there? Version, item size, the item's JSON; in
+some versions, metadata of the last write follows.
 
 Metadata is ignored when items are compared, and no reply contains it. Rows of PLAIN_VERSION have kept the original
 layout. Long JSON that is much longer than its item's size is packed; the version says so. Layout: docs/formats/rows.md.

@@ -1,5 +1,5 @@
-"""How is an item stored? As a row: version, size and JSON, which is packed if it is far longer than the item;
-which items are packed is decided here.
+"""How does an item become a row, and a row an item? The JSON is packed if it is far longer than the item, which is
+decided here; `row_layout.py` says how the bytes of a row are laid out.
 
 The JSON is canonical: attribute names sorted at every level, no blanks, canonical values. So equal items have equal
 JSON, which replies include without decoding it, and equal rows, apart from metadata and the packing of older formats.

@@ -1,6 +1,6 @@
-"""What do all connections share, and what is limited over all of them? The set of open connections, their shared
-objects, how slowly clients may send and read, the sweep that ends slow ones, the long reads of one turn, and the memory
-of unread replies.
+"""How slowly may clients send and read, and what else is limited over all connections? The times after which a
+slow client is cut off and the sweep that does it, the long reads of one turn, the memory of unread replies, and what
+all connections share.
 
 This file must not know how a connection handles its client (`connection.py`). Source of limits: operations.md 1.1.
 """

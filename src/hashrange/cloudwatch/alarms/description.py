@@ -1,4 +1,4 @@
-"""How does the API describe_alarm an alarm? As MetricAlarm or CompositeAlarm. Source: operations.md 6."""
+"""How does a reply describe an alarm? As MetricAlarm or CompositeAlarm. Source: operations.md 6."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

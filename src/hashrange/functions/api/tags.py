@@ -1,4 +1,5 @@
-"""The operations on tags of functions: TagResource, UntagResource, ListTags. CreateFunction checks tags too.
+"""The tags that a function may have, for CreateFunction too, and TagResource, UntagResource, ListTags of functions,
+which `triggers/api/mapping_tags.py` calls.
 
 Tags of event source mappings have the same operations; `find_tagged_function` refuses their ARNs.
 """

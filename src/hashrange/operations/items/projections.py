@@ -1,5 +1,5 @@
-"""Which attributes does a read return, and does it fetch items for a local index?
-AttributesToGet or ProjectionExpression, Select and the filter decide.
+"""What does Select ask for, and does a read fetch items for a local index?
+Select, the projection (`expressions/projection.py`) and the filter decide.
 
 Source: service behaviour, captures to Oct 2026.
 """

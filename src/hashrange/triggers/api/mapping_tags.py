@@ -1,4 +1,4 @@
-"""The operations on tags of event source mappings and of functions: TagResource, UntagResource, ListTags.
+"""TagResource, UntagResource, ListTags as a server answers them: for event source mappings, and for functions too.
 
 They take the place of those in `functions/api`, which refuse the ARNs of mappings.
 """

@@ -1,4 +1,4 @@
-"""How does a request of CloudWatch, STS or Application Auto Scaling become a call?
+"""How does a request of CloudWatch, STS, Application Auto Scaling or DAX's API become a call?
 Form → operation, signature → caller, members → struct.
 
 Checks are made in this order: operation, signature, form, types; the operation makes all others. The reply has the form
