@@ -20,7 +20,7 @@ from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 WAIT_SECONDS_MAX = 3.0
 """Time to wait for a name's addresses, for a connection, and for a whole reply."""
-IDENTIFYING_SECONDS_MAX = 1.0
+IDENTIFYING_SECONDS_MAX = 5.0
 """Time in which a program at a taken port says that it is Hashrange."""
 REPLY_BYTES_MAX = 1_000_000
 """Bytes of a reply that are read."""
