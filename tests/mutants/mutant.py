@@ -3,6 +3,7 @@
 import ast
 import random
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,11 +52,7 @@ def mutants_of(file: str, text: str) -> dict[Mutant, str]:
 
 def drawn(seed: int, count: int) -> list[Mutant]:
     """Mutants over all packages: each package has a share by the square root of its rules, but at least one."""
-    by_package: dict[str, list[Mutant]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        file = path.relative_to(SOURCE).as_posix()
-        found = [site.mutant for site in _sites(file, path.read_text(encoding="utf-8"))]
-        by_package.setdefault(file.split("/")[0], []).extend(found)
+    by_package = _by_package()
     draw = random.Random(seed)
     packages = [package for package, found in sorted(by_package.items()) if found]
     weights = [len(by_package[package]) ** 0.5 for package in packages]
@@ -64,6 +61,16 @@ def drawn(seed: int, count: int) -> list[Mutant]:
         (package,) = draw.choices(packages, weights)
         chosen.add(draw.choice(by_package[package]))
     return sorted(chosen)
+
+
+@cache
+def _by_package() -> dict[str, list[Mutant]]:
+    found: dict[str, list[Mutant]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        sites = _sites(file, path.read_text(encoding="utf-8"))
+        found.setdefault(file.split("/")[0], []).extend(site.mutant for site in sites)
+    return found
 
 
 def _sites(file: str, text: str) -> list[_Site]:
