@@ -9,7 +9,7 @@ import functools
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import IO, cast
 
 from hashrange.functions.marks import Mark
 from hashrange.functions.process_tree import kill_group, kill_marked
@@ -113,6 +113,8 @@ class Process(asyncio.SubprocessProtocol):
 
 _OUTPUT = 1
 """The descriptor that asyncio calls a process's output by."""
+_READ_BYTES = 256 * 1024
+"""Bytes that are read at once; a pipe holds 64 KB, unless it has been made larger."""
 
 
 async def spawn(
@@ -148,9 +150,13 @@ async def spawn(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+    transport = None
     try:
-        await _SpawnedTransport(process, protocol).connect()
+        transport = _SpawnedTransport(process, protocol)
+        transport.begin()
     except BaseException:
+        if transport is not None:
+            transport.end()
         kill_group(process.pid)
         process.wait()
         raise
@@ -170,33 +176,29 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
     """What a protocol needs to know of a process that `Popen` has started."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", protocol: asyncio.SubprocessProtocol) -> None:
+        """Raises OSError."""
         super().__init__()
+        assert process.stdout is not None
         self._process, self._protocol = process, protocol
         self._loop = asyncio.get_running_loop()
-        self._descriptor: int | None = os.pidfd_open(process.pid)
-        self._output: asyncio.ReadTransport | None = None
-        self._is_closed = False
+        self._output = _Output(process.stdout, functools.partial(protocol.pipe_data_received, _OUTPUT))
+        try:
+            self._descriptor: int | None = os.pidfd_open(process.pid)
+        except BaseException:
+            self._output.close()
+            raise
 
-    async def connect(self) -> None:
+    def begin(self) -> None:
         """Call the protocol from now on."""
         assert self._descriptor is not None
         self._protocol.connection_made(self)
         self._loop.add_reader(self._descriptor, self._exited)
-        reading = self._loop.connect_read_pipe(lambda: _Output(self._protocol), self._process.stdout)
-        connecting = asyncio.ensure_future(reading)
-        connecting.add_done_callback(self._connected)
-        try:
-            await asyncio.shield(connecting)  # uvloop would lose the pipe
-        except BaseException:
-            self._unwatch()
-            self._is_closed = True
-            raise
+        self._output.resume_reading()
 
-    def _connected(self, connecting: "asyncio.Future[tuple[asyncio.ReadTransport, _Output]]") -> None:
-        if not connecting.cancelled() and connecting.exception() is None:
-            self._output = connecting.result()[0]
-            if self._is_closed:
-                self._output.close()
+    def end(self) -> None:
+        """Call the protocol no more."""
+        self._unwatch()
+        self.close()
 
     def get_pid(self) -> int:
         return self._process.pid
@@ -209,8 +211,7 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
 
     def close(self) -> None:
         """Close the pipe; the process is to be ended before."""
-        if self._output is not None:
-            self._output.close()
+        self._output.close()
 
     def _exited(self) -> None:
         self._unwatch()
@@ -224,11 +225,38 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
             self._descriptor = None
 
 
-class _Output(asyncio.Protocol):
-    """Passes a process's output on."""
+class _Output(asyncio.ReadTransport):
+    """Reads a process's output. A transport of its own, as uvloop closes the descriptor of a pipe twice: libuv does,
+    and in a later turn the file object, when the number may be that of a file which another thread has opened.
+    """
 
-    def __init__(self, protocol: asyncio.SubprocessProtocol) -> None:
-        self._protocol = protocol
+    def __init__(self, pipe: IO[bytes], received: Callable[[bytes], None]) -> None:
+        """`pipe`: without a buffer. Nothing is read before `resume_reading`."""
+        super().__init__()
+        self._pipe, self._received = pipe, received
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe.fileno(), False)
 
-    def data_received(self, data: bytes) -> None:
-        self._protocol.pipe_data_received(_OUTPUT, data)
+    def is_closing(self) -> bool:
+        return self._pipe.closed
+
+    def pause_reading(self) -> None:
+        self._loop.remove_reader(self._pipe.fileno())
+
+    def resume_reading(self) -> None:
+        self._loop.add_reader(self._pipe.fileno(), self._read)
+
+    def close(self) -> None:
+        if not self._pipe.closed:
+            self.pause_reading()
+            self._pipe.close()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._pipe.fileno(), _READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        if data:
+            self._received(data)
+        else:
+            self.close()

@@ -11,12 +11,19 @@ from hashrange.server.protocols.values import ValuesCall
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
 from hashrange.service.snapshots import movable_clock
+from hashrange.wire.sigv4 import is_region
 
 if TYPE_CHECKING:
     from hashrange.server.protocols.aws_forms.service_calls import ServiceCalls
 
 TURN_SECONDS = 0.002
 """A program that has called this long gives way to other requests."""
+
+
+def require_region(region: object) -> None:
+    """Raise ValueError unless a Region has a name that clients over HTTP can have; a store with another is damaged."""
+    if not isinstance(region, str) or not is_region(region):
+        raise ValueError(f"region is {ascii(region)[:80]}; it must be the name of a Region, such as {SHARED_REGION}.")
 
 
 class Inside:
@@ -32,6 +39,7 @@ class Inside:
         self, operation: str, members: Mapping[str, Any], *, service: str = "dynamodb", region: str = SHARED_REGION
     ) -> dict[str, Any]:
         """Do what `Database.call` does, without a change of threads."""
+        require_region(region)
         if self._monotonic() >= self._turn_ends_seconds:
             await asyncio.sleep(0)
             self._turn_ends_seconds = self._monotonic() + TURN_SECONDS

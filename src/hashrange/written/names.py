@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable
 
+NAME_LENGTH_MAX = 200
+"""Longest name that is compared with others: one of a megabyte would take a tenth of a second."""
+
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """The name among `known` that is most like `name`; None if none is like it.
     Takes some 10 µs for each known name.
     """
+    if len(name) > NAME_LENGTH_MAX:
+        return None
     import difflib  # noqa: PLC0415 - most programs misspell nothing, and start time counts
 
     by_lowered = {one.lower(): one for one in known}

@@ -1,16 +1,20 @@
 """Actions of alarms whose endpoints hang: they hold up neither other actions nor the content that comes after them."""
 
 import asyncio
+import gc
+import socket
 from collections.abc import Sequence
 
 import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import alarms as alarms_module
+from hashrange.cloudwatch.alarms import deliveries
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold
 from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_TOGETHER_MAX
+from hashrange.functions.http_client import ExchangeFailed, read_target
 from tests.unit.functions.functions_world import MemoryDocuments
 
 
@@ -128,3 +132,24 @@ def test_an_action_of_replaced_content_leaves_no_trace(world: World) -> None:
         assert world.documents.content == {}
 
     asyncio.run(run())
+
+
+def test_a_delivery_that_fails_leaves_nothing_to_the_garbage_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each failed one would keep its error, and with it all that was prepared for the delivery."""
+    monkeypatch.setattr(deliveries, "PAUSE_SECONDS", 0.0)
+
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]  # closed below, so that nobody answers there
+        target = read_target(f"http://127.0.0.1:{port}/")
+        gc.collect()
+        gc.disable()
+        try:
+            problem = await deliveries._send(target, {}, b"x")
+            left = [one for one in gc.get_objects() if isinstance(one, ExchangeFailed)]
+        finally:
+            gc.enable()
+        assert problem is not None
+        assert not left
+
+    asyncio.run(main())

@@ -312,6 +312,16 @@ def test_a_trusted_server_is_asked_over_tls(run: Run, monkeypatch: pytest.Monkey
     run(main())
 
 
+def test_targets_share_what_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read the machine's authorities takes some 30 ms, in which nobody else is answered."""
+    usual = read_target("https://a.example").tls
+    assert usual is not None
+    assert read_target("https://b.example:444/x").tls is usual
+    assert read_target("http://a.example").tls is None
+    monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "localhost.pem"))
+    assert read_target("https://a.example").tls is not usual
+
+
 def test_an_untrusted_server_gets_no_request(run: Run) -> None:
     async def main() -> None:
         async with answering(reply(), is_tls=True) as server:

@@ -234,3 +234,22 @@ def test_times_without_an_offset_end_with_the_calendar(database: Database, momen
     data = [{"MetricName": "Visits", "Value": 1, "Timestamp": datetime.fromisoformat(moment)}]
     with pytest.raises(ServiceError, match=r"out of range|must specify a time"):
         database.call("PutMetricData", {"Namespace": "Shop", "MetricData": data}, service="cloudwatch")
+
+
+@pytest.mark.parametrize("region", [None, 5, True, b"us-east-1", "", "a/b\n", "x" * 5_000, "\ud800"])
+@pytest.mark.parametrize("service", ["dynamodb", "cloudwatch"])
+def test_a_region_that_is_none_is_refused_before_anything_is_done(
+    database: Database, region: Any, service: str
+) -> None:
+    """What is kept under such a name could not be read again."""
+    operation = "ListTables" if service == "dynamodb" else "ListMetrics"
+    with pytest.raises(ValueError, match="must be the name of a Region") as refused:
+        database.call(operation, {}, service=service, region=region)
+    assert str(refused.value).isprintable()
+    assert str(refused.value).isascii()
+
+    async def inside(inside: Inside) -> None:
+        await inside.call(operation, {}, service=service, region=region)
+
+    with pytest.raises(ValueError, match="must be the name of a Region"):
+        database.run(inside)

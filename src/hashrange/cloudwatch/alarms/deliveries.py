@@ -13,6 +13,7 @@ import msgspec
 from hashrange.clock import SystemClock
 from hashrange.cloudwatch.alarms.alarms import AlarmAction
 from hashrange.cloudwatch.alarms.notification import notification_of, subject_of
+from hashrange.errors import without_frames
 from hashrange.functions.http_client import ExchangeFailed, HttpTarget, UrlUnusable, exchange, read_target
 from hashrange.limits import DELIVERY_REPLY_BYTES_MAX, DESTINATION_SECONDS_MAX
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
@@ -83,7 +84,7 @@ async def _send(target: HttpTarget, headers: dict[str, str], body: bytes) -> str
         except TimeoutError:
             problem = f"no reply within {DESTINATION_SECONDS_MAX:g} s"
         except ExchangeFailed as error:
-            problem = str(error)
+            problem = str(without_frames(error))  # its frames refer to the task that refers to it
         else:
             if reply.status < 300:
                 return None
