@@ -107,12 +107,13 @@ ALARM_DESCRIPTION_LENGTH_MAX = 1_024
 ALARM_ACTIONS_MAX = 5
 """Actions of one state."""
 ALARM_ACTION_LENGTH_MAX = 1_024
-ALARM_ACTIONS_WAITING_MAX = 10_000
-"""Actions that wait for their turn; further ones fail at once: our own bound. Each takes about 2 KB."""
+ALARM_ACTIONS_WAITING_MAX = 20_000
+"""Actions that wait for their turn, those of one account at most half: our own bound. Further ones fail at once. Each
+takes about 2 KB."""
 ALARM_QUERIES_MAX = 10
 """Metrics of an alarm on metric math, and expressions: as many of each. Source: API reference, *MetricDataQuery*."""
-ALARM_ACTIONS_TOGETHER_MAX = 100
-"""Actions of all alarms that are executed at the same time: our own bound.
+ALARM_ACTIONS_TOGETHER_MAX = 200
+"""Actions of all alarms that are executed at the same time, those of one account at most half: our own bound.
 Each may take a connection, for 90 s if nobody answers."""
 ALARM_TAGS_MAX = 50
 ALARM_TAG_KEY_LENGTH_MAX = 128

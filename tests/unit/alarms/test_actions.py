@@ -10,9 +10,9 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import alarms as alarms_module
 from hashrange.cloudwatch.alarms import deliveries
-from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold
+from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmActions, AlarmDefinition, Threshold
 from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries
-from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
+from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms, WaitingActions
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_TOGETHER_MAX
 from hashrange.functions.http_client import ExchangeFailed, read_target
 from tests.unit.functions.functions_world import MemoryDocuments
@@ -34,15 +34,15 @@ class Endpoints:
         return None
 
 
-async def put_alarm(alarms: Alarms, actions: Sequence[str]) -> None:
+async def put_alarm(alarms: Alarms, actions: Sequence[str], account: str = "1") -> None:
     definition = AlarmDefinition(
         "load", None, AlarmActions(alarm=actions, ok=actions), Threshold("LessThanThreshold", 1.0, 1)
     )
-    await alarms.put("1", "r", definition)
+    await alarms.put(account, "r", definition)
 
 
-async def set_state(alarms: Alarms, *, is_ok: bool) -> None:
-    alarm = alarms.get("1", "r", "load")
+async def set_state(alarms: Alarms, *, is_ok: bool, account: str = "1") -> None:
+    alarm = alarms.get(account, "r", "load")
     assert alarm is not None
     await alarms.change_state(alarm, "OK" if is_ok else "ALARM", "a trial", None, alarms.now_seconds())
 
@@ -90,20 +90,20 @@ def test_an_action_that_hangs_holds_up_no_other(world: World) -> None:
 def test_only_so_many_actions_run_at_the_same_time(world: World) -> None:
     async def run() -> None:
         await put_alarm(world.alarms, ["http://hang"])
-        for number in range(ALARM_ACTIONS_TOGETHER_MAX + 2):
+        for number in range(ALARM_ACTIONS_TOGETHER_MAX):
             await set_state(world.alarms, is_ok=number % 2 == 0)
         running = asyncio.ensure_future(world.job.run_slice())
         await turns()
-        assert len(world.endpoints.begun) == ALARM_ACTIONS_TOGETHER_MAX
+        assert len(world.endpoints.begun) == ALARM_ACTIONS_TOGETHER_MAX // 2
         world.endpoints.let_go.set()
         await running
-        assert len(world.endpoints.ended) == ALARM_ACTIONS_TOGETHER_MAX + 2
+        assert len(world.endpoints.ended) == ALARM_ACTIONS_TOGETHER_MAX
 
     asyncio.run(run())
 
 
 def test_actions_beyond_those_that_may_wait_fail_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alarms_module, "ALARM_ACTIONS_WAITING_MAX", 3)
+    monkeypatch.setattr(alarms_module, "ALARM_ACTIONS_WAITING_MAX", 6)
 
     async def run() -> None:
         await put_alarm(world.alarms, ["http://other"])
@@ -117,6 +117,44 @@ def test_actions_beyond_those_that_may_wait_fail_at_once(world: World, monkeypat
         assert len(world.endpoints.ended) == 3
 
     asyncio.run(run())
+
+
+def test_actions_of_one_account_hold_up_no_other_account(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many hang or wait, another account's begins at once, and a third account's too."""
+    monkeypatch.setattr(alarms_module, "ALARM_ACTIONS_TOGETHER_MAX", 12)
+    monkeypatch.setattr(alarms_module, "ALARM_ACTIONS_WAITING_MAX", 30)
+
+    async def run() -> None:
+        await put_alarm(world.alarms, ["http://hang"])
+        for number in range(40):
+            await set_state(world.alarms, is_ok=number % 2 == 0)
+        running = asyncio.ensure_future(world.job.run_slice())
+        await turns()
+        assert len(world.endpoints.begun) == 6
+        for account in ("2", "3"):
+            await put_alarm(world.alarms, [f"http://other{account}"], account)
+            await set_state(world.alarms, is_ok=False, account=account)
+            await turns()
+        assert world.endpoints.ended == ["http://other2", "http://other3"]
+        world.endpoints.let_go.set()
+        await running
+        assert len(world.endpoints.ended) == 2 + 15, "as many as could wait"
+
+    asyncio.run(run())
+
+
+def test_accounts_take_turns() -> None:
+    waiting = WaitingActions()
+    for account, count in (("1", 3), ("2", 1), ("3", 2)):
+        definition = AlarmDefinition("a", None, AlarmActions(), Threshold("LessThanThreshold", 1.0, 1))
+        alarm = Alarm(account, "r", definition, 0.0)
+        for number in range(count):
+            assert waiting.add(AlarmAction(alarm, f"{account}.{number}", alarm, 0.0))
+    taken = []
+    while (told := waiting.take({})) is not None:
+        taken.append(told.action)
+    assert taken == ["1.0", "2.0", "3.0", "1.1", "3.1", "1.2"]
+    assert not waiting
 
 
 def test_an_action_of_replaced_content_leaves_no_trace(world: World) -> None:

@@ -6,6 +6,7 @@ them side by side, so that an endpoint that hangs holds up nothing.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -17,7 +18,6 @@ from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.composite_rules import composite_reason
 from hashrange.cloudwatch.alarms.evaluation import Observed, judge, looked_at, reason_data, reason_of, samples_needed
 from hashrange.cloudwatch.alarms.rule import RuleError
-from hashrange.cloudwatch.limits import ALARM_ACTIONS_TOGETHER_MAX
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import statistic_of
@@ -276,7 +276,8 @@ class AlarmDeliveries:
 
     def __init__(self, alarms: Alarms) -> None:
         self._alarms = alarms
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], str] = {}
+        """Each delivery → the alarm's account."""
 
     async def run_slice(self) -> float | None:
         """Execute all actions that wait, and those that come meanwhile;
@@ -285,9 +286,10 @@ class AlarmDeliveries:
         alarms = self._alarms
         while True:
             alarms.arrived.clear()
-            while alarms.waiting and len(self._running) < ALARM_ACTIONS_TOGETHER_MAX:
-                told = alarms.waiting.popleft()
-                self._running.add(asyncio.ensure_future(alarms.deliver(told)))
+            running = Counter(self._running.values())
+            while (told := alarms.waiting.take(running)) is not None:
+                running[told.alarm.account] += 1
+                self._running[asyncio.ensure_future(alarms.deliver(told))] = told.alarm.account
             if not self._running:
                 return None
             arrival = asyncio.ensure_future(alarms.arrived.wait())
@@ -304,6 +306,6 @@ class AlarmDeliveries:
     def _take_ended(self) -> None:
         """Forget the actions that have ended; raises what one of them raised, while the others go on."""
         for task in [one for one in self._running if one.done()]:
-            self._running.discard(task)
+            del self._running[task]
             if not task.cancelled() and (error := task.exception()) is not None:
                 raise error

@@ -16,7 +16,12 @@ from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.composite_rules import CompositeRules
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
-from hashrange.cloudwatch.limits import ALARM_ACTIONS_WAITING_MAX, ALARM_HISTORIES_GONE_MAX, ALARM_HISTORY_SECONDS
+from hashrange.cloudwatch.limits import (
+    ALARM_ACTIONS_TOGETHER_MAX,
+    ALARM_ACTIONS_WAITING_MAX,
+    ALARM_HISTORIES_GONE_MAX,
+    ALARM_HISTORY_SECONDS,
+)
 from hashrange.items.steps import sort
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
@@ -61,6 +66,47 @@ _NOBODY = _Deliverer("", _refuse, is_scaling=False)
 """Stands for whoever would execute actions that nobody executes."""
 
 
+class WaitingActions:
+    """Actions that have not been begun, of each account in their order. However many an account has, others get a part
+    of what is left: an account may have no more than what would be free without it.
+    """
+
+    def __init__(self) -> None:
+        self._by_account: dict[str, deque[AlarmAction]] = {}
+        """The account whose turn it is first."""
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, told: AlarmAction) -> bool:
+        """Let an action wait; False if there is no room."""
+        own = self._by_account.get(told.alarm.account, ())
+        if len(own) >= ALARM_ACTIONS_WAITING_MAX - self._count:
+            return False
+        self._by_account.setdefault(told.alarm.account, deque()).append(told)
+        self._count += 1
+        return True
+
+    def take(self, running: Mapping[str, int]) -> AlarmAction | None:
+        """The next action that may begin, beside as many of each account as `running` says; None: none may."""
+        left = ALARM_ACTIONS_TOGETHER_MAX - sum(running.values())
+        account = next((one for one in self._by_account if running.get(one, 0) < left), None)
+        if account is None:
+            return None
+        actions = self._by_account.pop(account)
+        told = actions.popleft()
+        self._count -= 1
+        if actions:
+            self._by_account[account] = actions  # now the last one
+        return told
+
+    def clear(self) -> None:
+        """Forget all actions."""
+        self._by_account.clear()
+        self._count = 0
+
+
 class Alarms:
     """The alarms of one store, and who executes their actions."""
 
@@ -80,7 +126,7 @@ class Alarms:
         self.rules = CompositeRules(self.get)
         self.has_regions = True
         """Whether alarms are those of the Region that a request is for; not if all Regions share one database."""
-        self.waiting: deque[AlarmAction] = deque()
+        self.waiting = WaitingActions()
         """Actions that have not been begun."""
         self.arrived = asyncio.Event()
         """An event that is set when an action has been added to `waiting`."""
@@ -235,12 +281,11 @@ class Alarms:
             told = AlarmAction(alarm, action, previous, now_seconds, values)
             if self._deliverer_of(action).is_scaling:
                 await self.deliver(told)
-            elif len(self.waiting) >= ALARM_ACTIONS_WAITING_MAX:
-                await self._note_action(told, sentences.TOO_MANY_ACTIONS, self._alarms.generation)
-            else:
-                self.waiting.append(told)
+            elif self.waiting.add(told):
                 self.arrived.set()
                 self.wake()
+            else:
+                await self._note_action(told, sentences.TOO_MANY_ACTIONS, self._alarms.generation)
 
     async def repeat_scaling(self, alarm: Alarm, now_seconds: float, values: Sequence[float | None]) -> None:
         """Execute the scaling actions of the alarm's state once more. Raises StorageError."""
