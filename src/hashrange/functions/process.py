@@ -154,6 +154,7 @@ async def spawn(
     try:
         transport = _SpawnedTransport(process, protocol)
         transport.begin()
+        await asyncio.sleep(0)  # the next process starts in another turn
     except BaseException:
         if transport is not None:
             transport.end()
