@@ -20,7 +20,7 @@ from hashrange.functions.invocation import Invocation
 from hashrange.functions.invocation_log import FunctionLog, LoggedErrors
 from hashrange.functions.log_lines import LogLines
 from hashrange.functions.pool import EnvironmentPool
-from tests.support.waiting import PATIENCE_SECONDS, until
+from tests.support.waiting import PATIENCE_SECONDS, until, wait_until
 
 try:
     import uvloop
@@ -133,7 +133,7 @@ def run(folder: Path, test: Test, loop: str = "asyncio") -> None:
 
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
         runner.run(main())
-    assert descriptors() <= open_before
+    wait_until(lambda: descriptors() <= open_before)  # a look at the memory may go on, on its thread
 
 
 def decoded(invocation: Invocation) -> Any:
