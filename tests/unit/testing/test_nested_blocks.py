@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.testing import mock_dynamodb, server
+from tests.support.waiting import wait_until
 from tests.unit.testing.suites import run_pytest
 from tests.unit.testing.unmodified_clients import SentAway, configure_nothing, forbid_network, make_table, tables
 
@@ -139,7 +140,7 @@ def test_an_inner_block_that_is_interrupted_leaves_the_outer_database(monkeypatc
             with pytest.raises(KeyboardInterrupt):
                 mock_dynamodb().start()
         assert make_table("later") == ["later", "outer"]
-    assert threading.active_count() == len([one for one in threading.enumerate() if one.name != "hashrange"])
+    wait_until(lambda: "hashrange" not in [one.name for one in threading.enumerate()])
     with pytest.raises(SentAway):
         tables_with_keys()
 
