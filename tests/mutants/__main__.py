@@ -2,7 +2,7 @@
 that are near until one fails.
 
 The list is `list.txt`, drawn by `--draw SEED`. Each line ends with the test that has noticed the mutant, which is asked
-first the next time; `-`: no test has. `--only N` runs the mutant of one line, `--since N` those from a line on.
+first the next time; `-`: no test has; `?`: it has not been run. `--only N` runs the mutant of one line, `--since N` those from a line on.
 """
 
 import argparse
@@ -21,6 +21,7 @@ MUTANTS = 200
 SECONDS_MAX = 600.0
 """A mutant whose tests take longer hangs, which is noticed too."""
 UNNOTICED = "-"
+NOT_RUN = "?"
 HUNG = "hung"
 
 
@@ -31,7 +32,7 @@ def main() -> None:
     parser.add_argument("--since", type=int, default=1, metavar="N", help="the mutants from this line on")
     words = parser.parse_args()
     if words.draw is not None:
-        _write([(mutant, UNNOTICED) for mutant in drawn(words.draw, MUTANTS)])
+        _write([(mutant, NOT_RUN) for mutant in drawn(words.draw, MUTANTS)])
         return
     known = _read()
     with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +45,8 @@ def main() -> None:
             known[place] = (mutant, noticed)
             _write(known)
     unnoticed = sum(noticed == UNNOTICED for _, noticed in known)
-    print(f"{unnoticed} of {len(known)} mutants are not noticed.")
+    not_run = sum(noticed == NOT_RUN for _, noticed in known)
+    print(f"{unnoticed} of {len(known) - not_run} mutants are not noticed, and {not_run} have not been run.")
 
 
 def _copied(folder: Path) -> Path:

@@ -61,8 +61,8 @@ class TooManyLists(HashrangeError):
 class _KnownList(NamedTuple):
     names: tuple[str, ...]
     size_bytes: int
-    generation: int
-    """That of the content that has the list's document, or is to get it; for a passing list without meaning."""
+    generation: int = -1
+    """That of the content that has the list's document, or is to get it; -1 for a passing list, which has none."""
 
 
 class AccountLists(NamedTuple):
@@ -154,7 +154,8 @@ class AttributeLists:
         if known is not None and known.generation != self.generation:
             known = self._of_former_content(place, known)
         if known is not None:
-            self._known.move_to_end(place)
+            if place in self._known:
+                self._known.move_to_end(place)
             return known.names
         unwritten = self._unwritten.get(place)
         if unwritten is not None:
@@ -163,13 +164,20 @@ class AttributeLists:
         return self._read(place) if passing is None else passing.names
 
     def _of_former_content(self, place: ListPlace, known: _KnownList) -> _KnownList | None:
-        """A list that was used before the store's content was replaced, which is written again; None: it is gone."""
-        if place[0] in self._kept:
-            known = self._known[place] = known._replace(generation=self.generation)
-            self._unwritten[place] = known.names
-            return known
-        self._drop(place)
-        return None
+        """A list that was used before the store's content was replaced, which is written again if the content lacks it;
+        None: it is gone. Gives way.
+        """
+        account, list_id = place
+        if account not in self._kept:
+            self._drop(place)
+            return None
+        listed = self._lists.get(account, str(list_id), gives_way=True)
+        if self._known.get(place) is known and known.generation != self.generation:
+            self._known[place] = known._replace(generation=self.generation)
+            if listed is None or tuple(listed) != known.names:
+                self._sizes_bytes[account] = self.size_bytes(account) + known.size_bytes
+                self._unwritten[place] = known.names
+        return known
 
     def _read(self, place: ListPlace) -> tuple[str, ...] | None:
         """The names of a list that is not in memory. Gives way."""
@@ -202,7 +210,7 @@ class AttributeLists:
             if self.size_bytes(account) > LISTS_BYTES_MAX:
                 if not may_pass:
                     raise TooManyLists
-                self._pass(place, _KnownList(names, size_bytes, self.generation))
+                self._pass(place, _KnownList(names, size_bytes))
             else:
                 self._sizes_bytes[account] += size_bytes
                 self._remember(place, names, size_bytes)

@@ -1,5 +1,6 @@
 """Attribute lists belong to one account, and one that has too many of them harms nobody, and loses nothing."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -177,3 +178,29 @@ def test_two_lists_with_the_same_first_id_have_two(documents: Documents, monkeyp
     again = AttributeLists(documents).of("000000000000")
     assert [again.id_of((name,)) for name in "cab"] == [9, 7, 8]
     assert again.names_of(8) == ("b",)
+
+
+def test_lists_in_memory_are_written_again_only_if_the_content_lacks_them() -> None:
+    """What is written again counts; what the content has does not count twice."""
+    store = open_store(None, SystemClock(), None)
+    lists = AttributeLists(store.documents)
+    account = lists.of("000000000000")
+    kept = account.define(("kept",))
+    finish(lists.write())
+    size_bytes = lists.size_bytes(account.account)
+    checkpoint = asyncio.run(store.copying.checkpoint())
+    lost = account.define(("lost",))
+    finish(lists.write())
+    both_bytes = lists.size_bytes(account.account)
+    store.copying.restore(checkpoint)
+    checkpoint.release()
+    lists.forget({account.account})
+    assert account.names_of(kept) == ("kept",)
+    assert lists.is_durable
+    assert lists.size_bytes(account.account) == size_bytes
+    assert account.names_of(lost) == ("lost",)
+    assert not lists.is_durable
+    assert lists.size_bytes(account.account) == both_bytes
+    finish(lists.write())
+    assert AttributeLists(store.documents).of(account.account).names_of(lost) == ("lost",)
+    store.close_now()

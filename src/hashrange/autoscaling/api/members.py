@@ -17,7 +17,15 @@ from hashrange.autoscaling.limits import (
     SCALING_TAG_KEY_LENGTH_MAX,
     SCALING_TAG_VALUE_LENGTH_MAX,
 )
-from hashrange.autoscaling.records import DIMENSIONS, SERVICE_NAMESPACE, ScalableDimension, ScalableTarget, TargetPlace
+from hashrange.autoscaling.records import (
+    DIMENSIONS,
+    SERVICE_NAMESPACE,
+    ScalableDimension,
+    ScalableTarget,
+    ScalingPolicy,
+    ScheduledAction,
+    TargetPlace,
+)
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
 from hashrange.aws_services.paging import part_from, place_of_token
 from hashrange.aws_services.tagging import is_reserved_tag
@@ -25,6 +33,7 @@ from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
 DescribedT = TypeVar("DescribedT")
+NamedT = TypeVar("NamedT", ScalingPolicy, ScheduledAction)
 _bound = re.compile(r"Expected `int` (>=|<=) (-?\d+)$").match
 ERRORS = MappingProxyType({"InternalServiceException": ErrorShape(500, "InternalServiceException")})
 
@@ -177,6 +186,19 @@ def filtered(
         if (resource_ids is None or place_in(one).resource_id in resource_ids)
         and dimension in (None, place_in(one).dimension)
     ]
+
+
+def described_named(
+    records: Sequence[NamedT],
+    resource_id: str | None,
+    dimension: str | None,
+    names: Sequence[str] | None,
+) -> Sequence[NamedT]:
+    """The records of this resource and dimension, and with these names; None, or no names: of all. May give way.
+    Raises ServiceError.
+    """
+    found = filtered(records, lambda one: one.place, None if resource_id is None else [resource_id], dimension)
+    return [one for one in walk(found) if one.name in names] if names else found
 
 
 def described_part(

@@ -16,8 +16,8 @@ from hashrange.autoscaling.api.members import (
     check_scaling_names,
     check_scaling_value,
     check_space,
+    described_named,
     described_part,
-    filtered,
     not_found,
     place_members,
     refuse_scaling,
@@ -250,10 +250,7 @@ async def describe_scaling_policies(
     check_space(request.ServiceNamespace, request.ScalableDimension)
     check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.policies(caller.account, caller.region)
-    resources = None if request.ResourceId is None else [request.ResourceId]
-    found = filtered(every, lambda one: one.place, resources, request.ScalableDimension)
-    if request.PolicyNames:
-        found = [one for one in found if one.name in request.PolicyNames]
+    found = described_named(every, request.ResourceId, request.ScalableDimension, request.PolicyNames)
     page, token = described_part(found, request.NextToken, request.MaxResults)
     return {"ScalingPolicies": [_described_policy(policy) for policy in page], "NextToken": token}
 

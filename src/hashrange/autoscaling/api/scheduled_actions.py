@@ -13,8 +13,8 @@ from hashrange.autoscaling.api.members import (
     check_scaling_name,
     check_scaling_names,
     check_space,
+    described_named,
     described_part,
-    filtered,
     not_found,
     place_members,
     refuse_scaling,
@@ -162,10 +162,7 @@ async def describe_scheduled_actions(
     check_space(request.ServiceNamespace, request.ScalableDimension)
     check_scaling_names("ScheduledActionNames", request.ScheduledActionNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.scheduled_actions(caller.account, caller.region)
-    resources = None if request.ResourceId is None else [request.ResourceId]
-    found = filtered(every, lambda one: one.place, resources, request.ScalableDimension)
-    if request.ScheduledActionNames:
-        found = [one for one in found if one.name in request.ScheduledActionNames]
+    found = described_named(every, request.ResourceId, request.ScalableDimension, request.ScheduledActionNames)
     page, token = described_part(found, request.NextToken, request.MaxResults)
     return {"ScheduledActions": [_described_action(action) for action in page], "NextToken": token}
 
