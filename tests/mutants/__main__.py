@@ -2,7 +2,8 @@
 that are near until one fails.
 
 The list is `list.txt`, drawn by `--draw SEED`. Each line ends with the test that has noticed the mutant, which is asked
-first the next time; `-`: no test has; `?`: it has not been run. `--only N` runs the mutant of one line, `--since N` those from a line on.
+first the next time; `-`: no test has; `?`: it has not been run. `--only N` runs the mutant of one line, `--since N`
+those from a line on.
 """
 
 import argparse

@@ -23,7 +23,6 @@ from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, describe_timeout_before
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
-from hashrange.items.shared_work import SharedWork
 from hashrange.items.steps import spend
 from hashrange.limits import (
     EVENT_AGE_SECONDS_MAX,
@@ -36,7 +35,7 @@ from hashrange.limits import (
     INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords
+from hashrange.store.records import KeptRecords, SharedReading
 
 EVENT_PREFIX = "event/"
 STEPS_TO_TAKE = 5
@@ -167,16 +166,14 @@ class EventQueue:
         self._events = KeptRecords(documents, EVENT_PREFIX, QueuedEvent, "asynchronous invocation")
         self._find, self._invoke = find, invoke
         self._generation = documents.generation
-        self._is_stale = True
-        """True if the queue must be read again: before its first use, and after a failed commit."""
+        """That of the content of which the events in memory are."""
         self._waiting: list[_Waiting] = []
         """A heap."""
         self._held: dict[str, deque[_Waiting]] = {}
         """By function: events that were due while EVENTS_RUNNING_MAX of the function ran, oldest first."""
         self._running: dict[asyncio.Task[None], _Waiting] = {}
-        self._reading = SharedWork()
-        self._read_generation = self._generation
-        """Generation of the documents that are being read."""
+        self._reading = SharedReading(documents, self._read)
+        """Forgotten after a failed commit, so that the queue is read again."""
         self._came_meanwhile: dict[str, _Waiting] = {}
         """By path: events that were queued, or put back, while the queue is read."""
         self._number = 0
@@ -216,25 +213,19 @@ class EventQueue:
 
     def _refresh(self) -> None:
         """Read the queue again if it must be, or if the content of the store has been replaced; gives way meanwhile."""
-        while self._is_stale or self._generation != self._documents.generation:
-            if not self._reading.is_left or self._read_generation != self._documents.generation:
-                self._read_generation = self._documents.generation
-                self._reading.begin(self._read)
-            self._reading.finish()
+        self._reading.finish()
 
     def _read(self) -> Iterator[None]:
-        """Read the queue, some events at each step; ends early if the store's content is replaced meanwhile."""
-        generation = self._read_generation
+        """Read the queue, some events at each step."""
         self._came_meanwhile.clear()
         stored: list[tuple[float, str, _Waiting]] = []
         for some in self._events.pieces():
             stored += [(event.queued_at_seconds, path, self._waits(path, event)) for path, event in some]
             yield
-            if generation != self._documents.generation:
-                return
-        known = {one.path for one in self._running.values()} if generation == self._generation else set()
+        is_same_content = self._generation == self._documents.generation
+        known = {one.path for one in self._running.values()} if is_same_content else set()
         known |= self._came_meanwhile.keys()
-        self._generation, self._is_stale = generation, False
+        self._generation = self._documents.generation
         listed = [waiting for _, path, waiting in sorted(stored) if path not in known]
         listed += self._came_meanwhile.values()
         self._came_meanwhile.clear()
@@ -313,9 +304,9 @@ class EventQueue:
             self._size_bytes -= ended.size_bytes
             self._release(ended.function)
             if task.cancelled():
-                self._is_stale = True
+                self._reading.forget()
             elif (error := task.exception()) is not None:
-                self._is_stale = True
+                self._reading.forget()
                 raise error
 
     def _release(self, function: str) -> None:
@@ -385,10 +376,10 @@ class EventQueue:
     def _add_if_current(self, path: str, event: QueuedEvent, generation: int, throttles: int = 0) -> None:
         """Let the event wait, unless the queue will be read again."""
         waiting = self._waits(path, event, throttles)
-        if generation == self._generation and not self._is_stale:
+        if generation == self._reading.generation:
             self._size_bytes += waiting.size_bytes
             heapq.heappush(self._waiting, waiting)
-        elif self._reading.is_left and generation == self._read_generation:
+        elif self._reading.is_reading(generation):
             self._came_meanwhile[path] = waiting
 
     async def _give_up(self, path: str, generation: int, reason: str) -> None:

@@ -35,6 +35,50 @@ def below_in_pieces(documents: Documents, prefix: str) -> Iterator[Sequence[tupl
         count = min(2 * count, TOGETHER_MAX) if is_little else max(count // 2, 1)
 
 
+class SharedReading:
+    """The reading of something from the documents of a store, some at a time, by whoever needs it. It begins anew if
+    the store's content is replaced meanwhile.
+    """
+
+    def __init__(
+        self, documents: Documents, read: Callable[[], Iterator[None]], when_read: Callable[[], None] = lambda: None
+    ) -> None:
+        """`read` reads something at each step, and takes it over after the last one; it does not give way itself.
+        `when_read` is called after that.
+        """
+        self._documents, self._read, self._when_read = documents, read, when_read
+        self._work = SharedWork()
+        self._begun_generation = -1
+        self.generation = -1
+        """Generation of the content that was read last; -1: nothing has been read."""
+
+    def finish(self) -> None:
+        """Read, unless the present content has been read; gives way. Raises what `read` raises."""
+        while self.generation != (generation := self._documents.generation):
+            if not self.is_reading(generation):
+                self._begun_generation = generation
+                self._work.begin(self._pieces)
+            self._work.finish()
+
+    def is_reading(self, generation: int) -> bool:
+        """True if the content of this generation is being read."""
+        return self._work.is_left and self._begun_generation == generation
+
+    def forget(self) -> None:
+        """Read anew when `finish` is called next."""
+        self.generation = -1
+        self._work.give_up()
+
+    def _pieces(self) -> Iterator[None]:
+        generation = self._begun_generation
+        for _ in self._read():
+            yield
+            if generation != self._documents.generation:
+                return
+        self.generation = generation
+        self._when_read()
+
+
 def decode_document(decode: Callable[[bytes], RecordT], name: str, document: bytes, noun: str) -> RecordT:
     """What `decode` makes of a document. Raises StorageCorruption for one that is no `noun`."""
     try:
@@ -144,28 +188,23 @@ class RememberedRecords(Generic[RecordT]):
         """
         self._records = records
         self._path_of, self._groups_of = path_of, groups_of
-        self._correct, self._when_read = correct, when_read
+        self._correct = correct
         self._by_path: dict[str, RecordT] = {}
         self._groups: dict[Hashable, dict[str, RecordT]] = {}
-        self._reading = SharedWork()
-        self._read_generation = -1
-        """Generation of the documents that are being read."""
-        self.generation = -1
-        """Generation of the documents that were read last; -1: none were."""
+        self._reading = SharedReading(records.documents, self._read, when_read)
+
+    @property
+    def generation(self) -> int:
+        """Generation of the content that was read last; -1: nothing has been read."""
+        return self._reading.generation
 
     def by_path(self) -> Mapping[str, RecordT]:
         """Path as text → record: in the order of their names as they were read, then new ones."""
-        documents = self._records.documents
-        while self.generation != (generation := documents.generation):
-            if not self._reading.is_left or self._read_generation != generation:
-                self._read_generation = generation
-                self._reading.begin(self._read)
-            self._reading.finish()
+        self._reading.finish()
         return self._by_path
 
     def _read(self) -> Iterator[None]:
-        """Read all records, some at each step; ends early if the store's content is replaced meanwhile."""
-        generation, documents = self._read_generation, self._records.documents
+        """Read all records, some at each step."""
         found: dict[str, RecordT] = {}
         groups: dict[Hashable, dict[str, RecordT]] = {}
         for some in self._records.pieces():
@@ -174,10 +213,7 @@ class RememberedRecords(Generic[RecordT]):
                 for group in self._groups_of(record):
                     groups.setdefault(group, {})[path] = record
             yield
-            if generation != documents.generation:
-                return
-        self._by_path, self._groups, self.generation = found, groups, generation
-        self._when_read()
+        self._by_path, self._groups = found, groups
 
     def get(self, *path: str) -> RecordT | None:
         """The record with this path; None if there is none."""
@@ -207,8 +243,7 @@ class RememberedRecords(Generic[RecordT]):
 
     def forget(self) -> None:
         """Read all records anew when they are asked for next: the outcome of a write is not known."""
-        self.generation = -1
-        self._reading.give_up()
+        self._reading.forget()
 
     def _put(self, path: str, record: RecordT | None) -> None:
         before = self._by_path.get(path) if record is not None else self._by_path.pop(path, None)

@@ -49,6 +49,15 @@ class World:
         await self.queue.put(key, f"{function}.{number}".encode(), f"{number}", None)
 
 
+def begin(queue: EventQueue, pieces: int) -> None:
+    """Let somebody read so many pieces of the queue, and give way then."""
+    reading = queue._reading
+    reading._begun_generation = reading._documents.generation
+    reading._work.begin(reading._pieces)
+    for _ in range(pieces):
+        assert reading._work.do_some()
+
+
 def test_no_more_events_run_at_a_time_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
     """Events of many functions wait for their turn, in the order of their arrival, and are not refused."""
     monkeypatch.setattr(events, "INVOCATIONS_RUNNING_MAX", 5)
@@ -80,10 +89,7 @@ def test_what_is_queued_while_the_queue_is_read_is_not_lost(monkeypatch: pytest.
         for function in range(10, 40):
             await world.put(function)
         queue = world.queue = world.restarted()
-        queue._reading.begin(queue._read)
-        queue._read_generation = world.documents.generation
-        for _ in range(3):
-            assert queue._reading.do_some()
+        begin(queue, pieces=3)
         for function in (1, 99):
             document = f"event/000000000000/us-east-1/f{function:04}/0"
             event = events.QueuedEvent(f"{function}.0".encode(), 0.0, 0.0)
@@ -104,9 +110,7 @@ def test_content_that_is_replaced_while_the_queue_is_read_is_read_instead() -> N
             await world.put(function)
         other = {name: value for name, value in world.documents.content.items() if name.endswith("f0007/0")}
         queue = world.queue = world.restarted()
-        queue._reading.begin(queue._read)
-        queue._read_generation = world.documents.generation
-        assert queue._reading.do_some()
+        begin(queue, pieces=1)
         world.documents.replace(other)
         assert queue.count == 1
         world.may_end.release()
