@@ -17,6 +17,7 @@ import httptools
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
+from hashrange.functions.host_lookups import HOSTS
 from hashrange.messages import functions as messages
 
 _CHUNK_BYTES = 64 * 1024
@@ -24,6 +25,8 @@ _HEAD_BYTES_MAX = 64 * 1024
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _INFORMATIONAL = frozenset(range(100, 200)) - {101}
 """Statuses of replies that another reply follows; after 101, another protocol would."""
+_HANDSHAKE_FAILURES = (ssl.SSLError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+"""What goes wrong once somebody has accepted a connection: no other address of the host is tried."""
 
 
 class UrlUnusable(HashrangeError):
@@ -126,7 +129,7 @@ async def exchange_message(
     of each part of the reply's body, and may raise ReplyTooLarge.
     """
     try:
-        reader, writer = await asyncio.open_connection(target.host, target.port, ssl=target.tls)
+        reader, writer = await _connect(target)
         try:
             writer.writelines([head, body])
             return await _read_reply(reader, _Reply(reply_bytes_max, on_body, is_head_asked=is_head_asked))
@@ -134,6 +137,30 @@ async def exchange_message(
             writer.transport.abort()
     except (OSError, EOFError, httptools.HttpParserError) as error:
         raise ExchangeFailed(str(error) or type(error).__name__) from error
+
+
+async def _connect(target: HttpTarget) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first address of the target's host at which somebody listens.
+
+    Raises OSError, worded as by asyncio for a name that it looks up itself.
+    """
+    tls = target.tls
+    refusals: list[OSError] = []
+    try:
+        for address in await HOSTS.addresses_of(target.host):
+            try:
+                return await asyncio.open_connection(
+                    address, target.port, ssl=tls, server_hostname=None if tls is None else target.host
+                )
+            except _HANDSHAKE_FAILURES:
+                raise
+            except OSError as error:
+                refusals.append(error)
+        if len({str(error) for error in refusals}) == 1:
+            raise refusals[0]
+        raise OSError(f"Multiple exceptions: {', '.join(map(str, refusals))}")
+    finally:
+        refusals.clear()  # their frames refer to them
 
 
 def _encode_head(target: HttpTarget, method: str, headers: Mapping[str, str], length_bytes: int) -> bytes:

@@ -20,8 +20,10 @@ from hashrange.settings import Settings
 from hashrange.sts.session import AssumedRole, RoleSession, session_keys
 from hashrange.testing import Database, server
 from tests.support.dax_client import HANDSHAKE, DaxClient, DaxError, authorization, request_bytes
+from tests.support.name_server import name_server
 from tests.support.servers import ThreadServer
 from tests.support.stores import make_store
+from tests.support.waiting import wait_until
 
 TLS = Path(__file__).parents[2] / "data" / "tls"
 CREDENTIALS_FILE = """
@@ -467,3 +469,21 @@ def test_clients_are_told_the_advertised_place(advertised: str, host: str, port:
             (endpoint,) = client.call("endpoints")
         own_port = int(str(database.dax_endpoint).rpartition(":")[2])
         assert (endpoint[1], endpoint[2], endpoint[3]) == (host, b"\x7f\x00\x00\x01", port or own_port)
+
+
+def test_an_advertised_name_that_is_found_slowly_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(data_dir=None, port=0, dax_port=0, dax_advertise="dax.slow.test")
+    with (
+        name_server(monkeypatch) as names,
+        server(settings) as database,
+        DaxClient(str(database.dax_endpoint)) as client,
+        DaxClient(str(database.dax_endpoint)) as other,
+    ):
+        client.send("endpoints")
+        wait_until(lambda: names.asked)
+        create(database)
+        assert other.call("defineKeySchema", b"films")
+        names.addresses = ["127.0.0.9"]
+        names.may_answer.set()
+        (endpoint,) = client.receive("endpoints")
+        assert [endpoint[1], endpoint[2]] == ["dax.slow.test", b"\x7f\x00\x00\x09"]

@@ -20,6 +20,8 @@ from hashrange.server.protocols.unserved import handing_on
 from hashrange.server.receive_budget import ReceiveBudget
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.testing import server
+from tests.support.name_server import name_server
+from tests.support.waiting import wait_until
 from tests.unit.init.folders import USERS
 
 OBJECT = bytes(range(256)) * 40
@@ -450,6 +452,18 @@ def test_a_server_that_ends_waits_for_no_emulator(emulator: Emulator) -> None:
     reply = connection.getresponse()
     assert (reply.status, b"Hashrange ends" in reply.read()) == (502, True)
     connection.close()
+
+
+def test_a_server_that_ends_waits_for_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with name_server(monkeypatch) as names:
+        with server(Settings(data_dir=None, port=0, others="http://emulator.slow.test")) as database:
+            connection = http.client.HTTPConnection(database.endpoint.removeprefix("http://"))
+            connection.request("GET", "/photos/a")
+            wait_until(lambda: names.asked)
+        assert not names.may_answer.is_set()
+        reply = connection.getresponse()
+        assert (reply.status, b"Hashrange ends" in reply.read()) == (502, True)
+        connection.close()
 
 
 def test_bytes_that_are_no_ascii_go_on(endpoint: str, emulator: Emulator) -> None:

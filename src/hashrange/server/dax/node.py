@@ -16,6 +16,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.dax.attribute_lists import LAYOUT_NAMES_MAX, LAYOUTS_MAX, AttributeLists, TooManyLists
 from hashrange.dax.node_caches import ItemKey, NodeCaches, PassingContent
 from hashrange.errors import THROTTLED, Abandoned, ApiError, Malformed
+from hashrange.functions.host_lookups import HOSTS
 from hashrange.items.steps import gave_way, walk
 from hashrange.items.types import Item
 from hashrange.operations.meter import NOTHING_USED, Meter
@@ -167,9 +168,19 @@ class DaxNode:
             if method == GET_ITEM:
                 self._methods[method](self, scope, arguments, answer)
             elif method == "endpoints":
-                answer.send(_endpoints_reply(self._endpoints(), answer.local_host))
+                self.service.features.begin(self._tell_endpoints(answer))
             else:
                 self.run_long(self.answer, self._methods[method], scope, arguments, answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
+            answer.send(self.error(error))
+
+    async def _tell_endpoints(self, answer: DaxAnswer) -> None:
+        """Answer with the nodes of the cluster, once the addresses of their hosts are known."""
+        try:
+            endpoints, reached = self._endpoints(), answer.local_host
+            hosts = {one.host or reached for one in endpoints}
+            addresses = {host: await _address(host) for host in hosts}
+            answer.send(_endpoints_reply(endpoints, addresses, reached))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
             answer.send(self.error(error))
 
@@ -250,14 +261,14 @@ def _kind_of(error: BaseException) -> str:
     return "ErrorRequestCount" if is_clients else "FaultRequestCount"
 
 
-def _endpoints_reply(endpoints: Sequence[NodeEndpoint], reached: str) -> bytes:
+def _endpoints_reply(endpoints: Sequence[NodeEndpoint], addresses: Mapping[str, bytes], reached: str) -> bytes:
     out = bytearray(results.SUCCESS)
     listed = []
     for one in endpoints:
         own = bytearray(head(MAP, 7))
         host = one.host or reached
         for number, value in enumerate(
-            (one.number, host, _address(host), one.port, 1 if one.is_leader else 2, one.zone, 0)
+            (one.number, host, addresses[host], one.port, 1 if one.is_leader else 2, one.zone, 0)
         ):
             write_integer(own, number)
             if isinstance(value, bytes):
@@ -270,14 +281,14 @@ def _endpoints_reply(endpoints: Sequence[NodeEndpoint], reached: str) -> bytes:
     return bytes(out) + results.array(listed)
 
 
-def _address(host: str) -> bytes:
+async def _address(host: str) -> bytes:
     """An address as bytes. A name is looked up, as clients connect to addresses alone."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             return socket.inet_pton(family, host.partition("%")[0])
         except OSError:
             continue
-    return socket.inet_aton(socket.gethostbyname(host))
+    return socket.inet_aton((await HOSTS.addresses_of(host, socket.AF_INET))[0])
 
 
 # --- calls ----------------------------------------------------------------------------------------
