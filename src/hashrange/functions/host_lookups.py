@@ -60,9 +60,7 @@ class HostLookups:
         except TimeoutError:
             raise socket.gaierror(socket.EAI_AGAIN, TRY_LATER) from None
         if isinstance(outcome, Exception):
-            raise type(outcome)(
-                *outcome.args
-            )  # each caller's own, as an error leads to the frames that it came through
+            raise type(outcome)(*outcome.args)  # each caller's own: an error leads to the frames that it passed
         return outcome
 
     def _begin(self, wanted: _Wanted) -> "Future[_Outcome | None]":

@@ -71,8 +71,8 @@ def test_the_end_of_a_loop_waits_for_no_name(names: NameServer, run: Run) -> Non
 
     run(main())
     left = [one for one in threading.enumerate() if one.name == THREAD_NAME]
-    assert len(left) == 1, "the name is still being looked up"
-    assert left[0].daemon, "nor does the end of the process wait"
+    assert not names.ended
+    assert [one.daemon for one in left] == [True], "nor does the end of the process wait"
 
 
 def test_those_who_want_the_same_name_share_a_look_up(names: NameServer, run: Run) -> None:
