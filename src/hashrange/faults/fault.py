@@ -185,7 +185,7 @@ def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
         raise FaultsError(f"the seed must be from {INTEGER_MIN} to {INTEGER_MAX}.")
     try:
         found = msgspec.convert({"faults": exact, "seed": seed}, Faults)
-    except msgspec.ValidationError:
+    except ValueError:  # also of a seed that is a text with half a surrogate pair
         all_faults = {"faults": msgspec.to_builtins(exact), "seed": seed}
         raise FaultsError(f"the faults cannot be used: {fault_in(all_faults, Faults)}") from None
     check(found)

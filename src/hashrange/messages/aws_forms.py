@@ -11,6 +11,8 @@ NO_SUCH_VERSION = "Could not find operation {operation} for version {version}"
 # (unconfirmed): the descriptions of MissingAction and MalformedQueryString in lists of common errors.
 MISSING_ACTION = "The request is missing an action or a required parameter."
 MALFORMED_FORM = "The query string contains a syntax error."
+# Our own wording.
+NO_JSON = "the body is no JSON"
 # As users report it, of CloudWatch.
 RATE_EXCEEDED = "Rate exceeded"
 # (unconfirmed): the service's words.

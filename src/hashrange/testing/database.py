@@ -24,7 +24,7 @@ from hashrange.store.snapshot_file import FilePath, replaced_file
 from hashrange.testing.blocks import Held, HeldBlocks
 from hashrange.testing.database_faults import DatabaseFaults
 from hashrange.testing.in_process import InProcess
-from hashrange.testing.inside import Inside, checked_advance, require_region
+from hashrange.testing.inside import Inside, checked_advance, require_names
 from hashrange.testing.loading import boto3_needed, uncollected
 
 if TYPE_CHECKING:
@@ -187,10 +187,11 @@ class Database:
 
         `members`: the input, as the low-level client takes it; bytes come back as base64 text. `service`: `dynamodb`,
         `cloudwatch`, `application-autoscaling` or `dax`; else ValueError, as for a
-        `region` that is no Region's name. Nothing is retried. Raises StorageError, and the error of a refusal, whose
-        `code` and `message` are the service's: `hashrange.errors.ApiError` or, of the other services, ServiceError.
+        `region` that is no Region's name, and an `operation` that is no text. Nothing is retried. Raises StorageError,
+        and the error of a refusal, whose `code` and `message` are the service's: `hashrange.errors.ApiError` or,
+        of the other services, ServiceError.
         """
-        require_region(region)
+        require_names(operation, region)
         if service == "dynamodb":
             return self._process.call(SHARED_ACCOUNT, region, operation, members)
         reply: dict[str, Any] = self.run(Inside.call, operation, members, service=service, region=region)

@@ -3,6 +3,7 @@ threads, which takes most of a call's time.
 """
 
 import asyncio
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,13 @@ TURN_SECONDS = 0.002
 """A program that has called this long gives way to other requests."""
 
 
-def require_region(region: object) -> None:
-    """Raise ValueError unless a Region has a name that clients over HTTP can have; a store with another is damaged."""
+def require_names(operation: object, region: object) -> None:
+    """Raise ValueError unless the operation is named by a text, and the Region has a name that clients over HTTP can
+    have; a store with another is damaged.
+    """
+    if not isinstance(operation, str):
+        # TRY004: as for a Region
+        raise ValueError(f"operation is {ascii(operation)[:80]}; it must be the name of one, such as PutItem.")  # noqa: TRY004
     if not isinstance(region, str) or not is_region(region):
         raise ValueError(f"region is {ascii(region)[:80]}; it must be the name of a Region, such as {SHARED_REGION}.")
 
@@ -39,7 +45,7 @@ class Inside:
         self, operation: str, members: Mapping[str, Any], *, service: str = "dynamodb", region: str = SHARED_REGION
     ) -> dict[str, Any]:
         """Do what `Database.call` does, without a change of threads."""
-        require_region(region)
+        require_names(operation, region)
         if self._monotonic() >= self._turn_ends_seconds:
             await asyncio.sleep(0)
             self._turn_ends_seconds = self._monotonic() + TURN_SECONDS
@@ -76,6 +82,10 @@ def checked_advance(seconds: float) -> float:
             f"service time is advanced by a number of seconds, such as advance(3600), not by {seconds!r}."
             " The seconds of a timedelta are its total_seconds()."
         )
+    try:
+        float(seconds)
+    except OverflowError:
+        seconds = math.inf if seconds > 0 else -math.inf
     if not seconds >= 0:
         raise ValueError(f"service time moves ahead only, not by {seconds} seconds")
     return seconds

@@ -249,6 +249,12 @@ def test_states_last_and_records_come_late(database: Database) -> None:
     assert found == [0, 0, 1]
 
 
+@pytest.mark.parametrize("seed", [None, [], 1.5, "\ud800", 10**5_000], ids=range(5))
+def test_a_seed_that_is_none(database: Database, seed: Any) -> None:
+    with pytest.raises(FaultsError, match="seed"):
+        database.faults.use(Fault("throttle"), seed=seed)
+
+
 def test_the_same_seed_gives_the_same_report(database: Database) -> None:
     client = impatient(database)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hashrange.aws_services.operation import ServiceError
-from hashrange.errors import ApiError
+from hashrange.errors import ApiError, SerializationException
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -234,6 +234,74 @@ def test_times_without_an_offset_end_with_the_calendar(database: Database, momen
     data = [{"MetricName": "Visits", "Value": 1, "Timestamp": datetime.fromisoformat(moment)}]
     with pytest.raises(ServiceError, match=r"out of range|must specify a time"):
         database.call("PutMetricData", {"Namespace": "Shop", "MetricData": data}, service="cloudwatch")
+
+
+def nested(levels: int) -> list[Any]:
+    """A list in a list in a list."""
+    inner: list[Any] = []
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize(
+    "value", ["\ud800", {"\ud800": 1}, [{"a": "\ud800"}], 10**5_000, nested(100_000)], ids=range(5)
+)
+@pytest.mark.parametrize(
+    ("service", "operation", "member"),
+    [
+        ("cloudwatch", "PutMetricAlarm", "AlarmName"),
+        ("application-autoscaling", "DescribeScalableTargets", "ServiceNamespace"),
+        ("dax", "DescribeClusters", "ClusterNames"),
+        ("dax", "CreateCluster", "Any"),
+    ],
+)
+def test_members_that_no_body_can_have(
+    database: Database, service: str, operation: str, member: str, value: Any
+) -> None:
+    """The error is that of a body that cannot be read, whichever member it is."""
+    with pytest.raises(ServiceError, match="the body is no JSON") as refused:
+        database.call(operation, {member: value}, service=service)
+    assert str(refused.value).isascii()
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "cloudwatch", "dax"])
+@pytest.mark.parametrize("operation", [[], None, 5, b"ListTables", {}, ["\ud800"]])
+def test_an_operation_that_is_no_text(database: Database, operation: Any, service: str) -> None:
+    with pytest.raises(ValueError, match="must be the name of one, such as PutItem") as refused:
+        database.call(operation, {}, service=service)
+    assert str(refused.value).isascii()
+
+
+@pytest.mark.parametrize("service", [[], None, 5, {}])
+def test_a_service_that_is_no_text(database: Database, service: Any) -> None:
+    with pytest.raises(ValueError, match="a call goes to one of dynamodb, cloudwatch"):
+        database.call("ListTables", {}, service=service)
+
+
+@pytest.mark.parametrize("members", [[], None, "text", 5, [["a", 1]]])
+def test_members_that_are_no_mapping(database: Database, members: Any) -> None:
+    with pytest.raises(SerializationException):
+        database.call("ListTables", members)
+    for service, operation in (("cloudwatch", "ListMetrics"), ("dax", "DescribeClusters")):
+        with pytest.raises(ServiceError, match="the body is no object"):
+            database.call(operation, members, service=service)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "message"),
+    [(10**400, "at most 100 years"), (10**5_000, "at most 100 years"), (-(10**5_000), "moves ahead only")],
+    ids=["large", "largest", "least"],
+)
+def test_an_advance_that_no_float_holds(database: Database, seconds: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        database.clock.advance(seconds)
+
+    async def inside(inside: Inside) -> None:
+        await inside.advance(seconds)
+
+    with pytest.raises(ValueError, match=message):
+        database.run(inside)
 
 
 @pytest.mark.parametrize("region", [None, 5, True, b"us-east-1", "", "a/b\n", "x" * 5_000, "\ud800"])

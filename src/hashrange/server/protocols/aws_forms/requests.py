@@ -16,6 +16,7 @@ from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_CONTAINERS_MAX
 from hashrange.messages.aws_forms import (
     MALFORMED_FORM,
     MISSING_ACTION,
+    NO_JSON,
     NO_SUCH_OPERATION,
     NO_SUCH_VERSION,
     NOT_SUPPORTED,
@@ -211,7 +212,7 @@ def _json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise MembersWrong(MemberFault("type", "", "the body is no JSON")) from None
+        raise MembersWrong(MemberFault("type", "", NO_JSON)) from None
 
 
 def _cbor(body: bytes) -> Any:

@@ -7,9 +7,11 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hashrange.aws_services.operation import Caller, ServiceApi, ServiceError
+import msgspec
+
+from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, ServiceError
 from hashrange.errors import ApiError, Malformed
-from hashrange.messages.aws_forms import SERVICE_FAILED
+from hashrange.messages.aws_forms import NO_JSON, SERVICE_FAILED
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.protocols.aws_forms.replies import present_members
 from hashrange.server.protocols.aws_forms.requests import Named, Requests, unserved_error
@@ -51,11 +53,11 @@ class ServiceCalls:
 
     def _find(self, service: str) -> tuple[ServiceApi, Requests]:
         """The API of this service, and what reads its requests; made when first asked for. Raises ValueError."""
+        if not isinstance(service, str) or service not in CALLED_SERVICES:
+            services = ", ".join(("dynamodb", *CALLED_SERVICES))
+            raise ValueError(f"a call goes to one of {services}, not to {service!r}.")
         if service not in self._found:
-            signing_name = CALLED_SERVICES.get(service)
-            if signing_name is None:
-                services = ", ".join(("dynamodb", *CALLED_SERVICES))
-                raise ValueError(f"a call goes to one of {services}, not to {service!r}.")
+            signing_name = CALLED_SERVICES[service]
             api = self._service.features.api(signing_name)
             self._found[service] = (api, Requests([api]))
         return self._found[service]
@@ -75,6 +77,7 @@ class ServiceCalls:
         if served is None:
             raise unserved_error(named)
         try:
+            _require_json(members)
             request = requests.struct(served, members)
         except MembersWrong as wrong:
             raise (served.operation.wire.word or api.word)(wrong.fault) from None
@@ -85,3 +88,13 @@ class ServiceCalls:
         )
         self._service.run(deque([call]))
         return await asyncio.shield(ended)  # whoever has left must not cancel what the call sets
+
+
+def _require_json(members: Any) -> None:
+    """Raise MembersWrong, as for a body, if JSON cannot hold the members, such as a text with half a surrogate pair.
+    Objects that JSON has no type for are told with their member when it is converted.
+    """
+    try:
+        msgspec.json.encode(members, enc_hook=lambda _: None)
+    except (TypeError, ValueError, RecursionError):
+        raise MembersWrong(MemberFault("type", "", NO_JSON)) from None
