@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hashrange.clock import Clock
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import decode_row
+from hashrange.items.steps import sort, walk
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.interface import Catalog, Page
 from hashrange.tables.change import Change
@@ -130,25 +131,28 @@ class StaleRows:
     ) -> Page:
         """A page of a source as it was at `since_seconds`; `page`: as it is now, read from `span`.
 
-        It ends with the row that reaches a limit, as `Store.page` does.
+        It ends with the row that reaches a limit, as `Store.page` does. Gives way; rows that change meanwhile are shown
+        as they were.
         """
         lower, upper = span.lower, span.upper
         if page.last_key is not None:
             lower, upper = (page.last_key, upper) if span.is_reverse else (lower, page.last_key + b"\x00")
         source_id = bytes(source.read.source_id)
-        changed = {key for found, key in self._changes if found == source_id and lower <= key < upper}
+        changed = [key for found, key in walk(list(self._changes)) if found == source_id and lower <= key < upper]
         if not changed:
             return page
-        rows = {source.key_of(decode_row(row)): row for row in page.rows}
-        for key in changed:
+        rows = {source.key_of(decode_row(row)): row for row in walk(page.rows)}
+        for key in walk(changed):
             row = self.row(source_id, key, rows.get(key), since_seconds)
             if row is None:
                 rows.pop(key, None)
             else:
                 rows[key] = row
-        keys = sorted(rows, reverse=span.is_reverse)
+        keys = sort(rows)
+        if span.is_reverse:
+            keys.reverse()
         size_bytes = 0
-        for count, key in enumerate(keys, 1):
+        for count, key in enumerate(walk(keys), 1):
             size_bytes += row_size_bytes(rows[key])
             if count == limit_rows or size_bytes >= limit_bytes:
                 return Page([rows[one] for one in keys[:count]], size_bytes, key)

@@ -2,12 +2,15 @@
 and what is kept for it is bounded.
 """
 
+from collections import deque
 from typing import Any
 
 import pytest
 
 from hashrange.faults import remembered
 from hashrange.faults.fault import Fault
+from hashrange.items import steps
+from hashrange.items.types import Key
 from hashrange.testing.database import Database
 from tests.unit.faults.kit import CHAT, impatient, message, met, put_songs, song
 
@@ -363,3 +366,35 @@ def test_the_number_and_the_bytes_of_changes_are_bounded(database: Database, mon
     client.delete_item(TableName="music", Key=song("large"))
     assert len(rows._order) == 1  # the last change is always kept
     assert len(client.get_item(TableName="music", Key=song("large"))["Item"]["text"]["S"]) == 300_000
+
+
+def test_a_page_of_many_changed_rows_gives_way(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows may change further meanwhile; the page shows them as they were."""
+    client = database.client()
+    requests = [{"PutRequest": {"Item": message("r", at, n={"N": "0"})}} for at in range(600)]
+    write_many(client, requests)
+    database.clock.freeze()
+    database.clock.advance(10)
+    database.faults.use(Fault("stale-read", seconds=5))
+    write_many(client, [{"PutRequest": {"Item": message("r", at, n={"N": "1"})}} for at in range(600)])
+    usual_page = remembered.StaleRows.page
+    running: list[remembered.StaleRows] = []
+    looks: list[int] = []
+
+    def page(rows: remembered.StaleRows, *arguments: Any) -> Any:
+        running.append(rows)
+        try:
+            return usual_page(rows, *arguments)
+        finally:
+            running.pop()
+
+    def look() -> None:
+        for rows in running:
+            rows._changes[b"another", Key(b"%d" % len(looks))] = deque()
+            looks.append(1)
+
+    monkeypatch.setattr(remembered.StaleRows, "page", page)
+    monkeypatch.setattr(steps, "_look", look)
+    (found,) = pages(client.query, **IN_ROOM)
+    assert found == [(at, "0") for at in range(600)]
+    assert len(looks) >= 4 * 600 // (2 * steps.PIECE_MEMBERS), "once for each 100 steps of the four walks"
