@@ -10,7 +10,9 @@ import pytest
 from hashrange.faults import remembered
 from hashrange.faults.fault import Fault
 from hashrange.items import steps
+from hashrange.items.rows import decode_row
 from hashrange.items.types import Key
+from hashrange.store.interface import Page
 from hashrange.testing.database import Database
 from tests.unit.faults.kit import CHAT, impatient, message, met, put_songs, song
 
@@ -378,23 +380,23 @@ def test_a_page_of_many_changed_rows_gives_way(database: Database, monkeypatch: 
     database.faults.use(Fault("stale-read", seconds=5))
     write_many(client, [{"PutRequest": {"Item": message("r", at, n={"N": "1"})}} for at in range(600)])
     usual_page = remembered.StaleRows.page
-    running: list[remembered.StaleRows] = []
-    looks: list[int] = []
+    calls: list[tuple[Any, ...]] = []
 
-    def page(rows: remembered.StaleRows, *arguments: Any) -> Any:
-        running.append(rows)
-        try:
-            return usual_page(rows, *arguments)
-        finally:
-            running.pop()
-
-    def look() -> None:
-        for rows in running:
-            rows._changes[b"another", Key(b"%d" % len(looks))] = deque()
-            looks.append(1)
+    def page(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return usual_page(*arguments)
 
     monkeypatch.setattr(remembered.StaleRows, "page", page)
+    assert sum(map(len, pages(client.query, **IN_ROOM))) == 600
+    rows, source, span, _, since_seconds, *_ = calls[0]
+    now = [row for _, _, _, one, *_ in calls for row in one.rows]
+    looks: list[int] = []
+
+    def look() -> None:
+        rows._changes[b"another", Key(b"%d" % len(looks))] = deque()
+        looks.append(1)
+
     monkeypatch.setattr(steps, "_look", look)
-    (found,) = pages(client.query, **IN_ROOM)
-    assert found == [(at, "0") for at in range(600)]
-    assert len(looks) >= 4 * 600 // (2 * steps.PIECE_MEMBERS), "once for each 100 steps of the four walks"
+    found = usual_page(rows, source, span, Page(now, 0, None), since_seconds, 1000, 2**20)
+    assert [decode_row(row)["n"] for row in found.rows] == [{"N": "0"}] * 600
+    assert len(looks) >= 20, "one for two pieces, of the ten that each of four walks has"
