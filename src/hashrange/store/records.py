@@ -121,14 +121,25 @@ class KeptRecords(Generic[RecordT]):
         return self._read(name, document)
 
     def by_path(self, *begin: str) -> dict[str, RecordT]:
-        """Paths as text → all records whose paths begin with these parts, in the order of their names; gives way."""
-        return dict(self.walk(*begin))
+        """Paths as text → all records whose paths begin with these parts, in the order of their names; gives way, and
+        begins anew if the store's content is replaced meanwhile.
+        """
+        while True:
+            generation = self.documents.generation
+            found = dict(self.walk(*begin))
+            if generation == self.documents.generation:
+                return found
 
     def walk(self, *begin: str) -> Iterator[tuple[str, RecordT]]:
-        """Path and record as in `by_path`, one after the other; gives way."""
+        """Path and record as in `by_path`, one after the other; gives way, and ends if the store's content is replaced
+        meanwhile.
+        """
+        generation = self.documents.generation
         for some in self.pieces(*begin):
             yield from some
             look()
+            if generation != self.documents.generation:
+                return
 
     def pieces(self, *begin: str) -> Iterator[list[tuple[str, RecordT]]]:
         """Path and record as in `by_path`, some at a time; does not give way."""

@@ -152,6 +152,33 @@ def test_records_are_read_in_pieces(lights: KeptRecords[Light]) -> None:
     assert len(looked) > 3
 
 
+def test_a_walk_does_not_mix_two_contents(store: EmbeddedStore, lights: KeptRecords[Light], run: Run) -> None:
+    """It ends, or what is listed is that of the new content."""
+    finish(lights.write(*[lights.change(Light("hall", f"{one:03}"), "hall", f"{one:03}") for one in range(200)]))
+    checkpoint = run(store.copying.checkpoint())
+    looked: list[int] = []
+
+    def look() -> None:
+        looked.append(1)
+        if len(looked) == 3:
+            store.copying.restore(checkpoint)
+
+    def bright() -> KeptRecords[Light]:
+        """The records after a change of all those of the hall."""
+        looked.clear()
+        changes = [lights.change(Light("hall", f"{one:03}", 9000), "hall", f"{one:03}") for one in range(200)]
+        assert finish(lights.write(*changes))
+        return lights
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "_look", look)
+        seen = [light.lumens for _, light in bright().walk("hall")]
+        assert seen == [9000] * 7, "the three pieces that were read before"
+        found = bright().by_path("hall")
+    checkpoint.release()
+    assert [light.lumens for light in found.values()] == [800] * 200
+
+
 def test_long_records_are_read_one_by_one(lights: KeptRecords[Light]) -> None:
     for number in range(20):
         name = f"{number:02}" + "x" * 40_000
