@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from hashrange.clock import Clock
+from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.handler_errors import logged_text
@@ -346,7 +347,9 @@ class EventQueue:
         except FunctionMissing as error:
             await self._give_up(waiting.path, generation, str(error))
             return
-        except (ConcurrencyExceeded, FunctionsSwitchedOff) as error:
+        except (ConcurrencyExceeded, FunctionsSwitchedOff, StorageCorruption) as error:
+            if isinstance(error, StorageCorruption) and not waiting.throttles:
+                _log.error("Asynchronous invocations of the function %s wait: %s", key.name, error)
             if is_stopped or self._clock.service_time() - event.queued_at_seconds >= EVENT_AGE_SECONDS_MAX:
                 await self._give_up(waiting.path, generation, str(error))
             else:

@@ -42,6 +42,7 @@ class StoredFunctions:
             self._stored,
             lambda one: one.key,
             groups_of=lambda one: (one.key[:2],),
+            groups_of_path=lambda path: (tuple(path.split("/")[:2]),),
             correct=self._without_overlong_waits,
         )
         self._order = asyncio.Lock()

@@ -141,11 +141,23 @@ class KeptRecords(Generic[RecordT]):
             if generation != self.documents.generation:
                 return
 
-    def pieces(self, *begin: str) -> Iterator[list[tuple[str, RecordT]]]:
-        """Path and record as in `by_path`, some at a time; does not give way."""
+    def pieces(
+        self, *begin: str, note_damaged: Callable[[str, str], None] | None = None
+    ) -> Iterator[list[tuple[str, RecordT]]]:
+        """Path and record as in `by_path`, some at a time; does not give way. `note_damaged`: called with the path of
+        each document that holds no record, and with what is wrong; without it, StorageCorruption is raised.
+        """
         prefix = self._prefix + "".join([f"{part}/" for part in begin])
         for some in below_in_pieces(self.documents, prefix):
-            yield [(self._path(name), self._read(name, document)) for name, document in some]
+            read = []
+            for name, document in some:
+                try:
+                    read.append((self._path(name), self._read(name, document)))
+                except StorageCorruption as error:
+                    if note_damaged is None:
+                        raise
+                    note_damaged(self._path(name), str(error))
+            yield read
 
     def change(self, record: RecordT, *path: str) -> RecordChange:
         """The change that creates or replaces a record."""
@@ -182,7 +194,8 @@ class RememberedRecords(Generic[RecordT]):
     """All records of one type in memory. They are read when first asked for, and anew when the store's content has been
     replaced; a write changes them only if it has taken place.
 
-    Every method that reads or writes raises StorageError, and gives way while the records are read.
+    Every method that reads or writes raises StorageError, and gives way while the records are read. A document that
+    holds no record concerns whoever asks for its record, or for others of its groups (`groups_of_path`).
     """
 
     def __init__(
@@ -191,17 +204,21 @@ class RememberedRecords(Generic[RecordT]):
         path_of: Callable[[RecordT], tuple[str, ...]],
         *,
         groups_of: Callable[[RecordT], tuple[Hashable, ...]] = lambda _: (),
+        groups_of_path: Callable[[str], tuple[Hashable, ...]] | None = None,
         correct: Callable[[RecordT], RecordT] = lambda record: record,
         when_read: Callable[[], None] = lambda: None,
     ) -> None:
-        """`groups_of`: the groups that a record is found by; see `among`. `correct`: returns a record that was read as
+        """`groups_of`: the groups that a record is found by; see `among`. `groups_of_path`: the same of a path; without
+        it, no record can be had while the document of one holds none. `correct`: returns a record that was read as
         it is to be from now on. `when_read`: called when all have been read.
         """
         self._records = records
-        self._path_of, self._groups_of = path_of, groups_of
+        self._path_of, self._groups_of, self._groups_of_path = path_of, groups_of, groups_of_path
         self._correct = correct
         self._by_path: dict[str, RecordT] = {}
         self._groups: dict[Hashable, dict[str, RecordT]] = {}
+        self._damaged: dict[str, str] = {}
+        """Path → what is wrong with the document, which holds no record."""
         self._reading = SharedReading(records.documents, self._read, when_read)
 
     @property
@@ -212,27 +229,38 @@ class RememberedRecords(Generic[RecordT]):
     def by_path(self) -> Mapping[str, RecordT]:
         """Path as text → record: in the order of their names as they were read, then new ones."""
         self._reading.finish()
+        for wrong in self._damaged.values():
+            raise StorageCorruption(wrong)
         return self._by_path
 
     def _read(self) -> Iterator[None]:
         """Read all records, some at each step."""
         found: dict[str, RecordT] = {}
         groups: dict[Hashable, dict[str, RecordT]] = {}
-        for some in self._records.pieces():
+        damaged: dict[str, str] = {}
+        note_damaged = None if self._groups_of_path is None else damaged.__setitem__
+        for some in self._records.pieces(note_damaged=note_damaged):
             for path, read in some:
                 record = found[path] = self._correct(read)
                 for group in self._groups_of(record):
                     groups.setdefault(group, {})[path] = record
             yield
-        self._by_path, self._groups = found, groups
+        self._by_path, self._groups, self._damaged = found, groups, damaged
 
     def get(self, *path: str) -> RecordT | None:
         """The record with this path; None if there is none."""
-        return self.by_path().get("/".join(path))
+        self._reading.finish()
+        name = "/".join(path)
+        if name in self._damaged:
+            raise StorageCorruption(self._damaged[name])
+        return self._by_path.get(name)
 
     def among(self, group: Hashable) -> Mapping[str, RecordT]:
         """Path as text → record, of the records in a group."""
-        self.by_path()
+        self._reading.finish()
+        for path, wrong in self._damaged.items():
+            if self._groups_of_path is not None and group in self._groups_of_path(path):
+                raise StorageCorruption(wrong)
         return self._groups.get(group, NONE)
 
     def change(self, record: RecordT) -> RecordChange:
@@ -257,6 +285,7 @@ class RememberedRecords(Generic[RecordT]):
         self._reading.forget()
 
     def _put(self, path: str, record: RecordT | None) -> None:
+        self._damaged.pop(path, None)
         before = self._by_path.get(path) if record is not None else self._by_path.pop(path, None)
         if before is not None:
             for group in self._groups_of(before):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from hashrange.clock import Clock
+from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.names import LATEST, parse_arn, without_latest
@@ -33,7 +34,8 @@ from hashrange.triggers.retries import put_off
 from hashrange.triggers.roster import Roster
 
 Invoke = Callable[[str, bytes, str], Coroutine[Any, Any, Invocation]]
-"""invoke(ARN of a function, payload, request id). Raises ConcurrencyExceeded, LambdaError, StorageError."""
+"""invoke(ARN of a function, payload, request id). Raises ConcurrencyExceeded, LambdaError, StorageError;
+StorageCorruption if what is stored of the function is damaged."""
 Deliver = Callable[[str, FailureMessage], Coroutine[Any, Any, bool]]
 """deliver(ARN of a destination, message about records that are given up) returns False if
 the message was not accepted."""
@@ -152,7 +154,7 @@ class Attempts:
         if consumer.is_retired and not consumer.busy_lanes:
             self._roster.is_outdated = True
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if isinstance(error, ConcurrencyExceeded | LambdaError | asyncio.CancelledError):
+        if isinstance(error, ConcurrencyExceeded | LambdaError | StorageCorruption | asyncio.CancelledError):
             self._conclude_refusal(shard, lane, batch, error)
             if isinstance(error, ConcurrencyExceeded) and concurrency_changes != self._concurrency_changes:
                 self._try_early(shard, lane)

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from hashrange.clock import VirtualClock
+from hashrange.errors import StorageCorruption
 from hashrange.functions import events
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.events import EventQueue
@@ -76,6 +77,37 @@ def test_no_more_events_run_at_a_time_than_may(monkeypatch: pytest.MonkeyPatch) 
         assert await job is None
         assert world.began == [f"{function}.0" for function in range(30)]
         assert world.documents.content == {}
+
+    asyncio.run(test())
+
+
+def test_events_of_a_damaged_function_wait_and_others_run(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        world = World()
+        damaged = [True]
+
+        def find(key: FunctionKey) -> FunctionDescription:
+            if damaged and key.name == "f0001":
+                raise StorageCorruption("the document function/f0001 is no function: why")
+            return cast("FunctionDescription", _Described())
+
+        clock = VirtualClock()
+        world.queue = EventQueue(world.documents, clock, find, world._invoke)
+        for function in range(3):
+            await world.put(function)
+            world.may_end.release()
+        for _ in range(3):
+            pause_seconds = await world.queue.run_slice()
+            assert pause_seconds is not None
+            clock.advance(pause_seconds)
+        assert world.began == ["0.0", "2.0"]
+        assert [one.getMessage() for one in caplog.records] == [
+            "Asynchronous invocations of the function f0001 wait: the document function/f0001 is no function: why"
+        ]
+        damaged.clear()
+        world.may_end.release()
+        assert await world.queue.run_slice() is None
+        assert world.began == ["0.0", "2.0", "1.0"]
 
     asyncio.run(test())
 

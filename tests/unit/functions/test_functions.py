@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.aws_services.operation import Caller
-from hashrange.errors import StorageError
+from hashrange.errors import StorageCorruption, StorageError
 from hashrange.functions import loaded
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.functions import Functions
@@ -18,8 +18,8 @@ from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff
 from tests.support.stores import make_store
 from tests.support.waiting import until
-from tests.unit.functions.functions_world import CALLER, ECHO, FunctionsWorld, make_zip, run_functions
-from tests.unit.functions.world import NODE
+from tests.unit.functions.functions_world import CALLER, ECHO, ROLE, FunctionsWorld, make_zip, run_functions
+from tests.unit.functions.world import NODE, PYTHON
 
 ARN = "arn:aws:lambda:eu-west-1:000000000000:function:orders"
 ORDERS = FunctionKey(*CALLER, "orders")
@@ -439,6 +439,31 @@ def test_after_a_lost_outcome_the_store_is_read() -> None:
             await world.call("TagResource", Resource=ARN, Tags={"a": "b"})
         world.documents.lost_outcome = None
         assert (await world.call("ListTags", Resource=ARN))["Tags"] == {"a": "b"}
+
+    run_functions(test)
+
+
+def test_a_damaged_document_concerns_its_function_alone() -> None:
+    async def test(world: FunctionsWorld) -> None:
+        await world.create("orders")
+        await world.create("other")
+        stranger = Caller("111122223333", "us-east-1")
+        world.documents.content["function/000000000000/eu-west-1/other"] = b"{}"
+        world.documents.replace(world.documents.content)
+        assert await world.invoke("orders", 1) == 1
+        assert await world.call("ListFunctions", stranger) == {"Functions": []}
+        zipped = {"ZipFile": make_zip(app_py=ECHO)}
+        usual = {"Runtime": PYTHON, "Role": ROLE, "Handler": "app.handler", "Code": zipped}
+        await world.call("CreateFunction", stranger, FunctionName="other", **usual)
+        assert len((await world.call("ListFunctions", stranger))["Functions"]) == 1
+        await world.call("UpdateFunctionConfiguration", FunctionName="orders", Timeout=5)
+        for operation, members in (
+            ("GetFunction", {"FunctionName": "other"}),
+            ("DeleteFunction", {"FunctionName": "other"}),
+            ("ListFunctions", {}),
+        ):
+            with pytest.raises(StorageCorruption, match="function/000000000000/eu-west-1/other is no function: "):
+                await world.call(operation, **members)
 
     run_functions(test)
 

@@ -130,6 +130,32 @@ def test_remembered_records_are_found_by_groups(store: EmbeddedStore, lights: Ke
     assert remembered.among("attic") == {"attic/a/spot": SPOT}
 
 
+def test_a_damaged_document_concerns_its_record_and_its_groups(
+    store: EmbeddedStore, lights: KeptRecords[Light]
+) -> None:
+    finish(store.documents.write({"light/attic/lamp": b"no light", "light/attic/lantern": b"{}"}))
+    remembered = RememberedRecords(
+        lights, path_of, groups_of=lambda one: (one.room,), groups_of_path=lambda path: (path.split("/")[0],)
+    )
+    assert remembered.get("cellar", "candle") == CANDLE
+    assert remembered.get("attic", "a/spot") == SPOT
+    assert dict(remembered.among("cellar")) == {"cellar/candle": CANDLE}
+    for _ in range(2):
+        with pytest.raises(StorageCorruption, match="the document light/attic/lamp is no light: "):
+            remembered.get("attic", "lamp")
+        with pytest.raises(StorageCorruption, match="the document light/attic/lamp is no light: "):
+            remembered.among("attic")
+        with pytest.raises(StorageCorruption, match="the document light/attic/lamp is no light: "):
+            remembered.by_path()
+    assert finish(remembered.write(remembered.change(LAMP)))
+    assert remembered.get("attic", "lamp") == LAMP
+    with pytest.raises(StorageCorruption, match="the document light/attic/lantern is no light: "):
+        remembered.among("attic")
+    finish(store.documents.write({"light/attic/lantern": None}))
+    remembered.forget()
+    assert dict(remembered.among("attic")) == {"attic/a/spot": SPOT, "attic/lamp": LAMP}
+
+
 def test_records_are_read_in_pieces(lights: KeptRecords[Light]) -> None:
     """Others are asked for while they are read, and content that is replaced meanwhile is read instead."""
     for number in range(200):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, conflict_refusal
@@ -37,6 +38,19 @@ def test_a_missing_function_is_named_once(lines: Lines) -> None:
     world.write(1)
     until_rest(world)
     assert lines() == ["There is no function handle yet. The records of the table orders (us-east-1) wait for it."]
+
+
+def test_a_damaged_function_holds_up_its_own_mapping_alone(lines: Lines) -> None:
+    world = Deliveries()
+    world.map()
+    world.map(function_arn="other")
+    damaged = [StorageCorruption("the document function/other is no function: why") for _ in range(3)]
+    world.functions.answer_of["other"] = lambda _: damaged.pop() if damaged else None
+    world.write(1)
+    until_rest(world)
+    assert sorted(arn for arn, _ in world.functions.requests) == [FUNCTION, *["other"] * 4]
+    (line,) = lines()
+    assert "the document function/other is no function: why" in line
 
 
 def test_a_failing_function_is_named_once_until_it_has_succeeded(lines: Lines) -> None:
