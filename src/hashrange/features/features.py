@@ -187,14 +187,14 @@ class Features:
         self.requests = requests
         self.front = store
         """The store that requests use: `store`, or the one that features have put in front of it."""
-        self.given: dict[str, Any] = {}
-        """What a server gives features that need it, by their names."""
         self._features = features
         self._all = [_Known(feature) for feature in features]
         self._by_name = {known.feature.name: known for known in self._all}
         self._seen_generation = store.documents.generation
         self._followers: list[Callable[[], None]] = []
         self._beside: set[asyncio.Task[None]] = set()
+        self._given: dict[str, Any] = {}
+        """By name of the feature that uses it."""
         late = [LateJob(self, feature, job) for feature in features for job in feature.jobs]
         self.runner = Runner([*jobs_of(store.maintenance, clock), *late], clock, in_turns)
         requests.set_up_scopes(self._set_up_scope)
@@ -235,6 +235,14 @@ class Features:
     def code_of(self, feature: AnyFeature) -> Sequence[str]:
         """The modules that are loaded with a feature."""
         return [module for one in (feature, *self._that_add_to(feature)) for module in one.code]
+
+    def give(self, feature: AnyFeature, what: Any) -> None:
+        """Let a feature, loaded or not, use what only code above it has; None: no longer."""
+        self._given[feature.name] = what
+
+    def given_to(self, feature: AnyFeature) -> Any:
+        """What `give` has given a feature; None if there is nothing."""
+        return self._given.get(feature.name)
 
     def _is_wanted(self, feature: AnyFeature) -> bool:
         """True if the store has documents of a feature that is not loaded. Raises StorageError."""

@@ -7,6 +7,7 @@ write the reply. Once the commits that the reply waits for are durable, it calls
 internal error it calls `fail` instead.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Protocol, cast
 
 import msgspec
@@ -113,6 +114,9 @@ class CallRecording(Protocol):
 
     def refused(self, call: Call, error: ApiError) -> None:
         """The call has this error."""
+
+    def replied_with_error(self, call: Call, tables: Sequence[str]) -> None:
+        """A fault replaced the reply of a call that had succeeded, by an error; `tables`: the names in the request."""
 
     def failed(self, call: Call, error: BaseException) -> None:
         """The call has met an internal error, perhaps after it succeeded."""

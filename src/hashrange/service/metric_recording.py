@@ -94,7 +94,6 @@ class MetricRecording:
         self._is_recording = True
         self._begin(self._clock.service_time())
         service.recording = self
-        service.faulted.on_error = self._replied_with_error
         service.store.maintenance.on_expired(self._expired)
         self._observe_deliveries(self._delivered)
         self._leave = [service.requests.throttle_events.follow(self._throttled), self._clock.on_advance(self._moved)]
@@ -109,7 +108,7 @@ class MetricRecording:
         self._metrics.read_sources()
         self._is_recording = False
         service = self._service
-        service.recording = service.faulted.on_error = None
+        service.recording = None
         service.store.maintenance.on_expired(None)
         self._observe_deliveries(None)
         for leave in self._leave:
@@ -119,7 +118,7 @@ class MetricRecording:
         """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""
         kinesis = self._service.features.loaded(KINESIS)
         if kinesis is not None:
-            kinesis.observe = observe
+            kinesis.on_delivered(observe)
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -208,7 +207,7 @@ class MetricRecording:
         """True if a fault will replace the reply by an error."""
         return any(fault.kind == "error" for fault in self._service.faulted.replies.get(call, ()))
 
-    def _replied_with_error(self, call: Call, tables: Sequence[str]) -> None:
+    def replied_with_error(self, call: Call, tables: Sequence[str]) -> None:
         """Count that a fault replaced the reply of a call that has been counted as a success."""
         self._see_time()
         count_induced_error(self._counts, call, tables)

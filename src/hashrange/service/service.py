@@ -12,7 +12,7 @@ Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import CoroutineType
 from typing import Any
@@ -63,7 +63,7 @@ class Service:
         self.workers = Workers(clock)
         scopes = Scopes(store, clock, settings)
         self.scope = scopes.of
-        self.faulted = FaultedCalls(self.workers)
+        self.faulted = FaultedCalls(self.workers, self._replied_with_error)
         self.requests = TableRequests(self.faulted, self.operations.keys(), scopes.of, scopes.set_up_by)
         in_worker = partial(in_turns, workers=self.workers, begins_now=True)
         self.features = Features(FEATURES, store, clock, settings, self.requests, in_worker)
@@ -243,6 +243,10 @@ class Service:
                 _log.exception("an internal error of %s was not counted; please report it", call.operation.name)
         self.faulted.forget(call)
         call.fail(error)
+
+    def _replied_with_error(self, call: Call, tables: Sequence[str]) -> None:
+        if self.recording is not None and call.kind == "dynamodb":
+            self.recording.replied_with_error(call, tables)
 
     def _count(self, call: Call) -> None:
         """Report what a call has consumed."""
