@@ -22,7 +22,7 @@ from hashrange.faults.drawing import Drawing
 from hashrange.features.late_code import LateCode
 from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.store_jobs import jobs_of
-from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
+from hashrange.messages.cloudwatch import LOG_NOT_SAVED
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.settings import Settings
@@ -323,7 +323,7 @@ class Features:
     # --- copies and other content -----------------------------------------------------------------
 
     async def save(self) -> None:
-        """Keep what is in memory only: before a copy of the content is made, and at the end. Raises StorageError."""
+        """Keep what is in memory only, before a copy of the content is made. Raises StorageError."""
         for feature, part in self._loaded():
             if feature.save is not None:
                 await feature.save(part)
@@ -400,10 +400,12 @@ class Features:
             if feature.stop is not None:
                 await feature.stop(part)
         if is_running and self.store.copying.is_kept:
-            try:
-                await self.save()
-            except StorageError as error:
-                _log.error(LOG_METRICS_NOT_SAVED, error)
+            for feature, part in list(self._loaded()):
+                if feature.save is not None:
+                    try:
+                        await feature.save(part)
+                    except StorageError as error:
+                        _log.error(LOG_NOT_SAVED, feature.name, error)
 
 
 class LateJob(Generic[PartT]):
