@@ -17,3 +17,21 @@ RATE_EXCEEDED = "Rate exceeded"
 SERVICE_FAILED = "The request processing has failed because of an unknown error, exception or failure."
 # Service's words, from reports of users of PutMetricData.
 REQUEST_TOO_LARGE = "Request size {size} exceeded {most} bytes"
+
+# --- what is wrong with a body, or a member of it: our own, as msgspec says of types ---------------
+
+BODY_TOO_LONG = "the body has more than {most:,} bytes"
+TOO_MANY_CONTAINERS = "the body has more than {most:,} lists and structures"
+NO_JSON = "the body is no JSON"
+NO_CBOR = "the body is no CBOR"
+TAGS_OF_NO_TIMES = "the body has tags that are none of times"
+BODY_NO_OBJECT = "the body is no object"
+A_STRUCTURE = "a structure"
+EXPECTED_STRUCTURE = "Expected a structure"
+EXPECTED_LIST = "Expected a list"
+EXPECTED_LEAF = "Expected a value"
+EXPECTED_TIMESTAMP = "Expected a timestamp"
+EXPECTED_NUMBERS = "Expected numbers of members, beginning with 1"
+EXPECTED_ENTRIES = "Expected entries with key and value"
+TIME_OUT_OF_RANGE = "the time is out of range"
+TOO_MANY_LEVELS = "too many levels"
