@@ -34,9 +34,9 @@ def prefixes() -> Iterator[str]:
             match node:
                 case ast.Assign(targets=[target], value=value):
                     names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
-                    texts = [one.value for one in ast.walk(value) if isinstance(one, ast.Constant)]
+                    texts = [str(one.value) for one in ast.walk(value) if isinstance(one, ast.Constant)]
                     if all(name.endswith("PREFIX") for name in names):
-                        yield from (text for text in texts if re.fullmatch("[a-z-]+/", str(text)))
+                        yield from (text for text in texts if re.fullmatch("[a-z-]+/", text))
 
 
 def test_every_kind_of_document_is_described() -> None:
