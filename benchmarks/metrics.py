@@ -27,7 +27,6 @@ from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.operations.reply import Reply
 from hashrange.service.call import Call
-from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.soon import settled
@@ -64,12 +63,11 @@ class Side:
     def __init__(
         self,
         service: Service,
-        recording: MetricRecording | None,
         scope: Scope,
         operation: Operation[JsonWire],
         requests: Sequence[Any],
     ) -> None:
-        self.service, self._recording, self._scope = service, recording, scope
+        self.service, self._scope = service, scope
         self._operation, self._requests = operation, requests
         self.least_us = float("inf")
 
@@ -79,13 +77,12 @@ class Side:
         clock = MovableClock(SystemClock())
         store = open_store(None, clock, asyncio.get_running_loop())
         service = Service(store, OPERATIONS, clock, Settings(data_dir=None))
-        recording = MetricRecording(service) if is_recording else None
-        if recording is not None:
-            recording.start()
+        if is_recording:
+            service.start_recording()
         scope = service.scope(ACCOUNT, REGION)
         await settled(OPERATIONS["CreateTable"].run(scope, made("CreateTable", create_table(indexes))))
         requests = [made(operation, one) for one in requests_of(operation, indexes)]
-        return cls(service, recording, scope, service.operations[operation], requests)
+        return cls(service, scope, service.operations[operation], requests)
 
     def run(self) -> None:
         """Run all requests once."""
@@ -97,8 +94,8 @@ class Side:
         began_seconds = time.process_time()
         while calls:
             self.service.run(calls)
-        if self._recording is not None:
-            self._recording.fold()  # as every quarter of a second
+        if self.service.recording is not None:
+            self.service.recording.fold()  # as every quarter of a second
         self.least_us = min(self.least_us, (time.process_time() - began_seconds) / CALLS * 1e6)
 
 

@@ -333,6 +333,108 @@ def test_every_operation_is_registered() -> None:
     assert set(registered) == set(operation_names())
 
 
+# --- callbacks ----------------------------------------------------------------------------------
+
+FILLED_IN = {
+    "features/features.py": {"scope.see_watches", "scope.store"},  # the store is none, but a callback has its name
+    "service/fault_feature.py": {"scope.state_delay"},
+    "store/embedded/late_entries.py": {"draft.finish"},
+    "server/protocols/unserved/handing_on.py": {"request.on_abandoned"},
+    "store/embedded/stream_reads.py": {"self._streams.wake"},
+    "store/embedded/upkeep.py": {"self._site.wake"},
+}
+"""File → callbacks that it sets in another object. Scopes, drafts and requests are there to be filled in by those
+through whose hands they go; both faces of a store keep, in a part of that store, what they are told to call."""
+
+
+def test_callbacks_are_given_to_constructors_or_methods() -> None:
+    """An object whose callback is set from outside does nothing, without a word, until somebody thinks of it."""
+    names = {name for file in source_trees() for name in callbacks_of(source_trees()[file])}
+    found = {file: places for file, tree in source_trees().items() if (places := callbacks_set(tree, names))}
+    assert found == FILLED_IN
+
+
+def callbacks_of(tree: ast.Module) -> Iterator[str]:
+    """The attributes of classes of a file that are declared as functions, or are parameters that are."""
+    for defined in ast.walk(tree):
+        if not isinstance(defined, ast.ClassDef):
+            continue
+        functions = {
+            argument.arg
+            for node in ast.walk(defined)
+            if isinstance(node, ast.arguments)
+            for argument in (*node.args, *node.kwonlyargs)
+            if is_function_type(argument.annotation)
+        }
+        for node in ast.walk(defined):
+            match node:
+                case ast.AnnAssign(target=ast.Attribute(attr=name), annotation=annotation):
+                    if is_function_type(annotation):
+                        yield name
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
+                    if node in defined.body and is_function_type(annotation):
+                        yield name
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Name(id=given)
+                ):
+                    if given in functions:
+                        yield name
+
+
+def is_function_type(annotation: ast.expr | None) -> bool:
+    """True for `Callable[…]`, a name that stands for it, either of them in quotes, and each with `| None`."""
+    match annotation:
+        case ast.BinOp(left=left, right=right):
+            return is_function_type(left) or is_function_type(right)
+        case ast.Subscript(value=ast.Name(id="Callable")):
+            return True
+        case ast.Name(id=name):
+            return name in function_types()
+        case ast.Constant(value=str(text)):
+            return is_function_type(ast.parse(text, mode="eval").body)
+    return False
+
+
+@cache
+def function_types() -> frozenset[str]:
+    """The names that stand for `Callable[…]` in the package."""
+    return frozenset(
+        name
+        for tree in source_trees().values()
+        for name, value in assigned(tree)
+        if isinstance(value, ast.Subscript) and ast.unparse(value.value) == "Callable"
+    )
+
+
+def callbacks_set(tree: ast.Module, names: set[str]) -> set[str]:
+    """Where a file sets one of these attributes of anything but `self`."""
+    return {
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and node.attr in names
+        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("class A:\n    def __init__(self):\n        self.see: Callable[[int], None] | None = None", {"a.see"}),
+        ("class A:\n    def __init__(self, see: Callable[[], int]):\n        self.look = see", {"a.look"}),
+        ("class A:\n    see: 'Callable[[], int]'", {"a.see"}),
+        ("class A:\n    def __init__(self, see: RunSlice):\n        self.see = see", {"a.see"}),
+        ("class A:\n    def __init__(self):\n        self.see: list[Callable[[], int]] = []", set()),
+        ("class A:\n    def __init__(self, see: int):\n        self.see = see", set()),
+    ],
+)
+def test_what_is_a_callback_is_told_apart(source: str, expected: set[str]) -> None:
+    names = set(callbacks_of(ast.parse(source)))
+    assert callbacks_set(ast.parse("a.see = a.look = print"), names) == expected
+    assert not callbacks_set(ast.parse("self.see = self.look = print"), names)
+
+
 # --- what nothing reaches -----------------------------------------------------------------------
 
 

@@ -35,7 +35,6 @@ TOPIC_ACTIONS = "arn:aws:sns:"
 def follow_actions(alarms: Alarms, scaling: AutoScaling, features: Features) -> None:
     """Let these alarms have their actions executed. Raises SettingUnusable."""
     settings = features.settings
-    alarms.has_regions = not settings.shared_db
     alarms.on_action(SCALING_ACTIONS, PolicyActions(scaling).deliver, is_scaling=True)
     alarms.on_action(FUNCTION_ACTIONS, partial(_invoke, features))
     alarms.on_action("http", deliver_to_url)

@@ -23,7 +23,8 @@ class AlarmsAndScaling:
         from hashrange.cloudwatch.alarms.alarms import Alarms  # noqa: PLC0415
 
         documents, clock, scope_of = features.store.documents, features.clock, features.requests.scope_of
-        self.alarms = Alarms(documents, clock, features.waker(EVALUATION, ACTIONS))
+        has_regions = not features.settings.shared_db
+        self.alarms = Alarms(documents, clock, features.waker(EVALUATION, ACTIONS), has_regions=has_regions)
         self.auto_scaling = AutoScaling(documents, clock, self.alarms, scope_of, features.waker(SCALING))
         follow_actions(self.alarms, self.auto_scaling, features)
         self.evaluation = AlarmEvaluation(self.alarms, features.part(METRICS), clock)

@@ -104,13 +104,20 @@ class Metrics:
     If there is one more, another is forgotten (`series_order.py`).
     """
 
-    def __init__(self, documents: Documents, clock: Clock, wake: Callable[[], None] = lambda: None) -> None:
-        """`wake` is called when there is something to save, and was nothing before; and when there is much to save."""
+    def __init__(
+        self,
+        documents: Documents,
+        clock: Clock,
+        wake: Callable[[], None] = lambda: None,
+        insight_rules: Callable[[], ReadInsightRule | None] = lambda: None,
+    ) -> None:
+        """`wake` is called when there is something to save, and was nothing before; and when there is much to save.
+        `insight_rules()`: reads what INSIGHT_RULE_METRIC returns; None: there are no insight rules.
+        """
         self._documents = MetricDocuments(documents)
         self._clock = clock
         self._sources = MetricSources(clock)
-        self.read_insight_rule: ReadInsightRule | None = None
-        """Reads what INSIGHT_RULE_METRIC returns; None: there are no insight rules."""
+        self.insight_rules = insight_rules
         self.totals = MetricTotals()
         """What has been recorded since the start, for those who count for themselves."""
         self.wake = wake

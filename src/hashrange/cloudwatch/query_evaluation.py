@@ -246,10 +246,11 @@ class QueryEvaluation:
 
     def insight_rule(self, rule: str, metric: str, period_seconds: int) -> TimeSeries:
         """One metric of an insight rule."""
-        if self._metrics.read_insight_rule is None:
+        read_rule = self._metrics.insight_rules()
+        if read_rule is None:
             raise MathError(sentences.NO_INSIGHT_RULE.format(name=rule[:100]))
         window = self.window
-        values = self._metrics.read_insight_rule(
+        values = read_rule(
             self._caller, rule, metric, window.first_seconds(period_seconds), window.end_seconds, period_seconds
         )
         self._budget.spend(len(values))

@@ -23,7 +23,7 @@ def _clusters(features: Features) -> "Clusters":
         features.settings.table_state_delay_seconds,
         features.settings.dax_memory_bytes,
         features.waker(JOB),
-        lambda: features.given.get(DAX.name),
+        lambda: features.given_to(DAX),
     )
 
 
@@ -48,4 +48,4 @@ DAX: "Feature[Clusters]" = Feature(
     apis={"dax": FeatureApi("AmazonDAXV3", _api)},
     see_content=_forget,
 )
-"""The server gives it the function that makes what runs the nodes (`Features.given`)."""
+"""The server gives it the function that makes what runs the nodes (`Features.give`)."""

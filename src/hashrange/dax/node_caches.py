@@ -161,8 +161,19 @@ class PassingContent(bytes):
 class NodeCaches:
     """The caches of one node since it was started or rebooted."""
 
-    def __init__(self, terms: NodeTerms, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        terms: NodeTerms,
+        now: Callable[[], float],
+        peers: "Callable[[], list[NodeCaches]]" = list,
+        *,
+        keeps_latencies: bool = True,
+    ) -> None:
+        """`now`: seconds of service time; `peers()`: the caches of the cluster's other nodes.
+        `keeps_latencies` False: nobody wants to know how long requests take.
+        """
         self._now = now
+        self._peers = peers
         self.memory_bytes = terms.memory_bytes
         self._item_life_seconds = terms.record_ttl_millis / 1000
         self._query_life_seconds = terms.query_ttl_millis / 1000
@@ -170,13 +181,11 @@ class NodeCaches:
         self._replicated: deque[_Replicated] = deque()
         self.waiting_bytes = 0
         """Memory of `_replicated`."""
-        self.peers: Callable[[], list[NodeCaches]] = list
-        """The caches of the cluster's other nodes."""
         self.writes = 0
         """Number of writes so far, through any node of the cluster: whoever began before the last one and gave
         way may not know the newest item."""
         self.received_bytes = self.sent_bytes = 0
-        self.latencies_seconds: array[float] | None = array("d")
+        self.latencies_seconds: array[float] | None = array("d") if keeps_latencies else None
         """How long each of the last requests took, which `count_latencies` has not counted;
         None: nobody wants to know."""
         self.latencies_ms: Counter[float] = Counter()
@@ -196,6 +205,13 @@ class NodeCaches:
             self.latencies_seconds = array("d")
             self.latencies_ms.update([round(seconds * 1000, 3) for seconds in latencies])
             self.latency_seconds += sum(latencies)
+
+    def take_latencies(self) -> tuple[Counter[float], float]:
+        """Return `latencies_ms` and `latency_seconds` up to now, and begin anew."""
+        self.count_latencies()
+        taken = self.latencies_ms, self.latency_seconds
+        self.latencies_ms, self.latency_seconds = Counter(), 0.0
+        return taken
 
     @property
     def size_bytes(self) -> int:
@@ -242,7 +258,7 @@ class NodeCaches:
         self.wrote()
         self._put_or_drop(key, content)
         due_seconds = self._now() + REPLICATION_SECONDS
-        for peer in self.peers():
+        for peer in self._peers():
             peer.replicate(_Replicated(due_seconds, key, content))
 
     def wrote(self) -> None:

@@ -5,7 +5,6 @@ what was counted before belongs to the time before. Source: dax.md 3.
 Metrics of what this server has not got (CPU credits, packets) are not recorded.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -114,12 +113,9 @@ class NodeMetrics:
                 self._record(node, name, "Count" if name in COUNTED else "Bytes", at_seconds, observed)
 
     def _record_latencies(self, node: ObservedNode, at_seconds: int) -> None:
-        caches = node.caches
-        caches.count_latencies()
-        milliseconds, total_seconds = caches.latencies_ms, caches.latency_seconds
+        milliseconds, total_seconds = node.caches.take_latencies()
         if not milliseconds:
             return
-        caches.latencies_ms, caches.latency_seconds = Counter(), 0.0
         observed = StatisticSet(float(milliseconds.total()), total_seconds * 1000, min(milliseconds), max(milliseconds))
         metric = MetricId(node.account, node.region, OWN_NAMESPACE, LATENCY, _node_dimensions(node))
         self._metrics.record(metric, "Milliseconds", at_seconds, observed, distribution_of(milliseconds.items()))

@@ -22,7 +22,7 @@ from hashrange.faults.drawing import Drawing
 from hashrange.features.late_code import LateCode
 from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.store_jobs import jobs_of
-from hashrange.messages.cloudwatch import LOG_METRICS_NOT_SAVED
+from hashrange.messages.cloudwatch import LOG_NOT_SAVED
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.settings import Settings
@@ -187,14 +187,14 @@ class Features:
         self.requests = requests
         self.front = store
         """The store that requests use: `store`, or the one that features have put in front of it."""
-        self.given: dict[str, Any] = {}
-        """What a server gives features that need it, by their names."""
         self._features = features
         self._all = [_Known(feature) for feature in features]
         self._by_name = {known.feature.name: known for known in self._all}
         self._seen_generation = store.documents.generation
         self._followers: list[Callable[[], None]] = []
         self._beside: set[asyncio.Task[None]] = set()
+        self._given: dict[str, Any] = {}
+        """By name of the feature that uses it."""
         late = [LateJob(self, feature, job) for feature in features for job in feature.jobs]
         self.runner = Runner([*jobs_of(store.maintenance, clock), *late], clock, in_turns)
         requests.set_up_scopes(self._set_up_scope)
@@ -235,6 +235,14 @@ class Features:
     def code_of(self, feature: AnyFeature) -> Sequence[str]:
         """The modules that are loaded with a feature."""
         return [module for one in (feature, *self._that_add_to(feature)) for module in one.code]
+
+    def give(self, feature: AnyFeature, what: Any) -> None:
+        """Let a feature, loaded or not, use what only code above it has; None: no longer."""
+        self._given[feature.name] = what
+
+    def given_to(self, feature: AnyFeature) -> Any:
+        """What `give` has given a feature; None if there is nothing."""
+        return self._given.get(feature.name)
 
     def _is_wanted(self, feature: AnyFeature) -> bool:
         """True if the store has documents of a feature that is not loaded. Raises StorageError."""
@@ -315,7 +323,7 @@ class Features:
     # --- copies and other content -----------------------------------------------------------------
 
     async def save(self) -> None:
-        """Keep what is in memory only: before a copy of the content is made, and at the end. Raises StorageError."""
+        """Keep what is in memory only, before a copy of the content is made. Raises StorageError."""
         for feature, part in self._loaded():
             if feature.save is not None:
                 await feature.save(part)
@@ -392,10 +400,12 @@ class Features:
             if feature.stop is not None:
                 await feature.stop(part)
         if is_running and self.store.copying.is_kept:
-            try:
-                await self.save()
-            except StorageError as error:
-                _log.error(LOG_METRICS_NOT_SAVED, error)
+            for feature, part in list(self._loaded()):
+                if feature.save is not None:
+                    try:
+                        await feature.save(part)
+                    except StorageError as error:
+                        _log.error(LOG_NOT_SAVED, feature.name, error)
 
 
 class LateJob(Generic[PartT]):

@@ -23,7 +23,7 @@ from hashrange.functions.process import Process
 from hashrange.functions.process_tree import data_limit_bytes, memory_used_at_once, memory_used_bytes
 from hashrange.functions.programs import ProgramMissing, find_command
 from hashrange.functions.variables import make_variables
-from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
+from hashrange.limits import INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
 from hashrange.work_threads import WorkThread
 
@@ -35,9 +35,11 @@ class ExecutionEnvironment:
     """One process of one function."""
 
     def __init__(
-        self, runnable: Runnable, listener: Listener, log_stream: str, init_seconds_max: float = INIT_SECONDS_MAX
+        self, runnable: Runnable, listener: Listener, log_stream: str, init_seconds_max: float, generation: int
     ) -> None:
-        """`listener`: started. `init_seconds_max`: time for loading the module, beside the function's time-out."""
+        """`listener`: started. `init_seconds_max`: time for loading the module, beside the function's time-out.
+        `generation`: which code and configuration it is started with.
+        """
         self.runnable = runnable
         self._listener, self._log_stream = listener, log_stream
         self._init_seconds_max = init_seconds_max
@@ -51,8 +53,7 @@ class ExecutionEnvironment:
         """Real time that the start took."""
         self.idle_since_seconds = 0.0
         """Monotonic time of the end of the last invocation; the pool sets it."""
-        self.generation = 0
-        """Which code and configuration it was started with; the pool sets it."""
+        self.generation = generation
 
     @property
     def memory_used_bytes(self) -> int:

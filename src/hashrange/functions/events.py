@@ -12,7 +12,7 @@ import heapq
 import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +25,7 @@ from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, desc
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
 from hashrange.items.steps import spend
+from hashrange.jobs.chains import ChainLinks, IsAwaited, Reason
 from hashrange.limits import (
     EVENT_AGE_SECONDS_MAX,
     EVENT_RETRY_SECONDS,
@@ -35,6 +36,7 @@ from hashrange.limits import (
     EVENTS_RUNNING_MAX,
     INVOCATIONS_RUNNING_MAX,
 )
+from hashrange.messages import triggers as messages
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, SharedReading
 
@@ -63,8 +65,7 @@ class JobInvocations:
     handler may well succeed the second time.
     """
 
-    def __init__(self, invoke: InvokeFunction, is_awaited: Callable[[], int] = lambda: 0) -> None:
-        """`is_awaited()`: above 0 while somebody waits until jobs rest, and another number each time."""
+    def __init__(self, invoke: InvokeFunction, is_awaited: IsAwaited = lambda: 0) -> None:
         self._invoke = invoke
         self._is_awaited = is_awaited
         self._timed_out: set[tuple[int, str, bytes]] = set()
@@ -89,34 +90,6 @@ class JobInvocations:
     def _event(self, wait: int, function: str | FunctionDescription, payload: bytes) -> tuple[int, str, bytes]:
         arn = function if isinstance(function, str) else function.arn
         return wait, arn, hashlib.blake2b(payload, digest_size=16).digest()
-
-
-class Chains(Protocol):
-    """Finds out whether functions invoke themselves without end, while somebody waits for the end
-    of a slice (`triggers/chains.py`).
-    """
-
-    def begin_slice(self) -> None:
-        """A slice of the job begins."""
-
-    def begin(self, function_arn: str, number: int, last: int, /) -> None:
-        """An event is begun; numbers are given in the order of arrival, and `last` is the last one."""
-
-    def check(self) -> None:
-        """Raises HashrangeError if events go on without end."""
-
-
-class NoChains:
-    """Nobody waits for the end of a slice."""
-
-    def begin_slice(self) -> None:
-        """Do nothing."""
-
-    def begin(self, function_arn: str, number: int, last: int, /) -> None:
-        """Do nothing."""
-
-    def check(self) -> None:
-        """Do nothing."""
 
 
 class QueuedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -161,6 +134,7 @@ class EventQueue:
         find: FindFunction,
         invoke: InvokeFunction,
         wake: Callable[[], None] = lambda: None,
+        is_awaited: IsAwaited = lambda: 0,
     ) -> None:
         """`wake` is called when there is an event to run."""
         self._documents, self._clock = documents, clock
@@ -181,7 +155,8 @@ class EventQueue:
         self._size_bytes = 0
         """Of all events that wait or run."""
         self._arrived = asyncio.Event()
-        self.chains: Chains = NoChains()
+        self._chains: ChainLinks[str] = ChainLinks(clock, is_awaited, _endless_events)
+        """By ARN of the function. A link is an invocation that was queued after the link before had begun."""
         self.wake = wake
 
     @property
@@ -255,13 +230,14 @@ class EventQueue:
         """Run all events that are due, of each function some at a time; ends when none of them runs.
 
         Returns the seconds until the next one is due; None if no one waits.
-        Raises StorageError, and what `Chains.check` raises: what runs then goes on, and the next slice concludes it.
+        Raises StorageError, and NeverRests if functions invoke themselves without end while somebody waits: what runs
+        then goes on, and the next slice concludes it.
         """
-        self.chains.begin_slice()
+        self._chains.begin_slice()
         while True:
             self._arrived.clear()
             self._begin_due()
-            self.chains.check()
+            self._chains.check()
             if not self._running:
                 break
             arrival = asyncio.ensure_future(self._arrived.wait())
@@ -293,7 +269,7 @@ class EventQueue:
             waiting = heapq.heappop(self._waiting)
             if running[waiting.function] < EVENTS_RUNNING_MAX:
                 running[waiting.function] += 1
-                self.chains.begin(_read_path(waiting.path)[0].arn, waiting.number, self._number)
+                self._chains.begin(_read_path(waiting.path)[0].arn, waiting.number, self._number)
                 self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
             else:
                 self._held.setdefault(waiting.function, deque()).append(waiting)
@@ -400,3 +376,9 @@ def _read_path(path: str) -> tuple[FunctionKey, str]:
     """The function and the request id that an event's path holds."""
     account, region, name, request_id = path.split("/")
     return FunctionKey(account, region, name), request_id
+
+
+def _endless_events(reason: Reason, function_arn: str) -> str:
+    if reason == "links":
+        return messages.events_chain_without_end(function_arn)
+    return messages.events_without_end(function_arn)

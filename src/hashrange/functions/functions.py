@@ -45,6 +45,7 @@ from hashrange.functions.refusals import (
 )
 from hashrange.functions.stored import ChangeFunction, StoredFunctions
 from hashrange.functions.variables import variables_of_server
+from hashrange.jobs.chains import IsAwaited
 from hashrange.limits import CODE_LINK_SECONDS, CODE_STORAGE_BYTES_MAX
 from hashrange.messages import functions_api as messages
 from hashrange.store.documents import Documents
@@ -90,9 +91,9 @@ class Functions:
         clock: Clock,
         options: FunctionOptions = FunctionOptions(),  # noqa: B008 - frozen
         wake: Callable[[], None] = lambda: None,
-        is_awaited: Callable[[], int] = lambda: 0,
+        is_awaited: IsAwaited = lambda: 0,
     ) -> None:
-        """`wake` is called when there is an asynchronous invocation to run; `is_awaited`: see `JobInvocations`."""
+        """`wake` is called when there is an asynchronous invocation to run; `is_awaited`: see `IsAwaited`."""
         self.clock = clock
         self._documents = documents
         self.options = options
@@ -100,13 +101,12 @@ class Functions:
         self._loaded = LoadedFunctions(clock, options.credentials_of, options.endpoints)
         self._links = CodeLinks(clock)
         self.for_jobs = JobInvocations(self.invoke, is_awaited)
-        self.events = EventQueue(documents, clock, self.find_key, self.for_jobs.invoke, wake)
+        self.events = EventQueue(documents, clock, self.find_key, self.for_jobs.invoke, wake, is_awaited)
         """The job that runs asynchronous invocations."""
         self._declared = DeclaredFunctions()
         self._changing: set[FunctionKey] = set()
         """Functions that are being created or updated."""
-        self.on_concurrency_change: Callable[[FunctionKey], None] = lambda key: None
-        """Called after the reserved executions of a function have changed. Set by whoever waits until it may run."""
+        self._concurrency_followers: list[Callable[[FunctionKey], None]] = [self.events.concurrency_changed]
         self._generation = documents.generation
 
     def reach(self, endpoint: str, credentials_of: Callable[[Caller], HandlerCredentials] | None = None) -> None:
@@ -282,8 +282,12 @@ class Functions:
     async def reserve(self, old: FunctionDescription, change: ChangeExisting) -> None:
         """Change the reserved executions of a function, as `change` does."""
         await self.change(old, change)
-        self.events.concurrency_changed(old.key)
-        self.on_concurrency_change(old.key)
+        for see in self._concurrency_followers:
+            see(old.key)
+
+    def on_concurrency_change(self, see: Callable[[FunctionKey], None]) -> None:
+        """Call `see` after the reserved executions of a function have changed: for whoever waits until it may run."""
+        self._concurrency_followers.append(see)
 
     async def delete(self, old: FunctionDescription) -> None:
         """Delete a function; invocations that run go on to their end. Raises LambdaError and StorageError."""

@@ -109,11 +109,9 @@ class EnvironmentPool:
         """A new environment, not started. Raises ConcurrencyExceeded if the pool is closed."""
         if self._is_closed:
             raise ConcurrencyExceeded(messages.POOL_CLOSED)
-        environment = ExecutionEnvironment(
-            self._runnable, self._listener, self._log_stream_name(), self._init_seconds_max
+        return ExecutionEnvironment(
+            self._runnable, self._listener, self._log_stream_name(), self._init_seconds_max, self._generation
         )
-        environment.generation = self._generation
-        return environment
 
     async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         log = InvocationLog(request_id, self._log)

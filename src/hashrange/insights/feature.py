@@ -32,7 +32,7 @@ class WatchedRequests:
         self._is_counting = False
         self.insights = Insights(features.store, features.clock.service_time, features.waker(JOB))
         self._requests.throttle_events.follow(self._throttled)
-        features.part(METRICS).read_insight_rule = self._read_rule
+        features.give(METRICS, self._read_rule)
 
     def in_front_of(self, inner: WholeStore) -> WholeStore:
         """The store that requests are to use now: one in front of `inner` if anything is watched."""

@@ -13,6 +13,7 @@ from hashrange.insights.insights import Insights
 from hashrange.insights.rule_counts import RuleCounts
 from hashrange.insights.summary import Contributor, Merged, Summary
 from hashrange.items.steps import spend, walk
+from hashrange.messages.metric_queries import NO_INSIGHT_METRIC
 
 METRICS = ("UniqueContributors", "MaxContributorValue", "SampleCount", "Sum", "Minimum", "Maximum", "Average")
 SUMMARY_STEPS = 40
@@ -100,7 +101,7 @@ def read_insight_rule(
     """
     rule = next((one for one in insights.rules(caller) if one.name == rule_name), None)
     if rule is None or metric not in METRICS:
-        raise MathError(f"there is no insight rule {rule_name} with a metric {metric}")
+        raise MathError(NO_INSIGHT_METRIC.format(rule=rule_name, metric=metric))
     report = RuleReport(begin_seconds, period_seconds)
     report.read_periods(rule.counts, end_seconds, insights.now_seconds())
     return {at: metrics_of(period)[metric] for at, period in report.periods.items()}

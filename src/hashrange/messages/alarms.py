@@ -65,6 +65,8 @@ TOO_MANY_DATAPOINTS = "DatapointsToAlarm must be less than or equal to Evaluatio
 SET_BESIDE_METRICS = "{path} should not be set if list of Metrics is set."
 PERIOD_NOT_MULTIPLE = "Period must be 10, 20, 30 or a multiple of 60"
 RULE_WRONG = "Error in AlarmRule [{reason}]"
+RULE_UNSUPPORTED = "Unsupported token '{token}' at char {place}"
+RULE_WORD_NEEDED = RULE_UNSUPPORTED + ", must be: '{needed}'"
 RULE_BLANKS = "AlarmRule must not contain leading or trailing whitespace or be null"
 RULE_OF_NOTHING = "Could not save the composite alarm as alarms [{names}] in the alarm rule do not exist"
 STILL_WATCHED = "Cannot delete {names} as there are composite alarm(s) depending on {them}."
@@ -91,6 +93,8 @@ TAG_KEYS_TWICE = (
 )
 TAG_TWICE = "The tag {key} is given twice."
 RULE_TOO_LONG = "AlarmRule must not look at more than {most} alarms."
+RULE_TOO_DEEP = "too many levels"
+RULE_ENDS = "it ends too early"
 RULE_CYCLE = "AlarmRule must not lead back to the alarm itself."
 COMPOSITES_DELETED = "At most one composite alarm can be deleted at a time."
 REASON_DATA_NO_JSON = "StateReasonData is no JSON."

@@ -8,7 +8,7 @@ LOG_TOO_MANY_METRICS = (
     "there are %d metrics already; for each new one, the metric that has been recorded longest ago is"
     " forgotten, with all its datapoints"
 )
-LOG_METRICS_NOT_SAVED = "the metrics of the last minutes could not be saved: %s"
+LOG_NOT_SAVED = "the %s of the last minutes could not be saved: %s"
 
 # --- members ---
 REQUIRED = "The parameter {path} is required."

@@ -1,5 +1,5 @@
-"""Which sentences does DAX's API say? Ours: the service's own are not known (unconfirmed), except RESERVED (reports
-of users) and the messages of deleted groups (examples of the AWS CLI).
+"""Which sentences do DAX's API and the nodes of its clusters say? Ours: the service's own are not known (unconfirmed),
+except RESERVED (reports of users) and the messages of deleted groups (examples of the AWS CLI).
 """
 
 NULL = "Value at '{path}' failed to satisfy constraint: Member must not be null"
@@ -62,3 +62,12 @@ EVENT_DURATION = "The parameter Duration must be from 1 to {most} minutes."
 EVENT_SOURCE = "The parameter SourceName needs the parameter SourceType."
 NO_TLS = "An encrypted cluster needs the server's certificate: start it with --tls-cert and --tls-key."
 SOURCE = "The parameter Source must be user or system, not {source}."
+
+# --- nodes --------------------------------------------------------------------------------------
+
+NODE_UNAUTHORIZED = "Missing Authentication Token"
+NODE_OF_OTHERS = "This cluster belongs to another account or Region."
+NODE_SIGNATURE_EXPIRED = "Signature expired: {date}"
+REQUEST_MALFORMED = "The request is malformed: {fault}."
+NESTED_TOO_DEEP = "it is nested too deep"
+TOO_MANY_LISTS = "Too many different sets of attribute names have been used."

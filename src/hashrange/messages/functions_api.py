@@ -104,6 +104,8 @@ NO_IMAGES = (
     "container images are not run. Start the image yourself, and declare the URL at which it answers in the server's "
     "settings."
 )
+JSON_LOGS, LOG_LEVEL = "LoggingConfig.LogFormat JSON", "A log level in LoggingConfig"
+VERSION_OF_NAME = "A version in FunctionName"
 NO_VERSIONS = "versions and aliases are not supported; a function has only $LATEST."
 NO_LAYERS = "layers are not supported. Put their files into the function's zip."
 NO_JSON_LOGS = "logs of functions have the format Text."

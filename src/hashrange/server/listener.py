@@ -270,7 +270,7 @@ class Server:
     async def _serve_dax(self) -> None:
         """Start the nodes of DAX clusters, if there are any. Raises ListenError, SettingUnusable and StorageError."""
         features, settings = self.service.features, self.settings
-        features.given[DAX.name] = self._make_dax_nodes
+        features.give(DAX, self._make_dax_nodes)
         if settings.dax_advertise is not None:
             self._make_dax_nodes()  # so that the server does not start with one that cannot be used
         if settings.dax_port is None and features.found(DAX) is None:
@@ -346,7 +346,7 @@ class Server:
         self.snapshots.release_all()
         await self.forks.end_all()
         if self.dax is not None:
-            self.service.features.given.pop(DAX.name, None)
+            self.service.features.give(DAX, None)
             await self.service.features.part(DAX).leave()
             await self.dax.close()
         if self._otlp is not None:

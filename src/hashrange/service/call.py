@@ -7,7 +7,7 @@ write the reply. Once the commits that the reply waits for are durable, it calls
 internal error it calls `fail` instead.
 """
 
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import Any, ClassVar, Literal, cast
 
 import msgspec
 
@@ -103,22 +103,6 @@ class Call(_Begun, gc=False, eq=False):
     def fail(self, error: BaseException) -> None:
         """Tell the client of an internal error. Called instead of `send`, even after `done` or `refuse`."""
         raise NotImplementedError
-
-
-class CallRecording(Protocol):
-    """Who is told of calls that have ended: before the reply is written, and request and meter are dropped."""
-
-    def succeeded(self, call: Call, reply: Reply | None) -> None:
-        """The call has this reply."""
-
-    def refused(self, call: Call, error: ApiError) -> None:
-        """The call has this error."""
-
-    def failed(self, call: Call, error: BaseException) -> None:
-        """The call has met an internal error, perhaps after it succeeded."""
-
-    def refused_unread(self, account: str, region: str) -> None:
-        """A request of this account was refused before it became a call."""
 
 
 def is_packed_item(call: Call, reply: Reply | None) -> bool:

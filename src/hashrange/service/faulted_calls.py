@@ -44,14 +44,16 @@ class FaultedCalls:
     Is the `RunningRequest` of the store that meets faults.
     """
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, workers: Workers, on_error: Callable[[Call, Sequence[str]], None]) -> None:
+        """`on_error`: called if an error replaces the reply of a call that has been carried out, with the names of its
+        tables.
+        """
         self._workers = workers
         self.replies: dict[Call, list[Fault]] = {}
         """Call → the faults that its reply meets; the list may be empty. Almost every server has no such call."""
         self._after: dict[Call, _Drawn] = {}
         """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
-        self.on_error: Callable[[Call, Sequence[str]], None] | None = None
-        """Called if an error replaces the reply of a call that has been carried out, with the names of its tables."""
+        self._on_error = on_error
 
     # --- the call that runs now -------------------------------------------------------------------
 
@@ -139,8 +141,8 @@ class FaultedCalls:
         if after is not None:
             met = list(after.draw(call, "after"))
             faults += met
-            if self.on_error is not None and call.kind == "dynamodb" and any(fault.kind == "error" for fault in met):
-                self.on_error(call, after.tables)
+            if any(fault.kind == "error" for fault in met):
+                self._on_error(call, after.tables)
         kinds = {fault.kind for fault in faults}
         if "error" in kinds:
             call.replace_reply(call.internal_error())

@@ -19,9 +19,11 @@ from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import Abandoned, ApiError
+from hashrange.features.features import Features
 from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage
 from hashrange.operations.reply import Reply
 from hashrange.service.call import Call
+from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.metric_calls import (
     count_delivery,
     count_failure,
@@ -44,7 +46,6 @@ from hashrange.tables.throttling import ThrottleEvent
 from hashrange.triggers.feature import KINESIS
 
 if TYPE_CHECKING:
-    from hashrange.service.service import Service
     from hashrange.triggers.kinesis.observation import DeliveryObservation, ObserveDelivery
 
 LOOK_SECONDS = 0.25
@@ -58,16 +59,17 @@ RECORDED_TOGETHER = 8
 class MetricRecording:
     """Records the metrics of one service's requests and tables. All calls come from the thread of the event loop."""
 
-    def __init__(self, service: "Service") -> None:
-        self._service = service
-        self._metrics = metrics = service.features.part(METRICS)
-        self._clock = service.clock
-        self._monotonic = service.clock.monotonic
+    def __init__(self, features: Features, faulted: FaultedCalls) -> None:
+        self._features, self._faulted = features, faulted
+        self._metrics = metrics = features.part(METRICS)
+        self._store = features.store
+        self._clock = features.clock
+        self._monotonic = features.clock.monotonic
         self._counts = Counts()
         counts = self._counts
         self._of_items, self._of_pages, self._of_entries = counts.of_items, counts.of_pages, counts.of_entries
         self._places = MetricPlaces(metrics)
-        self._gauges = MetricGauges(service.store.catalog, metrics, self._places, self._record_use)
+        self._gauges = MetricGauges(self._store.catalog, metrics, self._places, self._record_use)
         self._aside: deque[tuple[int, TakenCounts]] = deque()
         """What was counted in minutes that are over, each with its begin, and is recorded when somebody reads."""
         self._beginnings = 0
@@ -90,36 +92,34 @@ class MetricRecording:
 
     def start(self) -> None:
         """Record from now on."""
-        service = self._service
         self._is_recording = True
         self._begin(self._clock.service_time())
-        service.recording = self
-        service.faulted.on_error = self._replied_with_error
-        service.store.maintenance.on_expired(self._expired)
+        self._store.maintenance.on_expired(self._expired)
         self._observe_deliveries(self._delivered)
-        self._leave = [service.requests.throttle_events.follow(self._throttled), self._clock.on_advance(self._moved)]
+        self._leave = [
+            self._features.requests.throttle_events.follow(self._throttled),
+            self._clock.on_advance(self._moved),
+        ]
         if not self._has_source:
             self._has_source = True
             self._metrics.add_source(self.record)
 
     def stop(self) -> None:
-        """Record what has been counted, and nothing more."""
+        """Record what has been counted, and nothing more: from now on, no call may be counted."""
         if not self._is_recording:
             return
         self._metrics.read_sources()
         self._is_recording = False
-        service = self._service
-        service.recording = service.faulted.on_error = None
-        service.store.maintenance.on_expired(None)
+        self._store.maintenance.on_expired(None)
         self._observe_deliveries(None)
         for leave in self._leave:
             leave()
 
     def _observe_deliveries(self, observe: "ObserveDelivery | None") -> None:
         """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""
-        kinesis = self._service.features.loaded(KINESIS)
+        kinesis = self._features.loaded(KINESIS)
         if kinesis is not None:
-            kinesis.observe = observe
+            kinesis.on_delivered(observe)
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class MetricRecording:
             values.extend((units, now_seconds - call.begin_seconds, reply["Count"]))
             return
         microseconds = int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND)
-        if self._service.faulted.replies and self._has_error(call):
+        if self._faulted.replies and self._has_error(call):
             count_units(self._counts, meter)
             count_induced_error(self._counts, call, _names_of(meter))
         else:
@@ -206,9 +206,9 @@ class MetricRecording:
 
     def _has_error(self, call: Call) -> bool:
         """True if a fault will replace the reply by an error."""
-        return any(fault.kind == "error" for fault in self._service.faulted.replies.get(call, ()))
+        return any(fault.kind == "error" for fault in self._faulted.replies.get(call, ()))
 
-    def _replied_with_error(self, call: Call, tables: Sequence[str]) -> None:
+    def replied_with_error(self, call: Call, tables: Sequence[str]) -> None:
         """Count that a fault replaced the reply of a call that has been counted as a success."""
         self._see_time()
         count_induced_error(self._counts, call, tables)
@@ -233,7 +233,7 @@ class MetricRecording:
     def _begin(self, since_seconds: float) -> None:
         """Begin with the content that there is now, and has been since this service time."""
         self._beginnings += 1
-        self._generation = self._service.store.documents.generation
+        self._generation = self._store.documents.generation
         self._gauges.begin(since_seconds)
         self._look_at_clock(self._clock.service_time())
 
@@ -259,7 +259,7 @@ class MetricRecording:
     def _turn(self, *, has_moved: bool = False) -> None:
         """See what time it is; record what has been counted if its minute is over."""
         now_seconds = self._clock.service_time()
-        if self._service.store.documents.generation != self._generation:
+        if self._store.documents.generation != self._generation:
             self._counts.forget()  # of the content that has been replaced
             self._aside.clear()
             self._begin(min(self._before_move(), now_seconds) if has_moved else now_seconds)
@@ -295,7 +295,7 @@ class MetricRecording:
         self._turn()
         self._put_aside()
         self._gauges.look(now_seconds)
-        beginnings, documents = self._beginnings, self._service.store.documents
+        beginnings, documents = self._beginnings, self._store.documents
         for _ in self._pieces(now_seconds, self._minute_seconds):
             yield
             if self._beginnings != beginnings or documents.generation != self._generation:

@@ -13,7 +13,6 @@ from hashrange.operations.operation import JsonWire
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.features import FEATURES
-from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, initial_time, read_snapshot
 from hashrange.service.store_opening import open_copy_of, open_store_of
@@ -59,7 +58,7 @@ async def open_service(
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
         service = Service(store, operations, clock, settings)
         if settings.metrics == "on":
-            MetricRecording(service).start()
+            service.start_recording()
         service.features.look_at_fronts()
     except BaseException:
         await store.close()

@@ -12,7 +12,7 @@ Measurements: docs/adr/0017-held-replies.md, 0019-turns.md, 0034-service.md.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import CoroutineType
 from typing import Any
@@ -32,11 +32,12 @@ from hashrange.features.features import Features, TableRequests
 from hashrange.operations.meter import NOTHING_USED, with_capacity
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.reply import Reply
-from hashrange.service.call import Call, CallRecording, is_durable, is_packed_item
+from hashrange.service.call import Call, is_durable, is_packed_item
 from hashrange.service.drive import Driver, in_turns
 from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.features import FEATURES
 from hashrange.service.hints import Hints
+from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.scopes import Scopes
 from hashrange.service.second_look import with_second_look
 from hashrange.service.workers import Workers
@@ -63,7 +64,7 @@ class Service:
         self.workers = Workers(clock)
         scopes = Scopes(store, clock, settings)
         self.scope = scopes.of
-        self.faulted = FaultedCalls(self.workers)
+        self.faulted = FaultedCalls(self.workers, self._replied_with_error)
         self.requests = TableRequests(self.faulted, self.operations.keys(), scopes.of, scopes.set_up_by)
         in_worker = partial(in_turns, workers=self.workers, begins_now=True)
         self.features = Features(FEATURES, store, clock, settings, self.requests, in_worker)
@@ -73,7 +74,7 @@ class Service:
         self._position = store.position
         self._durable_position = store.durable_position
         self._counters = self.requests.counters
-        self.recording: CallRecording | None = None
+        self.recording: MetricRecording | None = None
         """Counts the calls that have ended, for metrics; None: nobody does."""
         self._held: list[Call] = []
         """Calls whose reply is made, and which `release` has not yet sent or held back."""
@@ -86,6 +87,11 @@ class Service:
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on, long work gives way: `loop`, the running loop, continues it in later turns."""
         self.workers.take_turns(loop)
+
+    def start_recording(self) -> None:
+        """From now on, record the metrics of calls and tables."""
+        self.recording = MetricRecording(self.features, self.faulted)
+        self.recording.start()
 
     # --- running --------------------------------------------------------------------------------
 
@@ -243,6 +249,10 @@ class Service:
                 _log.exception("an internal error of %s was not counted; please report it", call.operation.name)
         self.faulted.forget(call)
         call.fail(error)
+
+    def _replied_with_error(self, call: Call, tables: Sequence[str]) -> None:
+        if self.recording is not None and call.kind == "dynamodb":
+            self.recording.replied_with_error(call, tables)
 
     def _count(self, call: Call) -> None:
         """Report what a call has consumed."""

@@ -25,6 +25,7 @@ from contextlib import suppress
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.items.steps import walk
+from hashrange.jobs.chains import ChainLinks, IsAwaited, Reason
 from hashrange.jobs.job import NeverRests
 from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
 from hashrange.messages import triggers as messages
@@ -32,13 +33,15 @@ from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.attempts import Attempts, Deliver, Invoke
 from hashrange.triggers.batches import Disturb
-from hashrange.triggers.chains import delivery_chains
 from hashrange.triggers.consumers import ConsumedShard, Consumer, News
 from hashrange.triggers.filling import DurableRecords, fill_batch
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import Mappings
 from hashrange.triggers.retries import batches_of_age
 from hashrange.triggers.roster import Roster
+
+DeliveringMapping = tuple[str, str, str]
+"""UUID of a mapping, ARN of its function, and name of its table."""
 
 
 class Delivery:
@@ -56,7 +59,7 @@ class Delivery:
         deliver: Deliver,
         disturb: Disturb | None = None,
         wake: Callable[[], None] = lambda: None,
-        is_awaited: Callable[[], int] = lambda: 0,
+        is_awaited: IsAwaited = lambda: 0,
     ) -> None:
         """`disturb`: what happens to batches, in tests of applications. `wake` is called when the resting job has work.
         `is_awaited()`: above 0 if somebody waits for the end of the slice, which then must not last forever;
@@ -69,7 +72,8 @@ class Delivery:
         self._durable = DurableRecords(store, store.streams, self.wake)
         self._agenda = Agenda()
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
-        self._chains = delivery_chains(clock, is_awaited)
+        self._chains: ChainLinks[DeliveringMapping] = ChainLinks(clock, is_awaited, _endless_deliveries)
+        """A link is an invocation with records that were written after the link before had begun."""
         self._wake = wake
         self._generation = -1
         """Generation of the documents that the memory is about."""
@@ -337,3 +341,10 @@ class Delivery:
         self._agenda.set_time(shard, lane, min(times, default=None))
         if shard.is_drained and not consumer.is_retired:
             self._see_shards(consumer, consumer.end(shard, self._store.streams))
+
+
+def _endless_deliveries(reason: Reason, mapping: DeliveringMapping) -> str:
+    _, function_arn, table_name = mapping
+    if reason == "links":
+        return messages.chain_without_end(function_arn, table_name)
+    return messages.deliveries_without_end(table_name)

@@ -10,11 +10,11 @@ from hashrange.clock import Clock
 from hashrange.functions.functions import Functions
 from hashrange.functions.handler_errors import logged_text
 from hashrange.functions.http_client import Unanswered
+from hashrange.jobs.chains import IsAwaited
 from hashrange.limits import DESTINATION_SECONDS_MAX
 from hashrange.messages.triggers import NOT_IN_TIME, STILL_SILENT, destination_unknown, message_refused
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.batches import Disturb
-from hashrange.triggers.chains import event_chains
 from hashrange.triggers.delivery import Delivery
 from hashrange.triggers.destinations import DeliveryFailed, Destination
 from hashrange.triggers.failure_message import FailureMessage
@@ -36,10 +36,10 @@ class Triggers:
         state_delay_seconds: float = 0.0,
         disturb: Disturb | None = None,
         wake: Callable[[], None] = lambda: None,
-        is_awaited: Callable[[], int] = lambda: 0,
+        is_awaited: IsAwaited = lambda: 0,
     ) -> None:
         """`destinations`: by ARN; `state_delay_seconds`: how long mappings are Creating, Updating and so on.
-        `wake` is called when the job has work; `is_awaited`: see `Delivery`.
+        `wake` is called when the job has work; `is_awaited`: see `IsAwaited`.
 
         Whoever has this object lets `job.wake` be called after commits with stream records (`Streams.follow`).
         """
@@ -55,8 +55,7 @@ class Triggers:
         self.job = Delivery(
             self.mappings, store, clock, functions.for_jobs.invoke, self._deliver, disturb, wake, is_awaited
         )
-        functions.events.chains = event_chains(clock, is_awaited)
-        functions.on_concurrency_change = lambda key: self.job.concurrency_changed(key.arn)
+        functions.on_concurrency_change(lambda key: self.job.concurrency_changed(key.arn))
 
     async def _deliver(self, arn: str, message: FailureMessage) -> bool:
         """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time. Also

@@ -21,7 +21,7 @@ class FakeMetrics:
     def __init__(self, values: Mapping[str, Sequence[float | None]]) -> None:
         self.values = values
         self.reads = 0
-        self.read_insight_rule = None
+        self.insight_rules = lambda: None
 
     @property
     def end_seconds(self) -> int:

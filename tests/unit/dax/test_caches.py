@@ -1,6 +1,7 @@
 """The caches of a node against a slow, obvious simulation: lives, memory, the last used, writes through other nodes."""
 
 import random
+from functools import partial
 
 import pytest
 
@@ -67,9 +68,13 @@ def key_of(number: int) -> ItemKey:
 
 
 def cluster(now: Now, count: int = 3, record_ttl: int = 300_000, query_ttl: int = 300_000) -> list[NodeCaches]:
-    nodes = [NodeCaches(NodeTerms(record_ttl, query_ttl, 10_000_000), now) for _ in range(count)]
-    for node in nodes:
-        node.peers = lambda node=node: [one for one in nodes if one is not node]  # type: ignore[misc]
+    nodes: list[NodeCaches] = []
+
+    def peers(place: int) -> list[NodeCaches]:
+        return [one for other, one in enumerate(nodes) if other != place]
+
+    terms = NodeTerms(record_ttl, query_ttl, 10_000_000)
+    nodes += [NodeCaches(terms, now, partial(peers, place)) for place in range(count)]
     return nodes
 
 
@@ -151,9 +156,8 @@ def test_writes_are_counted_so_that_no_older_read_is_kept() -> None:
 
 def test_writes_of_other_nodes_do_not_pile_up_in_a_node_that_nobody_asks() -> None:
     now = Now()
-    caches = NodeCaches(NodeTerms(300_000, 300_000, 1_000_000), now)
     peer = NodeCaches(NodeTerms(300_000, 300_000, 1_000_000), now)
-    caches.peers = lambda: [peer]
+    caches = NodeCaches(NodeTerms(300_000, 300_000, 1_000_000), now, lambda: [peer])
     for number in range(5_000):
         caches.written(key_of(number), bytes(1_000))
         assert peer.waiting_bytes <= 1_000_000 * REPLICATED_SHARE_MAX + 2_000
@@ -164,9 +168,8 @@ def test_writes_of_other_nodes_do_not_pile_up_in_a_node_that_nobody_asks() -> No
 
 def test_what_waits_too_long_in_line_is_known_early_and_in_order() -> None:
     now = Now()
-    caches = NodeCaches(NodeTerms(0, 0, 20_000), now)
     peer = NodeCaches(NodeTerms(0, 0, 20_000), now)
-    caches.peers = lambda: [peer]
+    caches = NodeCaches(NodeTerms(0, 0, 20_000), now, lambda: [peer])
     peer.keep_item(key_of(1), b"before")
     for number in range(10):
         caches.written(key_of(1), bytes([number]) * 500)

@@ -128,7 +128,9 @@ def test_a_table_that_has_been_deleted_can_still_be_asked_for(database: Database
             return "GetItem"
 
     assert service.requests.drawing is not None
-    store = FaultStore(service.store, service.requests.drawing, service.clock, Reading(service.workers))
+    store = FaultStore(
+        service.store, service.requests.drawing, service.clock, Reading(service.workers, lambda *_: None)
+    )
     get = partial(store.get, table.source_id, table.lookup_key(song("a")), consistent=True)
     assert database._process.run(get) is None
 

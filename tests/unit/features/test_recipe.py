@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Caller, FormWire, MemberFault, Operation, ServiceApi, ServiceError, bound
+from hashrange.errors import StorageError
 from hashrange.features.features import Feature, FeatureApi, FeatureJob, Features
 from hashrange.service import service as service_module
 from hashrange.service.features import FEATURES
@@ -182,6 +183,21 @@ def test_it_is_stopped_and_saved_at_the_end(listed: None, tmp_path: Path) -> Non
         found = features_of(database).loaded(PARROTS)
         assert found is not None
         assert found.said == ["hello"]
+
+
+def test_what_cannot_be_saved_at_the_end_is_named_and_keeps_no_other_from_being_saved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(_: Parrots) -> None:
+        raise StorageError("the disk is full")
+
+    mute = Feature("words of mute parrots", Parrots, is_loaded_at_start=lambda settings: True, save=fail)
+    monkeypatch.setattr(service_module, "FEATURES", (*FEATURES, mute, PARROTS))
+    with server(Settings(data_dir=str(tmp_path / "data"), port=0)) as database:
+        parrots = features_of(database).part(PARROTS)
+        taught(database, {"Word": "hello"})
+    assert parrots.heard == []
+    assert "the words of mute parrots of the last minutes could not be saved: the disk is full" in caplog.messages
 
 
 def test_a_feature_that_cannot_be_loaded_is_loaded_with_the_next_try(

@@ -20,7 +20,22 @@ def start_recording(database: Database) -> None:
     """Let the database record its metrics, unless it does."""
     service: Service = database._process.service
     if service.recording is None:
-        database._process.run(MetricRecording(service).start)
+        database._process.run(service.start_recording)
+
+
+def stop_recording(database: Database) -> MetricRecording:
+    """Let the database, which records its metrics, record none; returns what can be started again."""
+    service: Service = database._process.service
+    recording, service.recording = service.recording, None
+    assert recording is not None
+    database._process.run(recording.stop)
+    return recording
+
+
+def resume_recording(database: Database, recording: MetricRecording) -> None:
+    """Undo `stop_recording`."""
+    database._process.service.recording = recording
+    database._process.run(recording.start)
 
 
 class Seen:

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from hashrange.service.metric_recording import MetricRecording
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from hashrange.triggers.kinesis import shard_delivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, threaded_kinesis
-from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key
+from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key, resume_recording, stop_recording
 
 AGE, UNITS = "AgeOfOldestUnreplicatedRecord", "ConsumedChangeDataCaptureUnits"
 THROTTLED, FAILED = "ThrottledPutRecordCount", "FailedToReplicateRecordCount"
@@ -276,13 +275,11 @@ def test_a_server_without_metrics_delivers_all_the_same(kinesis: FakeKinesis) ->
 def test_what_is_accepted_while_nothing_is_recorded_is_never_counted(
     database: Database, client: Any, seen: Seen, kinesis: FakeKinesis
 ) -> None:
-    recording = database._process.service.recording
-    assert isinstance(recording, MetricRecording)
-    database._process.run(recording.stop)
+    recording = stop_recording(database)
     put(client, "unseen")
     database.clock.advance(0)
     assert len(kinesis.changes()) == 1
-    database._process.run(recording.start)
+    resume_recording(database, recording)
     put(client, "seen", size=1_500)
     database.clock.advance(0)
     assert seen.sum(UNITS, **OF_ORDERS) == 2

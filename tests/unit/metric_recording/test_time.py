@@ -8,10 +8,18 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock
-from hashrange.service.metric_recording import MetricRecording
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
-from tests.unit.metric_recording.seen import DAY_SECONDS, Seen, create_table, freeze_at_minute, key, start_recording
+from tests.unit.metric_recording.seen import (
+    DAY_SECONDS,
+    Seen,
+    create_table,
+    freeze_at_minute,
+    key,
+    resume_recording,
+    start_recording,
+    stop_recording,
+)
 
 NAMESPACE = "AWS/DynamoDB"
 READ, WRITTEN = "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"
@@ -324,15 +332,12 @@ def test_metrics_survive_a_restart(folder: str) -> None:
 
 def test_nothing_is_counted_before_the_start_and_after_the_end(database: Database, client: Any, seen: Seen) -> None:
     create_table(client)
-    process = database._process
-    recording = process.service.recording
-    assert isinstance(recording, MetricRecording)
     client.put_item(TableName="orders", Item=key())
-    process.run(recording.stop)
+    recording = stop_recording(database)
     client.put_item(TableName="orders", Item=key())
     database.clock.advance(600)
     assert values(seen, WRITTEN, **ORDERS) == [(10, 1, 1)]
-    process.run(recording.start)
+    resume_recording(database, recording)
     client.put_item(TableName="orders", Item=key())
     assert values(seen, WRITTEN, **ORDERS) == [(10, 1, 1), (0, 1, 1)]
 

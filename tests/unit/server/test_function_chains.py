@@ -12,10 +12,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from hashrange.jobs import chains
 from hashrange.jobs.job import NeverRests
 from hashrange.settings import Settings
 from hashrange.testing.database import Database, server
-from hashrange.triggers import chains
 
 WRITING = """
 import boto3

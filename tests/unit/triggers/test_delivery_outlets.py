@@ -4,7 +4,6 @@ one that hangs or refuses is tried again.
 
 import asyncio
 import logging
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -44,8 +43,10 @@ class Refusing:
     """Functions that return an error."""
 
     def __init__(self) -> None:
-        self.events = SimpleNamespace()
         self.for_jobs = JobInvocations(self.invoke)
+
+    def on_concurrency_change(self, _: object) -> None:
+        """Functions whose reserved executions never change."""
 
     async def invoke(self, *_: Any) -> Invocation:
         return Invocation(b"{}", "Unhandled")

@@ -110,8 +110,12 @@ class WaitingActions:
 class Alarms:
     """The alarms of one store, and who executes their actions."""
 
-    def __init__(self, documents: Documents, clock: Clock, wake: Callable[[], None] = lambda: None) -> None:
-        """`wake` is called when there are alarms or actions to look at."""
+    def __init__(
+        self, documents: Documents, clock: Clock, wake: Callable[[], None] = lambda: None, *, has_regions: bool = True
+    ) -> None:
+        """`wake` is called when there are alarms or actions to look at. `has_regions` False: all Regions share one
+        database, so alarms are not those of the Region that a request is for.
+        """
         alarms = KeptRecords(documents, ALARM_PREFIX, Alarm, "alarm")
         self._alarms = RememberedRecords(
             alarms,
@@ -124,8 +128,7 @@ class Alarms:
         self._clock = clock
         self._deliverers: list[_Deliverer] = []
         self.rules = CompositeRules(self.get)
-        self.has_regions = True
-        """Whether alarms are those of the Region that a request is for; not if all Regions share one database."""
+        self.has_regions = has_regions
         self.waiting = WaitingActions()
         """Actions that have not been begun."""
         self.arrived = asyncio.Event()

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from hashrange.cloudwatch.alarms.alarm import STATES, StateValue, name_in
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import spend
+from hashrange.messages.alarms import RULE_ENDS, RULE_TOO_DEEP, RULE_UNSUPPORTED, RULE_WORD_NEEDED
 
 RULE_LEVELS_MAX = 100
 """Levels of nested parentheses and NOT: our own bound."""
@@ -102,8 +103,8 @@ def _tokens(text: str) -> Iterator[_Token]:
             yield _Token(match[kind], match.start(kind), match[kind].upper())
 
 
-def _unsupported(token: _Token, needed: str = "") -> RuleError:
-    return RuleError(f"Unsupported token '{token.text[:100]}' at char {token.place}{needed}")
+def _unsupported(token: _Token, text: str = RULE_UNSUPPORTED, needed: str = "") -> RuleError:
+    return RuleError(text.format(token=token.text[:100], place=token.place, needed=needed))
 
 
 class _Reader:
@@ -134,7 +135,7 @@ class _Reader:
     def _one(self, level: int) -> RuleNode:
         spend(4)
         if level > RULE_LEVELS_MAX:
-            raise RuleError("too many levels")
+            raise RuleError(RULE_TOO_DEEP)
         token = self._next()
         if token.word == "NOT":
             return RuleNode("not", (self._one(level + 1),))
@@ -185,13 +186,13 @@ class _Reader:
 
     def _next(self) -> _Token:
         if not self._left:
-            raise RuleError("it ends too early")
+            raise RuleError(RULE_ENDS)
         return self._left.pop()
 
     def _require(self, word: str) -> None:
         token = self._next()
         if token.word != word:
-            raise _unsupported(token, f", must be: '{word}'")
+            raise _unsupported(token, RULE_WORD_NEEDED, word)
 
     def _take(self, word: str) -> bool:
         if self._left and self._left[-1].word == word:

@@ -125,7 +125,7 @@ class _Reader:
     def expect_end(self) -> None:
         """Raise MathError unless all tokens have been read."""
         if self._tokens[self._place].kind != "end":
-            raise self._wrong("the end")
+            raise self._wrong(sentences.EXPECTED_END)
 
     def read_operation(self, least: int, depth: int) -> None:
         """Read operands, with operators between them that bind at least so much."""
@@ -160,7 +160,7 @@ class _Reader:
             return
         token = self._tokens[self._place]
         if token.kind not in {"number", "text", "name"}:
-            raise self._wrong("a value")
+            raise self._wrong(sentences.EXPECTED_VALUE)
         self._place += 1
         if token.kind == "name":
             self._read_name(token.text, depth)

@@ -136,9 +136,9 @@ def refuse_unsupported(request: ConfigurationRequest) -> None:
     if dead_letters is not None and dead_letters.TargetArn:
         raise parameter_refusal(say.unsupported("DeadLetterConfig", say.NO_DEAD_LETTERS))
     if logging is not None and logging.LogFormat == "JSON":
-        raise parameter_refusal(say.unsupported("LoggingConfig.LogFormat JSON", say.NO_JSON_LOGS))
+        raise parameter_refusal(say.unsupported(say.JSON_LOGS, say.NO_JSON_LOGS))
     if logging is not None and (logging.ApplicationLogLevel or logging.SystemLogLevel):
-        raise parameter_refusal(say.unsupported("A log level in LoggingConfig", say.NO_JSON_LOGS))
+        raise parameter_refusal(say.unsupported(say.LOG_LEVEL, say.NO_JSON_LOGS))
     if request.ImageConfig is not None:
         raise parameter_refusal(say.unsupported("ImageConfig", say.NO_IMAGES))
     for name in (

@@ -72,7 +72,7 @@ async def create_function(functions: Functions, caller: Caller, request: CreateF
     """
     reference = read_reference(request.FunctionName, caller)
     if reference.qualifier not in {None, LATEST}:
-        raise parameter_refusal(say.unsupported("A version in FunctionName", say.NO_VERSIONS))
+        raise parameter_refusal(say.unsupported(say.VERSION_OF_NAME, say.NO_VERSIONS))
     members.check_role(request.Role)
     members.refuse_publishing({"Publish": request.Publish, "PublishTo": request.PublishTo})
     members.refuse_unsupported(request)

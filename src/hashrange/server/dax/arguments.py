@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from hashrange.dax.expression_text import ExpressionText, condition_text, projected_paths, projection_text, update_text
-from hashrange.errors import RequestFault
+from hashrange.expressions.lexer import fault
 from hashrange.expressions.projection import compile_projection
 from hashrange.items.paths import Path
 from hashrange.items.steps import walk
+from hashrange.messages.expressions import EMPTY_EXPRESSION
 from hashrange.wire.dax.reading import BadBytes
 
 PROJECTION, CONSISTENT_READ, CAPACITY, CONDITION, COLLECTION_METRICS, RETURN_VALUES, UPDATE = 0, 2, 3, 4, 6, 7, 8
@@ -165,5 +166,5 @@ def add_top_level(members: OperationMembers, paths: list[Path]) -> None:
     """Add a projection of the attributes that paths lead into; the parts are taken from these later."""
     tops: list[Path] = list(dict.fromkeys([path[:1] for path in paths]))
     if not tops:
-        raise RequestFault("Invalid ProjectionExpression: The expression can not be empty;")
+        raise fault("ProjectionExpression", EMPTY_EXPRESSION)
     add_expression(members, "ProjectionExpression", projection_text(tops, "p"))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
+from hashrange.messages.dax import NODE_SIGNATURE_EXPIRED
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import KnownKey, KnownKeys, account_of_key
 from hashrange.wire.canonical_request import signing_key
@@ -82,7 +83,7 @@ def authorize(  # noqa: C901 - the checks of a signature, in the order of the se
         message = sentences.SCOPE_DATE.format(scope_date=day, day=lines[1][:8], date=lines[1])
         return DaxRefusal("InvalidSignatureException", message)
     if abs(wall_time() - seconds) > SKEW_SECONDS_MAX:
-        return DaxRefusal("InvalidSignatureException", f"Signature expired: {lines[1]}")
+        return DaxRefusal("InvalidSignatureException", NODE_SIGNATURE_EXPIRED.format(date=lines[1]))
     if known_keys is None:
         return Authorized(account_of_key(access_key), region)
     known = known_keys.find(access_key, token if token.__class__ is str else None)

@@ -9,6 +9,7 @@ from typing import Any
 
 from hashrange.dax.attribute_lists import TooManyLists
 from hashrange.errors import ApiError, InternalServerError, LimitExceededException, ValidationException
+from hashrange.messages.dax import NESTED_TOO_DEEP, NODE_UNAUTHORIZED, REQUEST_MALFORMED, TOO_MANY_LISTS
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.operation import Wording
 from hashrange.operations.reply import Structure, plain_values
@@ -23,9 +24,6 @@ _log = logging.getLogger("hashrange.dax")
 
 WriteItem = Callable[[int, Mapping[str, Any]], bytes]
 """Place of an action in its transaction, and an item → the item for the client."""
-MALFORMED = "The request is malformed: {fault}."
-TOO_MANY_LISTS = "Too many different sets of attribute names have been used."
-UNAUTHORIZED = "Missing Authentication Token"
 _SERVICE = (4, 37, 38, 39)
 """An error of DynamoDB, passed on."""
 CODES: dict[str, Sequence[int]] = {
@@ -61,18 +59,18 @@ def codes_of(error_code: str) -> Sequence[int]:
 
 def unauthorized(refusal: DaxRefusal | None) -> bytes:
     """The reply to a client that is not let in, or has not said who it is."""
-    found = refusal or DaxRefusal("MissingAuthenticationTokenException", UNAUTHORIZED)
+    found = refusal or DaxRefusal("MissingAuthenticationTokenException", NODE_UNAUTHORIZED)
     return results.error(AUTHENTICATION_REQUIRED, found.message, _request_id(), found.code, 400)
 
 
 def dax_error(error: BaseException, wording: Wording, write_item: WriteItem | None = None) -> bytes:
     """The reply for an error; one that nobody expected is logged. `write_item`: for a transaction's reasons."""
     if isinstance(error, BadBytes):
-        error = ValidationException(MALFORMED.format(fault=error))
+        error = ValidationException(REQUEST_MALFORMED.format(fault=error))
     elif isinstance(error, TooManyLists):
         error = LimitExceededException(TOO_MANY_LISTS)
     elif isinstance(error, RecursionError):
-        error = ValidationException(MALFORMED.format(fault="it is nested too deep"))
+        error = ValidationException(REQUEST_MALFORMED.format(fault=NESTED_TOO_DEEP))
     elif not isinstance(error, ApiError):
         _log.error("A request to a DAX node failed.", exc_info=error)
         error = InternalServerError(INTERNAL_ERROR)

@@ -19,6 +19,7 @@ from hashrange.errors import THROTTLED, Abandoned, ApiError, Malformed
 from hashrange.functions.host_lookups import HOSTS
 from hashrange.items.steps import gave_way, walk
 from hashrange.items.types import Item
+from hashrange.messages.dax import NODE_OF_OTHERS
 from hashrange.operations.meter import NOTHING_USED, Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
@@ -135,7 +136,7 @@ class DaxNode:
         """Who a client is that asks to be let in, or why it is not."""
         found = authorize(request.arguments, self._shared.known_keys, self.service.clock.wall_time)
         if isinstance(found, Authorized) and self._owner not in (None, found[:2]):
-            found = DaxRefusal("AccessDeniedException", "This cluster belongs to another account or Region.")
+            found = DaxRefusal("AccessDeniedException", NODE_OF_OTHERS)
         if isinstance(found, DaxRefusal):
             return DaxClient(None, found)
         return DaxClient(self.service.scope(*found[:2]), None, found.temporary)

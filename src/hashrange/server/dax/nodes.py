@@ -136,10 +136,12 @@ class DaxNodes:
         connect, and see their own tables.
         """
         await self.stop(place)
-        caches = NodeCaches(terms, self._service.clock.service_time)
-        if self._service.settings.metrics == "off":
-            caches.latencies_seconds = None
-        caches.peers = partial(self._peers, place)
+        caches = NodeCaches(
+            terms,
+            self._service.clock.service_time,
+            partial(self._peers, place),
+            keeps_latencies=self._service.settings.metrics == "on",
+        )
         owner = None if place.account == EVERYONE else (place.account, place.region)
         node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
         running = _Running(node, caches, self._begun, zone, self._tls if is_encrypted else None)

@@ -76,8 +76,7 @@ class KinesisDelivery:
         self._requests: dict[asyncio.Task[Any], Conclude] = {}
         """The requests under way, and those that have ended and are to be concluded."""
         self._passes = 0
-        self.observe: ObserveDelivery | None = None
-        """Told of every request that has ended, and of every change passed over; None: nobody is."""
+        self._observe: ObserveDelivery | None = None
 
     def wake(self) -> None:
         """Look for changes to send. To be called after each commit that wrote changes,
@@ -85,6 +84,10 @@ class KinesisDelivery:
         """
         self._news.set()
         self._wake_runner()
+
+    def on_delivered(self, observe: ObserveDelivery | None) -> None:
+        """Tell `observe`, None: nobody, of every request that ends from now on, and of every change passed over."""
+        self._observe = observe
 
     async def stop(self) -> None:
         """Give up all requests under way, and end the slice that waits for them; nothing is begun any more."""
@@ -316,8 +319,8 @@ class KinesisDelivery:
     # --- observation ------------------------------------------------------------------------------
 
     def _tell(self, observation: DeliveryObservation) -> None:
-        if self.observe is not None:
-            self.observe(observation)
+        if self._observe is not None:
+            self._observe(observation)
 
     def _tell_passed_over(self, feed: FeedDelivery, shard: ShardDelivery) -> None:
         passed_over = shard.take_passed_over()
@@ -326,13 +329,13 @@ class KinesisDelivery:
 
     def _tell_ages(self, now_seconds: float) -> None:
         """While Kinesis does not answer, tell for how long each shard has waited, though only one of them has asked."""
-        if self.observe is None:
+        if self._observe is None:
             return
         for feed in walk(self._feeds.values()):
             for shard in feed.shards.values():
                 age_seconds = shard.oldest_age_seconds(now_seconds)
                 if age_seconds is not None:
-                    self.observe(DeliveryObservation(feed.terms.feed, age_seconds))
+                    self._observe(DeliveryObservation(feed.terms.feed, age_seconds))
 
 
 def _conclude_sync(synced: "asyncio.Future[None]", error: StorageError | None) -> None:

@@ -13,15 +13,7 @@ import msgspec
 from hashrange.aws_services.operation import FormWire, MemberFault, Operation, ServiceApi, ServiceError
 from hashrange.items.steps import spend_decoding
 from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_CONTAINERS_MAX
-from hashrange.messages.aws_forms import (
-    MALFORMED_FORM,
-    MISSING_ACTION,
-    NO_JSON,
-    NO_SUCH_OPERATION,
-    NO_SUCH_VERSION,
-    NOT_SUPPORTED,
-    REQUEST_TOO_LARGE,
-)
+from hashrange.messages import aws_forms as sentences
 from hashrange.server.protocols.aws_forms.cbor_heads import fault_of_heads
 from hashrange.server.protocols.aws_forms.query_form import member_in, pairs_in
 from hashrange.server.protocols.aws_forms.replies import Form
@@ -121,7 +113,7 @@ class Requests:
         api = next((api for api in self._query_apis if api.signing_name == signing_name), None)
         if api is None:
             return None
-        malformed = Named("query", api, "", fault=ServiceError("MalformedQueryString", MALFORMED_FORM))
+        malformed = Named("query", api, "", fault=ServiceError("MalformedQueryString", sentences.MALFORMED_FORM))
         if text is None or len(text) > SERVICE_BODY_BYTES_MAX:
             return malformed
         try:
@@ -130,8 +122,8 @@ class Requests:
         except UnicodeDecodeError:
             return malformed
         if action is None:
-            return Named("query", api, "", fault=ServiceError("MissingAction", MISSING_ACTION))
-        unknown = NO_SUCH_VERSION.format(operation=action[:100], version=str(version)[:100])
+            return Named("query", api, "", fault=ServiceError("MissingAction", sentences.MISSING_ACTION))
+        unknown = sentences.NO_SUCH_VERSION.format(operation=action[:100], version=str(version)[:100])
         return Named("query", api, action, fault=ServiceError("InvalidAction", unknown))
 
     def find(self, named: Named) -> Served | None:
@@ -149,12 +141,12 @@ class Requests:
         """
         most = served.operation.wire.body_bytes_max
         if most is not None and len(request.body) > most:
-            message = REQUEST_TOO_LARGE.format(size=len(request.body), most=most)
+            message = sentences.REQUEST_TOO_LARGE.format(size=len(request.body), most=most)
             raise ServiceError("RequestEntityTooLarge", message)
         if named.form == "query":
             pairs = pairs_in(named.text)
             if pairs is None:
-                raise ServiceError("MalformedQueryString", MALFORMED_FORM)
+                raise ServiceError("MalformedQueryString", sentences.MALFORMED_FORM)
             node = from_tree(tree_of(pairs), served.shape)
             return struct_of(node, served.operation.request, strict=False)
         body = request.body
@@ -175,21 +167,23 @@ class Requests:
 def unserved_error(named: Named) -> ServiceError:
     """The error of a request that names an operation which is not served."""
     if named.operation in named.api.unserved:
-        return ServiceError("UnsupportedOperationException", NOT_SUPPORTED.format(operation=named.operation))
+        return ServiceError("UnsupportedOperationException", sentences.NOT_SUPPORTED.format(operation=named.operation))
     operation = named.operation[:100]
     if named.form == "query":
-        return ServiceError("InvalidAction", NO_SUCH_VERSION.format(operation=operation, version=named.api.version))
+        return ServiceError(
+            "InvalidAction", sentences.NO_SUCH_VERSION.format(operation=operation, version=named.api.version)
+        )
     return ServiceError(
-        "UnknownOperationException", NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
+        "UnknownOperationException", sentences.NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
     )
 
 
 def _too_large() -> MembersWrong:
-    return MembersWrong(MemberFault("value", "", f"the body has more than {SERVICE_BODY_BYTES_MAX:,} bytes"))
+    return MembersWrong(MemberFault("value", "", sentences.BODY_TOO_LONG.format(most=SERVICE_BODY_BYTES_MAX)))
 
 
 def _too_many_containers() -> MembersWrong:
-    detail = f"the body has more than {SERVICE_CONTAINERS_MAX:,} lists and structures"
+    detail = sentences.TOO_MANY_CONTAINERS.format(most=SERVICE_CONTAINERS_MAX)
     return MembersWrong(MemberFault("value", "", detail))
 
 
@@ -212,7 +206,7 @@ def _json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise MembersWrong(MemberFault("type", "", NO_JSON)) from None
+        raise MembersWrong(MemberFault("type", "", sentences.NO_JSON)) from None
 
 
 def _cbor(body: bytes) -> Any:
@@ -220,7 +214,7 @@ def _cbor(body: bytes) -> Any:
         return {}
     fault = fault_of_heads(body)
     if fault == "tags":
-        raise MembersWrong(MemberFault("value", "", "the body has tags that are none of times"))
+        raise MembersWrong(MemberFault("value", "", sentences.TAGS_OF_NO_TIMES))
     if fault == "containers":
         raise _too_many_containers()
     spend_decoding(len(body))
@@ -230,10 +224,10 @@ def _cbor(body: bytes) -> Any:
     try:
         return cbor2.loads(body)
     except Exception:  # noqa: BLE001 - what the library makes of times may raise anything
-        raise MembersWrong(MemberFault("type", "", "the body is no CBOR")) from None
+        raise MembersWrong(MemberFault("type", "", sentences.NO_CBOR)) from None
 
 
 def _object(node: Any) -> Mapping[str, Any]:
     if not isinstance(node, dict) or not all(isinstance(name, str) for name in node):
-        raise MembersWrong(MemberFault("type", "", "the body is no object"))
+        raise MembersWrong(MemberFault("type", "", sentences.BODY_NO_OBJECT))
     return node

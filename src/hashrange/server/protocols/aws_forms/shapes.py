@@ -14,6 +14,7 @@ from msgspec import inspect
 from hashrange.aws_services.operation import MemberFault, MemberFaultKind
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import sort, walk
+from hashrange.messages import aws_forms as sentences
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 QUERY_LEVELS_MAX = 12
@@ -79,7 +80,7 @@ def struct_of(node: Any, struct: type[StructT], *, strict: bool) -> StructT:
         fault = fault_of(str(error))
         raise MembersWrong(fault._replace(value=_value_at(node, fault.path))) from None
     except (RecursionError, ArithmeticError, ValueError, TypeError):  # of values that only CBOR's rare tags make
-        _fail("type", "", "a structure")
+        _fail("type", "", sentences.A_STRUCTURE)
 
 
 def fault_of(text: str) -> MemberFault:
@@ -147,8 +148,8 @@ def _time(node: Any, path: str) -> datetime:
         try:
             return datetime.fromtimestamp(node, UTC)
         except (ValueError, OverflowError, OSError):
-            _fail("value", path, "the time is out of range")
-    _fail("type", path, "Expected a timestamp")
+            _fail("value", path, sentences.TIME_OUT_OF_RANGE)
+    _fail("type", path, sentences.EXPECTED_TIMESTAMP)
 
 
 def _time_of_text(text: str, path: str) -> datetime:
@@ -161,7 +162,7 @@ def _time_of_text(text: str, path: str) -> datetime:
         try:
             return _time(float(text), path)
         except ValueError:
-            _fail("type", path, "Expected a timestamp")
+            _fail("type", path, sentences.EXPECTED_TIMESTAMP)
     return _in_utc(time if time.tzinfo is not None else time.replace(tzinfo=UTC), path)
 
 
@@ -170,7 +171,7 @@ def _in_utc(time: datetime, path: str) -> datetime:
     try:
         return time.astimezone(UTC)
     except (OverflowError, ValueError):  # ValueError for a time without an offset, of this machine
-        _fail("value", path, "the time is out of range")
+        _fail("value", path, sentences.TIME_OUT_OF_RANGE)
 
 
 # --- the Query form --------------------------------------------------------------------------------
@@ -185,15 +186,15 @@ def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
     for name, value in walk(pairs):
         parts = name.split(".")
         if len(parts) > QUERY_LEVELS_MAX:
-            _fail("value", name[:100], "too many levels")
+            _fail("value", name[:100], sentences.TOO_MANY_LEVELS)
         place = tree
         for part in parts[:-1]:
             below = place.setdefault(part, {})
             if not isinstance(below, dict):
-                _fail("type", name, "Expected a structure")
+                _fail("type", name, sentences.EXPECTED_STRUCTURE)
             place = below
         if isinstance(place.get(parts[-1]), dict):
-            _fail("type", name, "Expected a value")
+            _fail("type", name, sentences.EXPECTED_LEAF)
         place[parts[-1]] = value
     return tree
 
@@ -202,12 +203,12 @@ def from_tree(node: Any, shape: MemberShape, path: str = "") -> Any:
     """What a tree means for a type; may give way. Raises MembersWrong."""
     if shape.kind in {"leaf", "float", "time"}:
         if isinstance(node, dict):
-            _fail("type", path, "Expected a value")
+            _fail("type", path, sentences.EXPECTED_LEAF)
         return _time_of_text(node, path) if shape.kind == "time" else node
     if node == "":
         return [] if shape.kind == "list" else {}
     if not isinstance(node, dict):
-        _fail("type", path, f"Expected a {'list' if shape.kind == 'list' else 'structure'}")
+        _fail("type", path, sentences.EXPECTED_LIST if shape.kind == "list" else sentences.EXPECTED_STRUCTURE)
     if shape.kind == "struct":
         return {
             name: from_tree(one, shape.members[name], f"{path}.{name}" if path else name)
@@ -217,11 +218,11 @@ def from_tree(node: Any, shape: MemberShape, path: str = "") -> Any:
     assert shape.each is not None
     numbered = node.get("member" if shape.kind == "list" else "entry", node)
     if not isinstance(numbered, dict) or not all(one.isdecimal() and len(one) < 8 for one in walk(numbered)):
-        _fail("type", path, "Expected numbers of members, beginning with 1")
+        _fail("type", path, sentences.EXPECTED_NUMBERS)
     ordered = [(name, numbered[name]) for _, name in walk(sort([(int(name), name) for name in walk(numbered)]))]
     if shape.kind == "list":
         return [from_tree(one, shape.each, f"{path}.{number}") for number, one in walk(ordered)]
     entries = [one for _, one in ordered]
     if not all(isinstance(one, dict) and isinstance(one.get("key"), str) for one in entries):
-        _fail("type", path, "Expected entries with key and value")
+        _fail("type", path, sentences.EXPECTED_ENTRIES)
     return {one["key"]: from_tree(one.get("value", ""), shape.each, f"{path}.{one['key']}") for one in entries}

@@ -21,12 +21,9 @@ from typing import Generic, Literal, TypeVar
 from hashrange.clock import Clock
 from hashrange.jobs.job import NeverRests
 from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX, TRIGGER_CHAIN_SECONDS_MAX
-from hashrange.messages import triggers as messages
 
 Reason = Literal["links", "time"]
 Doer = TypeVar("Doer", bound=Hashable)
-DeliveringMapping = tuple[str, str, str]
-"""UUID of a mapping, ARN of its function, and name of its table."""
 IsAwaited = Callable[[], int]
 """Above 0 while somebody waits for the end of the work, and another number each time."""
 
@@ -97,30 +94,3 @@ class ChainLinks(Generic[Doer]):
         if endless is not None:
             self._clear()
             raise NeverRests(self._describe(*endless))
-
-
-def delivery_chains(clock: Clock, is_awaited: IsAwaited) -> ChainLinks[DeliveringMapping]:
-    """The chains of all mappings. A link is an invocation with records that were written after
-    the link before had begun.
-    """
-    return ChainLinks(clock, is_awaited, _endless_deliveries)
-
-
-def event_chains(clock: Clock, is_awaited: IsAwaited) -> ChainLinks[str]:
-    """The chains of asynchronous invocations, by ARN of the function.
-    A link is an invocation that was queued after the link before had begun.
-    """
-    return ChainLinks(clock, is_awaited, _endless_events)
-
-
-def _endless_deliveries(reason: Reason, mapping: DeliveringMapping) -> str:
-    _, function_arn, table_name = mapping
-    if reason == "links":
-        return messages.chain_without_end(function_arn, table_name)
-    return messages.deliveries_without_end(table_name)
-
-
-def _endless_events(reason: Reason, function_arn: str) -> str:
-    if reason == "links":
-        return messages.events_chain_without_end(function_arn)
-    return messages.events_without_end(function_arn)

@@ -1,0 +1,106 @@
+"""Is each sentence that clients hear made in `messages`? Whoever refuses names it, and words nothing."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import pytest
+
+from tests.support.source_trees import source_trees
+
+PEOPLE = ("cli/", "testing/", "functions/runtimes/")
+"""What runs in a terminal or a test of people, who get no reply of a service, and what runs as a program by itself."""
+HEARD = {"ApiError", "Malformed", "DaxRefusal", "MathError", "MemberFault", "RuleError"}
+"""Roots of the errors whose text becomes a reply, or a part of it.
+
+Not those about bytes that no client of AWS sends (`BadBytes`, `ChunksError`, `ContentEncodingError`): they say what is
+wrong at a place of a format, as those of msgspec do, and belong to the reader of that format. Nor those that the person
+hears who keeps the server (StorageError), or who wrote a file of settings, faults, triggers or initial content.
+"""
+HAS_WORDS = re.compile(r"\w\W*\s\W*\w").search
+
+
+def own_files() -> Iterator[tuple[str, ast.Module]]:
+    """The files that must not word what clients hear."""
+    return ((file, tree) for file, tree in source_trees().items() if not file.startswith(("messages/", *PEOPLE)))
+
+
+@cache
+def heard_errors() -> frozenset[str]:
+    """The errors of HEARD, and all that are derived from them."""
+    found = set(HEARD)
+    bases = {
+        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        for _, tree in own_files()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    while more := {name for name, of in bases.items() if not of.isdisjoint(found)} - found:
+        found |= more
+    return frozenset(found)
+
+
+@cache
+def refusing_functions() -> frozenset[str]:
+    """The names of functions that return such an error, or always raise."""
+    refusing = {*heard_errors(), "NoReturn"}
+    return frozenset(
+        node.name
+        for _, tree in own_files()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.returns is not None
+        and not refusing.isdisjoint(re.findall(r"\w+", ast.unparse(node.returns)))
+    )
+
+
+def texts_of(tree: ast.Module) -> Mapping[str, ast.expr]:
+    """The texts to which a file gives a name."""
+    found = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() | ast.JoinedStr() | ast.BinOp() as value):
+                found[name] = value
+    return found
+
+
+def worded_in(tree: ast.Module, named: Mapping[str, ast.expr]) -> Iterator[str]:
+    """The errors that a file gives a text of its own. `named`: texts that have names outside of `messages`."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func).rpartition(".")[2]
+        if called not in heard_errors() and called not in refusing_functions():
+            continue
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        parts = [part for argument in arguments for part in ast.walk(argument)]
+        parts += [
+            part for one in parts if isinstance(one, ast.Name) and one.id in named for part in ast.walk(named[one.id])
+        ]
+        if any(isinstance(one, ast.Constant) and isinstance(one.value, str) and HAS_WORDS(one.value) for one in parts):
+            yield f"{node.lineno}: {ast.unparse(node)}"
+
+
+def test_nobody_words_what_clients_hear_but_messages() -> None:
+    named = {name: text for _, tree in own_files() for name, text in texts_of(tree).items()}
+    found = [f"{file}:{place}" for file, tree in own_files() for place in worded_in(tree, named)]
+    assert not found, "these sentences belong to hashrange/messages"
+
+
+@pytest.mark.parametrize(
+    ("source", "is_worded"),
+    [
+        ("raise ValidationException('No such table')", True),
+        ("raise ValidationException(f'No table {name}')", True),
+        ("raise errors.ValidationException(TEXT)", True),
+        ("raise parameter_refusal(say.unsupported('A version of it', REASON))", True),
+        ("reader.fail('it ends')", True),
+        ("raise ValidationException(say.NO_TABLE.format(name=', '.join(names)))", False),
+        ("raise ServiceError('ThrottlingException', RATE_EXCEEDED)", False),
+        ("raise StorageError('the disk is full')", False),
+    ],
+)
+def test_what_is_worded_is_told_apart(source: str, *, is_worded: bool) -> None:
+    named = {"TEXT": ast.Constant("No such table")}
+    assert bool(list(worded_in(ast.parse(source), named))) == is_worded
