@@ -12,7 +12,7 @@ from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.server.protocols.aws_forms import requests
 from hashrange.server.protocols.aws_forms.requests import CBOR_PIECE_BYTES, Requests, Served
-from hashrange.server.protocols.aws_forms.shapes import MembersWrong, shape_of
+from hashrange.server.protocols.aws_forms.shapes import MembersWrong, shape_of, with_scalars
 from tests.support.working import lines_between_looks
 
 MEMBERS = 100_000
@@ -82,6 +82,9 @@ def test_integers_become_the_floats_that_msgspec_makes_of_them(value: int) -> No
         with pytest.raises(MembersWrong):
             Requests([]).struct(served, members)
         return
+    if -(2**63) <= value < 2**63:
+        (datum,) = with_scalars(members, served.shape)["MetricData"]
+        assert type(datum["Values"][0]) is float, "msgspec has none to convert"
     request = Requests([]).struct(served, members)
     assert isinstance(request, PutMetricDataRequest)
     assert request.MetricData is not None
