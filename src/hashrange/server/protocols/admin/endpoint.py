@@ -69,6 +69,6 @@ class Refused(ApiError):
         self.header_lines = header_lines
 
 
-def unreadable(wire: AdminWire, reason: Exception) -> Refused:
+def body_refusal(wire: AdminWire, reason: Exception) -> Refused:
     """The refusal of a body that a decoder does not take, or a part of it."""
     return Refused(400, BAD_BODY.format(reason=reason, example=wire.example))

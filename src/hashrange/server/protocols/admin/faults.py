@@ -10,7 +10,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Operation
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import FAULTS_MAX, FaultsError, checked
-from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once, unreadable
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once, body_refusal
 from hashrange.service.fault_feature import FAULTS, NO_FAULTS
 from hashrange.wire.piecewise import decode_in_pieces, free
 
@@ -51,7 +51,7 @@ async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, obje
     except FaultsError as error:
         raise Refused(400, str(error)) from None
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise unreadable(_SETTING, error) from None
+        raise body_refusal(_SETTING, error) from None
     finally:
         if isinstance(decoded, list):
             free(decoded)

@@ -4,7 +4,6 @@ JSON by X-Amz-Target, CBOR by its path, the Query form by `Action`.
 Source: operations.md 8.
 """
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -218,13 +217,19 @@ def _json(body: bytes) -> Any:
         raise MembersWrong(MemberFault("type", "", "the body is no JSON")) from None
 
 
-class _Pieces(io.BytesIO):
+class _Pieces:
     """A body that a decoder reads in pieces; gives way before each."""
 
-    def read(self, size: int | None = -1, /) -> bytes:
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._place = 0
+
+    def read(self, size: int) -> bytes:
         """The next bytes, at most `size`."""
         look()
-        return super().read(size)
+        piece = self._body[self._place : self._place + size]
+        self._place += size
+        return piece
 
 
 def _cbor(body: bytes) -> Any:
@@ -239,8 +244,9 @@ def _cbor(body: bytes) -> Any:
     # Imported here: most servers are never asked in this form, and start time counts.
     import cbor2  # noqa: PLC0415
 
+    pieces: Any = _Pieces(body)  # all that the decoder needs of a file
     try:
-        return cbor2.CBORDecoder(_Pieces(body), read_size=CBOR_PIECE_BYTES).decode()
+        return cbor2.CBORDecoder(pieces, read_size=CBOR_PIECE_BYTES).decode()
     except Abandoned:
         raise
     except Exception:  # noqa: BLE001 - what the library makes of times may raise anything
