@@ -14,11 +14,11 @@ from hashrange import __version__
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.errors import StorageError
 from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import Fault, Faults
+from hashrange.faults.fault import Fault, Faults, FaultsError
 from hashrange.items import steps
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.host_names import is_loopback
-from hashrange.server.protocols.admin import tables
+from hashrange.server.protocols.admin import faults, tables
 from hashrange.server.protocols.admin.endpoint import shown_endpoint
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
@@ -207,11 +207,18 @@ def test_a_long_list_of_faults_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch
     connection, transport = front_end.connect()
     transport.peer = ("127.0.0.1", 40_000)
     looks: list[None] = []
+    before: list[int] = []
+
+    def refuse(*_given: object) -> None:
+        before.append(len(looks))
+        raise FaultsError("too many")
+
     monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    monkeypatch.setattr(faults, "checked", refuse)
     head = {"Host": "localhost:8000", "Content-Length": str(len(body))}
     connection.data_received(as_bytes(head, body, f"POST {FAULTS} HTTP/1.1"))
     assert reply(transport.take()).status == 400
-    assert len(looks) >= len(body) // steps.PIECE_BYTES
+    assert before[0] >= len(body) // steps.PIECE_BYTES
 
 
 def test_a_request_with_a_target_of_dynamodb_is_dynamodbs() -> None:
