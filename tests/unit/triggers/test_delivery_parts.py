@@ -163,7 +163,7 @@ def test_a_long_reply_means_what_a_short_one_means_and_is_read_in_pieces(
     for count in (1, 20_000):
         payload = b'{"batchItemFailures": [%b]}' % b", ".join([*[NAMED] * count, last])
         assert read(payload).failed_from == failed_from
-    assert len(payload) > 30 * PIECE_BYTES
+    assert len(payload) > 20 * PIECE_BYTES
     assert max(sizes) < 3 * PIECE_BYTES
 
 
