@@ -28,7 +28,7 @@ from hashrange.triggers.failure_message import FailureMessage, ResponseContext
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import new_uuid
 from hashrange.triggers.outcomes import conclude_invocation
-from hashrange.triggers.problem_log import log_discard, log_end, log_failure, log_refusal
+from hashrange.triggers.problem_log import log_discard, log_end, log_failed_attempt, log_refusal
 from hashrange.triggers.retries import put_off
 from hashrange.triggers.roster import Roster
 
@@ -196,7 +196,7 @@ class Attempts:
         if not isinstance(error, Exception):
             raise error
         put_off(batch, self._clock.service_time())
-        log_failure(shard.consumer, error)
+        log_failed_attempt(shard.consumer, error)
         result = messages.FUNCTION_CALL_FAILED if batch.discard is None else messages.DESTINATION_FAILED
         self._roster.save_result(shard.consumer, result)
 

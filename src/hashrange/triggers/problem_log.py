@@ -32,7 +32,7 @@ def log_refusal(consumer: Consumer, error: BaseException) -> None:
         _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), logged_text(error.message)))
 
 
-def log_failure(consumer: Consumer, error: Exception) -> None:
+def log_failed_attempt(consumer: Consumer, error: Exception) -> None:
     """An attempt has failed with an error of the store, or with one that no code has foreseen, whose traceback is
     logged.
     """
