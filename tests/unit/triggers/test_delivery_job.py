@@ -375,21 +375,24 @@ def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
         world.functions.answer = lambda _event: error
         world.write(1)
         job = asyncio.create_task(world.delivery.run_slice())
-        counts = []
-        for pause in (0.0, *map(retries.pause_seconds, range(1, 5))):
+
+        def began(function: str) -> int:
+            return [arn.rpartition(":")[2] for arn, _ in world.functions.requests].count(function)
+
+        def is_put_off(attempt: int) -> bool:
+            is_begun = began("handle") == attempt and began("other") == 1
+            return is_begun and world.delivery._attempts.count == 1
+
+        for attempt, pause in enumerate((0.0, *map(retries.pause_seconds, range(1, 5))), 1):
             world.clock.advance(pause)
-            counts.append(len(world.functions.requests))
-            await until(lambda: job.done() or len(world.functions.requests) > counts[-1])
+            await until(lambda attempt=attempt: job.done() or is_put_off(attempt))  # type: ignore[misc]
             assert not job.done()
-            await until(lambda: world.functions.running == 1)
         world.functions.answer = None
         world.clock.advance(60)
-        await until(lambda: world.functions.running == 1)
+        await until(lambda: is_put_off(6))
         may_end.set()
         assert await job is None
-        arns = [arn.rpartition(":")[2] for arn, _ in world.functions.requests]
-        assert arns.count("other") == 1
-        assert arns.count("handle") == 6
+        assert (began("handle"), began("other")) == (6, 1)
 
     asyncio.run(scenario())
     (logged,) = caplog.records
