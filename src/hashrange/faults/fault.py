@@ -60,6 +60,11 @@ MEMBERS: dict[str, frozenset[str]] = {
 TIMED = frozenset({"slow", "stale-read", "index-lag", "table-states", "late-records"})
 """Kinds of faults that need the member `seconds`."""
 FAULTS_MAX = 1000
+FAULT_VALUES_MAX = 1_000
+"""Members and values of one fault, with those inside of them: our own bound. Operations have some 200 names, and a key
+has four values."""
+FAULT_LEVELS_MAX = 100
+"""Levels of lists and members in one fault: our own bound. A key has three."""
 CONVERTING_STEPS, CHECKING_STEPS = 15, 10
 """Steps of work to convert the members of one fault, and to check them."""
 RETRY_AFTER_MS_MAX = 86_400_000
@@ -173,6 +178,7 @@ def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
     for number, fault in enumerate(faults, 1):
         spend(CONVERTING_STEPS)
         members: Any = fault
+        _require_few_values(number, fault)
         try:
             members = msgspec.to_builtins(fault)
             _check_integers(number, members)
@@ -190,6 +196,29 @@ def checked(faults: Sequence[Fault | dict[str, Any]], seed: int) -> Faults:
         raise FaultsError(f"the faults cannot be used: {fault_in(all_faults, Faults)}") from None
     check(found)
     return found
+
+
+def _require_few_values(number: int, fault: Fault | dict[str, Any]) -> None:
+    """Raise FaultsError for a fault, with members of any types, that has more than FAULT_VALUES_MAX values in all, or
+    more than FAULT_LEVELS_MAX levels of them.
+    """
+    level: list[Any] = [msgspec.structs.asdict(fault) if isinstance(fault, Fault) else fault]
+    count = 0
+    for _ in range(FAULT_LEVELS_MAX):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict | list | tuple):
+                count += len(value)
+                if count > FAULT_VALUES_MAX:
+                    raise FaultsError(
+                        f"fault {number}: it has more than {FAULT_VALUES_MAX:,} members and values;"
+                        " divide its operations among several faults."
+                    )
+                below += value.values() if isinstance(value, dict) else value
+        if not below:
+            return
+        level = below
+    raise FaultsError(f"fault {number}: it is nested too deeply.")
 
 
 def _check_integers(number: int, members: Any) -> None:

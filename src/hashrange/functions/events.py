@@ -198,11 +198,13 @@ class EventQueue:
         for some in self._events.pieces():
             stored += [(event.queued_at_seconds, path, self._waits(path, event)) for path, event in some]
             yield
+        stored.sort()
+        yield
         is_same_content = self._generation == self._documents.generation
         known = {one.path for one in self._running.values()} if is_same_content else set()
         known |= self._came_meanwhile.keys()
         self._generation = self._documents.generation
-        listed = [waiting for _, path, waiting in sorted(stored) if path not in known]
+        listed = [waiting for _, path, waiting in stored if path not in known]
         listed += self._came_meanwhile.values()
         self._came_meanwhile.clear()
         self._waiting = [one._replace(number=self._number + place) for place, one in enumerate(listed, 1)]

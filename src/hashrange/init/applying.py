@@ -18,6 +18,7 @@ from hashrange.clock import Clock
 from hashrange.errors import ApiError, Malformed, SerializationException, StorageBusy, ValidationException
 from hashrange.init.contents import InitRequest, UnusableInput, is_batch, item_json, requests_in, scanned_items
 from hashrange.init.files import InitError, InitFile, hash_of, marks_of, read_body, read_lines
+from hashrange.items.steps import spend_decoding
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables.create_table_checks import check_creation
@@ -26,7 +27,10 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.settings import Settings
 from hashrange.store.interface import WholeStore
 from hashrange.tables.schema import Table
+from hashrange.wire.body_members import has_many_members
 from hashrange.wire.faults import decode_object, find_fault, read_leniently
+from hashrange.wire.piecewise import decode_in_pieces
+from hashrange.wire.wide_maps import convert_in_pieces
 from hashrange.written.names import did_you_mean
 
 ITEMS_TOGETHER = 64
@@ -61,6 +65,13 @@ class InitTarget(NamedTuple):
     """Account and Region of a file → those whose tables it changes."""
 
 
+class _Whole(msgspec.Struct):
+    """What a file holds that is read as a whole: items, or requests."""
+
+    scanned: list[bytes] | None = None
+    requests: list[InitRequest] = []
+
+
 class FolderApplication:
     """The application of files to one store."""
 
@@ -88,17 +99,22 @@ class FolderApplication:
 
     async def _apply_whole(self, file: InitFile, scope: Scope) -> None:
         """Apply a file of requests, or of what a scan has printed."""
-        body = read_body(file)
-        scanned = None if is_batch(body) else scanned_items(body)
-        if scanned is not None:
-            await self._put_items(file, scope, "item", enumerate(scanned, 1))
+        whole = _Whole()
+        await self._target.in_go(self._read_whole(file, whole))
+        if whole.scanned is not None:
+            await self._put_items(file, scope, "item", enumerate(whole.scanned, 1))
             return
-        try:
-            requests = requests_in(body, self._target.operations)
-        except UnusableInput as error:
-            raise InitError(file.path, str(error)) from None
-        for request in requests:
+        for request in whole.requests:
             await self._target.in_go(self._apply_request(file, scope, request))
+
+    async def _read_whole(self, file: InitFile, whole: "_Whole") -> None:
+        body = read_body(file)
+        whole.scanned = None if is_batch(body) else scanned_items(body)
+        if whole.scanned is None:
+            try:
+                whole.requests = requests_in(body, self._target.operations)
+            except UnusableInput as error:
+                raise InitError(file.path, str(error)) from None
 
     async def _apply_request(self, file: InitFile, scope: Scope, request: InitRequest) -> None:
         operation = self._target.operations[request.operation]
@@ -166,7 +182,7 @@ async def _is_done(scope: Scope, operation: Operation[JsonWire], body: bytes) ->
     Raises UnusableInput if it exists otherwise, and ApiError.
     """
     try:
-        request: Any = msgspec.json.decode(body, type=operation.request)
+        request = _decoded(operation, body)
         name = getattr(request, "TableName", None)
         table = None if name is None else await find_table(scope, name)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Malformed):
@@ -271,7 +287,7 @@ async def carry_out(scope: Scope, operation: Operation[JsonWire], body: bytes) -
 async def _reply_to(scope: Scope, operation: Operation[JsonWire], body: bytes) -> Any:
     """The reply to a request. Of several faults, the one that the service finds first is raised."""
     try:
-        request: Any = msgspec.json.decode(body, type=operation.request)
+        request = _decoded(operation, body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return await _reply_to_lenient(scope, operation, body)
     try:
@@ -281,6 +297,14 @@ async def _reply_to(scope: Scope, operation: Operation[JsonWire], body: bytes) -
     except ValidationException:
         find_fault(operation.request, operation.wire.rules, body)
         raise
+
+
+def _decoded(operation: Operation[JsonWire], body: bytes) -> Any:
+    """The request; gives way. Raises MsgspecError, UnicodeDecodeError or RecursionError."""
+    if has_many_members(body):
+        return convert_in_pieces(decode_in_pieces(body, msgspec.json.decode), operation.request)
+    spend_decoding(len(body))
+    return msgspec.json.decode(body, type=operation.request)
 
 
 async def _reply_to_lenient(scope: Scope, operation: Operation[JsonWire], body: bytes) -> Any:

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import msgspec
 
 from hashrange.aws_services.operation import Operation
+from hashrange.items.steps import spend, spend_decoding, walk
 from hashrange.operations.operation import JsonWire
+from hashrange.wire.piecewise import decode_in_pieces, members_of_list
 from hashrange.written.names import did_you_mean
 from hashrange.written.values import place_of_json_fault
 
@@ -41,6 +43,9 @@ CHARACTERISTIC = {
 DESCRIBING = ("Table", "TableDescription")
 """Members of replies that hold a table's description."""
 _TABLE_STATUS = "TableStatus"
+
+REQUEST_STEPS = 50
+"""Steps of finding out which request it is that a file holds."""
 
 T = TypeVar("T")
 _begins_with_write = re.compile(
@@ -75,6 +80,7 @@ def is_batch(body: bytes) -> bool:
     """True for writes as `--request-items` takes them: each member is a table,
     which may be called like any member of a request.
     """
+    spend_decoding(len(body))
     try:
         tables = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -84,16 +90,20 @@ def is_batch(body: bytes) -> bool:
 
 
 def requests_in(text: bytes, known: Mapping[str, Operation[JsonWire]]) -> list[InitRequest]:
-    """The requests of a file, in order. Raises UnusableInput. `known`: name → operation."""
+    """The requests of a file, in order; gives way. Raises UnusableInput. `known`: name → operation."""
     if not text.strip():
         raise UnusableInput(f"it is empty. {FORMS}")
     if not text.lstrip().startswith(b"["):
         return [_request_in("", text, known)]
-    bodies = _decoded(text, list[msgspec.Raw])
-    return [_request_in(f"request {number}: ", bytes(body), known) for number, body in enumerate(bodies, 1)]
+    try:
+        bodies = members_of_list(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        bodies = list(map(bytes, _decoded(text, list[msgspec.Raw])))  # which says what is wrong
+    return [_request_in(f"request {number}: ", body, known) for number, body in enumerate(bodies, 1)]
 
 
 def _request_in(place: str, body: bytes, known: Mapping[str, Operation[JsonWire]]) -> InitRequest:
+    spend(REQUEST_STEPS)
     try:
         name, body = _recognised(body)
         _refuse_unknown_members(name, body, known[name].request)
@@ -137,6 +147,7 @@ def _refuse_unknown_members(name: str, body: bytes, request: type) -> None:
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:
+    spend_decoding(len(body))
     try:
         return msgspec.json.decode(body, type=kind)
     except UnicodeDecodeError:
@@ -241,7 +252,7 @@ EXPORTED = "Item"
 class _Scanned(msgspec.Struct):
     """The member of a reply that holds its items."""
 
-    Items: list[msgspec.Raw]
+    Items: msgspec.Raw
 
 
 class _Number(str):
@@ -267,15 +278,17 @@ def item_json(line: bytes, partition_name: str) -> bytes:
 
 
 def scanned_items(body: bytes) -> list[bytes] | None:
-    """The items of a reply to Scan or Query, as the AWS CLI prints it; None for anything else."""
+    """The items of a reply to Scan or Query, as the AWS CLI prints it; None for anything else. Gives way."""
+    spend_decoding(len(body))
     try:
-        found = msgspec.json.decode(body, type=_Scanned)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        found = bytes(msgspec.json.decode(body, type=_Scanned).Items)
+        return members_of_list(found) if found.startswith(b"[") else None
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return [bytes(item) for item in found.Items]
 
 
 def _members(text: bytes) -> dict[str, msgspec.Raw]:
+    spend_decoding(len(text))
     try:
         return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except UnicodeDecodeError:
@@ -290,14 +303,18 @@ def _members(text: bytes) -> dict[str, msgspec.Raw]:
 
 def _from_plain(line: bytes) -> bytes:
     try:
-        plain = _decoder.decode(line.decode())
-        return msgspec.json.encode({name: _value(value) for name, value in plain.items()})
+        plain = decode_in_pieces(line, _decode_plain)
+        return b"{%b}" % b",".join(_members_json(plain))
     except RecursionError:
         raise UnusableInput("it is nested too deeply.") from None
-    except json.JSONDecodeError as error:
-        raise UnusableInput(f"it is no JSON at line {error.lineno}, column {error.colno}.") from None
+    except json.JSONDecodeError:
+        raise UnusableInput(f"it is no JSON{place_of_json_fault(line)}.") from None
     except ValueError as error:  # ours, of a constant
         raise UnusableInput(f"it is no JSON: {error}.") from None
+
+
+def _decode_plain(text: bytes) -> Any:
+    return _decoder.decode(text.decode())
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -307,18 +324,22 @@ def _refuse_constant(name: str) -> NoReturn:
 _decoder = json.JSONDecoder(parse_float=_Number, parse_int=_Number, parse_constant=_refuse_constant)
 
 
-def _value(plain: Any) -> dict[str, Any]:
-    """A plain value as an attribute value in wire form."""
+def _value_json(plain: Any) -> bytes:
+    """A plain value as an attribute value in wire form; gives way."""
     match plain:
         case _Number():
-            return {"N": str(plain)}
+            return b'{"N":%b}' % msgspec.json.encode(str(plain))
         case str():
-            return {"S": plain}
+            return b'{"S":%b}' % msgspec.json.encode(plain)
         case bool():
-            return {"BOOL": plain}
+            return b'{"BOOL":%b}' % msgspec.json.encode(plain)
         case None:
-            return {"NULL": True}
+            return b'{"NULL":true}'
         case list():
-            return {"L": [_value(one) for one in plain]}
+            return b'{"L":[%b]}' % b",".join([_value_json(one) for one in walk(plain)])
         case _:
-            return {"M": {name: _value(one) for name, one in plain.items()}}
+            return b'{"M":{%b}}' % b",".join(_members_json(plain))
+
+
+def _members_json(plain: dict[str, Any]) -> list[bytes]:
+    return [b"%b:%b" % (msgspec.json.encode(name), _value_json(one)) for name, one in walk(plain.items())]

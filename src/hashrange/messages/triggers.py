@@ -113,13 +113,23 @@ def function_awaited(function: str, table: str) -> str:
 
 def function_failing(function: str, table: str, error: str) -> str:
     """A warning in the log. `error`: any text; what would not stay on one line is replaced."""
-    shown = "".join(one if one.isprintable() else " " for one in error[:_SHOWN_CHARACTERS_MAX]).rstrip(".")
-    if len(error) > _SHOWN_CHARACTERS_MAX:
-        shown += "…"
     return (
         f"The function {function} fails with records of the table {table}, and is retried as its mapping says:"
-        f" {shown}. {_ONCE}"
+        f" {_shown(error)}. {_ONCE}"
     )
+
+
+def delivery_failing(function: str, table: str, error: str) -> str:
+    """An error in the log. `error`: any text; what would not stay on one line is replaced."""
+    return (
+        f"Records of the table {table} cannot be brought to the function {function}, which is tried again after"
+        f" growing pauses: {_shown(error)}. {_ONCE}"
+    )
+
+
+def _shown(error: str) -> str:
+    shown = "".join(one if one.isprintable() else " " for one in error[:_SHOWN_CHARACTERS_MAX]).rstrip(".")
+    return f"{shown}…" if len(error) > _SHOWN_CHARACTERS_MAX else shown
 
 
 def failures_reported(function: str, table: str, reported: int, records: int, follows: str) -> str:

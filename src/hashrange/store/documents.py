@@ -38,7 +38,7 @@ class Documents(Protocol):
         ...
 
     def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
-        """As `below`, but at most `count` of them: those that follow the name `after`;
+        """As `below`, but at most `count` of them, fewer if they are long: those that follow the name `after`;
         None: the first ones. Raises StorageError.
         """
         ...

@@ -29,7 +29,7 @@ from hashrange.triggers.failure_message import FailureMessage, ResponseContext
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import new_uuid
 from hashrange.triggers.outcomes import conclude_invocation
-from hashrange.triggers.problem_log import log_discard, log_end, log_refusal
+from hashrange.triggers.problem_log import log_discard, log_end, log_failed_attempt, log_refusal
 from hashrange.triggers.retries import put_off
 from hashrange.triggers.roster import Roster
 
@@ -145,7 +145,7 @@ class Attempts:
     # --- concluding -------------------------------------------------------------------------------
 
     def conclude(self) -> None:
-        """Draw the consequences of the end of one task. Raises the error of one that failed in an unforeseen way."""
+        """Draw the consequences of the end of one task; may give way."""
         task = self._ended.popleft()
         shard, lane, concurrency_changes = self._running.pop(task)
         lane.is_busy = False
@@ -159,13 +159,16 @@ class Attempts:
             if isinstance(error, ConcurrencyExceeded) and concurrency_changes != self._concurrency_changes:
                 self._try_early(shard, lane)
         elif error is not None:
-            raise error
+            self._conclude_failure(shard, batch, error)
         elif batch.discard is not None:
             self._conclude_message(shard, lane, batch, is_accepted=task.result())
         else:
             self._try_throttled(consumer.mapping.function_arn)
             invocation: Invocation = task.result()
+            running = self._running
             outcome = conclude_invocation(consumer.mapping, lane, invocation, self._clock.service_time())
+            if self._running is not running:
+                return  # all was cancelled while this gave way, and the batch is delivered again
             log_end(consumer, invocation, outcome)
             if outcome.has_progress:
                 self._roster.save_positions(consumer, [shard])
@@ -189,6 +192,15 @@ class Attempts:
             self._roster.save_result(shard.consumer, messages.FUNCTION_MISSING)
         else:
             self._roster.save_result(shard.consumer, messages.FUNCTION_CALL_FAILED)
+
+    def _conclude_failure(self, shard: ConsumedShard, batch: Batch, error: BaseException) -> None:
+        """An error that nobody has foreseen, or of the store, concerns the batch alone, which is tried again."""
+        if not isinstance(error, Exception):
+            raise error
+        put_off(batch, self._clock.service_time())
+        log_failed_attempt(shard.consumer, error)
+        result = messages.FUNCTION_CALL_FAILED if batch.discard is None else messages.DESTINATION_FAILED
+        self._roster.save_result(shard.consumer, result)
 
     def _conclude_message(self, shard: ConsumedShard, lane: Lane, batch: Batch, *, is_accepted: bool) -> None:
         """The destination has accepted the message about given-up records, or has not."""

@@ -3,7 +3,7 @@ The batch has been handled, or parts of it are delivered again or given up, as t
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,7 @@ from hashrange.triggers.lanes import EVENT_BYTES, Lane
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.retries import batches_after_failure
 from hashrange.triggers.windows import EMPTY_STATE, TumblingWindow
+from hashrange.wire.piecewise import decode_in_pieces, free
 
 
 class BatchResponse(NamedTuple):
@@ -152,14 +153,7 @@ class _Members(msgspec.Struct, frozen=True, gc=False):
     state: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Failure(msgspec.Struct, frozen=True, gc=False):
-    """A record that is not handled."""
-
-    itemIdentifier: str  # noqa: N815 - the service's name
-
-
 _decode = msgspec.json.Decoder(_Members | None).decode
-_decode_failures = msgspec.json.Decoder(list[_Failure] | None).decode
 
 
 def read_response(
@@ -188,22 +182,41 @@ def read_response(
     if not reports_failures:
         return BatchResponse(None, state)
     try:
-        failures = _decode_failures(members.batchItemFailures)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        identifiers = _identifiers_in(bytes(members.batchItemFailures))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        identifiers = None
+    if identifiers is None:
         return all_failed(NO_FAILURES_FORM)
-    if not failures:
+    if not identifiers:
         return BatchResponse(None, state)
-    return _response_of(failures, sequences, state)
+    return _response_of(identifiers, sequences, state)
 
 
-def _response_of(
-    failures: Sequence[_Failure], sequences: Sequence[SequenceNumber], state: bytes | None
-) -> BatchResponse:
+def _identifiers_in(text: bytes) -> list[str] | None:
+    """The `itemIdentifier` of each failure in a list, or in null; None for another form. Gives way.
+    Raises MsgspecError, ValueError or RecursionError for what is no JSON.
+    """
+    failures = decode_in_pieces(text, msgspec.json.decode)
+    if failures is None:
+        return []
+    if not isinstance(failures, list):
+        return None
+    is_form = all(map(_is_failure, walk(failures)))
+    identifiers = [one["itemIdentifier"] for one in walk(failures)] if is_form else None
+    free(failures)
+    return identifiers
+
+
+def _is_failure(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("itemIdentifier"), str)
+
+
+def _response_of(identifiers: Sequence[str], sequences: Sequence[SequenceNumber], state: bytes | None) -> BatchResponse:
     """What a reply means that names records."""
     places = {sequence_text(sequence): place for place, sequence in enumerate(sequences)}
     named = set()
-    for failure in walk(failures):
-        place = places.get(failure.itemIdentifier)
+    for identifier in walk(identifiers):
+        place = places.get(identifier)
         if place is None:
             return all_failed(UNKNOWN_IDENTIFIER)
         named.add(place)

@@ -8,7 +8,7 @@ A mapping is named by its function and its table, as users name it, and not by A
 
 import logging
 
-from hashrange.errors import StorageCorruption
+from hashrange.errors import HashrangeError, StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.handler_errors import described, logged_text, read_handler_error
 from hashrange.functions.invocation import Invocation
@@ -32,6 +32,16 @@ def log_refusal(consumer: Consumer, error: BaseException) -> None:
         _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), logged_text(error.message)))
     elif isinstance(error, StorageCorruption):
         _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), str(error)))
+
+
+def log_failed_attempt(consumer: Consumer, error: Exception) -> None:
+    """An attempt has failed with an error of the store, or with one that no code has foreseen, whose traceback is
+    logged.
+    """
+    if "failing" not in consumer.logged:
+        consumer.logged.add("failing")
+        message = messages.delivery_failing(*_names(consumer), logged_text(str(error)))
+        _log.error("%s", message, exc_info=None if isinstance(error, HashrangeError) else error)
 
 
 def log_end(consumer: Consumer, invocation: Invocation, conclusion: Conclusion) -> None:

@@ -4,12 +4,14 @@ and many faults do not hold up other requests.
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
 import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.faults.drawing import Drawing, Touch
-from hashrange.faults.fault import FAULTS_MAX, Fault, FaultKind, Faults, checked
+from hashrange.faults.fault import FAULT_VALUES_MAX, FAULTS_MAX, Fault, FaultKind, Faults, FaultsError, checked
 from hashrange.items import steps
 from hashrange.items.types import Key
 from hashrange.tables.open_table import OpenTable
@@ -181,3 +183,45 @@ def test_generators_are_seeded_when_they_are_needed(monkeypatch: pytest.MonkeyPa
     assert not seeds
     read_all(drawing)
     assert seeds == ["7/2"]
+
+
+def test_a_fault_has_few_values() -> None:
+    names = [f"Operation{number}" for number in range(FAULT_VALUES_MAX - 3)]
+    assert len(checked([{"kind": "throttle", "operation": names}], 0).faults) == 1
+    assert len(checked([Fault("throttle", operation=tuple(names[:900]))], 0).faults) == 1
+
+
+TOO_MANY = list(map(str, range(40_000)))
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"operation": TOO_MANY},
+        {"operation": [*TOO_MANY, 1]},
+        {"table": dict.fromkeys(TOO_MANY, 1)},
+        {"table": "t", "key": {name: {"S": "a"} for name in TOO_MANY}},
+        {"table": "t", "key": {"pk": {"L": [{"S": "a"}] * 40_000}}},
+        {"table": "t", "key": {"pk": [[[] for _ in range(1_000)] for _ in range(40)]}},
+        dict.fromkeys(TOO_MANY, 1),
+    ],
+)
+def test_a_fault_of_very_many_values_is_refused_unread(
+    members: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of 80,000 names held up all other clients for 0.1 s."""
+    converted: list[object] = []
+    monkeypatch.setattr(msgspec, "to_builtins", converted.append)
+    fault = {"kind": "throttle", **members}
+
+    def refuse() -> None:
+        with pytest.raises(FaultsError, match="fault 1: it has more than 1,000 members and values; divide"):
+            checked([fault], 0)
+
+    assert lines_between_looks(refuse) < LINES_MAX // 5
+    assert not converted
+
+
+def test_a_fault_of_code_has_few_values_too() -> None:
+    with pytest.raises(FaultsError, match="more than 1,000 members and values"):
+        checked([Fault("throttle", operation=tuple(TOO_MANY))], 0)

@@ -112,8 +112,11 @@ def test_events_of_a_damaged_function_wait_and_others_run(caplog: pytest.LogCapt
     asyncio.run(test())
 
 
-def test_what_is_queued_while_the_queue_is_read_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One event comes before the place that is reached, one behind it; both run, once."""
+@pytest.mark.parametrize("pieces", [3, 6])
+def test_what_is_queued_while_the_queue_is_read_is_not_lost(pieces: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One event comes before the place that is reached, one behind it; both run, once. After five pieces all events
+    have been read, and after the sixth they are in order.
+    """
     monkeypatch.setattr(steps, "_look", lambda: None)
 
     async def test() -> None:
@@ -121,7 +124,7 @@ def test_what_is_queued_while_the_queue_is_read_is_not_lost(monkeypatch: pytest.
         for function in range(10, 40):
             await world.put(function)
         queue = world.queue = world.restarted()
-        begin(queue, pieces=3)
+        begin(queue, pieces)
         for function in (1, 99):
             document = f"event/000000000000/us-east-1/f{function:04}/0"
             event = events.QueuedEvent(f"{function}.0".encode(), 0.0, 0.0)

@@ -14,10 +14,11 @@ from hashrange import __version__
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.errors import StorageError
 from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import Fault, Faults
+from hashrange.faults.fault import Fault, Faults, FaultsError
+from hashrange.items import steps
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.host_names import is_loopback
-from hashrange.server.protocols.admin import tables
+from hashrange.server.protocols.admin import faults, tables
 from hashrange.server.protocols.admin.endpoint import shown_endpoint
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
@@ -165,6 +166,17 @@ def test_a_wrong_method_is_told_the_right_one(path: str, method: str, allowed: s
         (ADVANCE, b'{"seconds": 5, "hours": 1}'),
         (ADVANCE, b"[" * 4000),
         (FAULTS, b'{"faults": [{"kind": "error", "table": "t", "key": ' + b'{"M": ' * 2000 + b"{}" + b"}" * 2003),
+        (
+            FAULTS,
+            b'{"faults": [{"kind": "error", "table": "t", "key": ' + b'{"M": ' * 2000 + b"{}" + b"}" * 2002 + b"]}",
+        ),
+        (FAULTS, b'{"faults": null}'),
+        (FAULTS, b'{"faults": {}}'),
+        (FAULTS, b'{"faults": [1]}'),
+        (FAULTS, b'{"faults": [{}' + b",{}" * 1000 + b"]}"),
+        (FAULTS, b'{"faults": [{}' + b",{}" * 100_000 + b"]}"),
+        (FAULTS, b'{"faults": ["\xff"]}'),
+        (FAULTS, b'{"seed": 1}'),
         (EXPIRE, b'{"table": 5}'),
         (EXPIRE, b'{"now": true}'),
         (SPLIT, b'{"partition": "1"}'),
@@ -185,6 +197,28 @@ def test_a_large_body_is_not_looked_at() -> None:
     answer = ask(ADVANCE, "POST", b'{"seconds": 1' + b" " * 4096 + b"}")
     assert answer.status == 413
     assert error(answer) == 'The body is longer than 4096 bytes. Send JSON such as {"seconds": 3600}.'
+
+
+def test_a_long_list_of_faults_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 MB of names of operations held up all other clients for 0.1 s."""
+    names = json.dumps([f"Operation{number}" for number in range(40_000)])
+    body = f'{{"faults": [{{"kind": "throttle", "operation": {names}}}]}}'.encode()
+    front_end = FrontEnd(settings=Settings(admin=True))
+    connection, transport = front_end.connect()
+    transport.peer = ("127.0.0.1", 40_000)
+    looks: list[None] = []
+    before: list[int] = []
+
+    def refuse(*_given: object) -> None:
+        before.append(len(looks))
+        raise FaultsError("too many")
+
+    monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    monkeypatch.setattr(faults, "checked", refuse)
+    head = {"Host": "localhost:8000", "Content-Length": str(len(body))}
+    connection.data_received(as_bytes(head, body, f"POST {FAULTS} HTTP/1.1"))
+    assert reply(transport.take()).status == 400
+    assert before[0] >= len(body) // steps.PIECE_BYTES
 
 
 def test_a_request_with_a_target_of_dynamodb_is_dynamodbs() -> None:

@@ -12,7 +12,7 @@ from hashrange.errors import Abandoned, StorageCorruption
 from hashrange.items import steps
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.embedded.check import check_store
-from hashrange.store.embedded.documents import UNSYNCED_BYTES_MAX
+from hashrange.store.embedded.documents import SOME_BYTES, UNSYNCED_BYTES_MAX
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.layout import DOCUMENT_ROW_BYTES_MAX, FORMAT_KEY, PIECE_PREFIX
 from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX
@@ -67,6 +67,17 @@ def test_documents_are_read_in_parts_in_the_order_of_their_names(store: Embedded
         found += part
     assert found == sorted(documents.items(), key=lambda one: one[0].encode())
     assert store.documents.some_below("a", "a", 5) == [("ab", LONG)]
+
+
+def test_a_part_of_many_documents_ends_with_a_long_one(store: EmbeddedStore, run: Run) -> None:
+    """60 MB of long documents behind many short ones were read in one step of 150 ms."""
+    long = b"x" * SOME_BYTES
+    documents = {"a": b"1", "b": b"2", "c": long, "d": long[1:], "e": b"3", "f": long}
+    run(store.documents.write(documents))
+    parts: list[str] = []
+    while part := store.documents.some_below("", parts[-1][-1] if parts else None, 100):
+        parts.append("".join(name for name, _ in part))
+    assert parts == ["abc", "de", "f"]
 
 
 @pytest.mark.parametrize("before", [b"short", LONG, MUCH])

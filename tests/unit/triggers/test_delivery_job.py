@@ -17,11 +17,11 @@ from hashrange.jobs.store_jobs import shards_job
 from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
-from hashrange.triggers import retries
+from hashrange.triggers import attempts, outcomes, retries
 from hashrange.triggers.filling import DurableRecords
 from tests.support.waiting import until
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
-from tests.unit.triggers.deliveries import ACCOUNT, REGION, Deliveries, fail
+from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries, fail
 
 
 def runner_of(world: Deliveries) -> Runner:
@@ -358,13 +358,62 @@ def test_after_a_failed_read_delivery_goes_on_at_the_checkpoints(monkeypatch: py
     assert world.taken() == [[1], [2]]
 
 
-def test_an_unforeseen_error_is_the_jobs_and_loses_no_record() -> None:
+@pytest.mark.parametrize("error", [AssertionError("a bug"), StorageError("a damaged document")])
+def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It ended all invocations that ran, of all mappings, and the whole job was tried again each second."""
+
+    async def scenario() -> None:
+        world = Deliveries()
+        assert isinstance(world.clock, VirtualClock)
+        may_end = asyncio.Event()
+        await world.mappings.create(world.mapping())
+        other = world.mapping(function_arn=FUNCTION.replace("handle", "other"))
+        await world.mappings.create(other)
+        world.functions.answer_of[other.function_arn] = lambda _event: may_end.wait()
+        world.functions.answer = lambda _event: error
+        world.write(1)
+        job = asyncio.create_task(world.delivery.run_slice())
+
+        def began(function: str) -> int:
+            return [arn.rpartition(":")[2] for arn, _ in world.functions.requests].count(function)
+
+        def is_put_off(attempt: int) -> bool:
+            is_begun = began("handle") == attempt and began("other") == 1
+            return is_begun and world.delivery._attempts.count == 1
+
+        for attempt, pause in enumerate((0.0, *map(retries.pause_seconds, range(1, 5))), 1):
+            world.clock.advance(pause)
+            await until(lambda attempt=attempt: job.done() or is_put_off(attempt))  # type: ignore[misc]
+            assert not job.done()
+        world.functions.answer = None
+        world.clock.advance(60)
+        await until(lambda: is_put_off(6))
+        may_end.set()
+        assert await job is None
+        assert (began("handle"), began("other")) == (6, 1)
+
+    asyncio.run(scenario())
+    (logged,) = caplog.records
+    assert logged.getMessage().startswith("Records of the table orders (us-east-1) cannot be brought to the function")
+    assert str(error) in logged.getMessage()
+    assert (logged.exc_info is None) == isinstance(error, StorageError)
+
+
+def test_nothing_follows_from_a_reply_if_all_is_dropped_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoint would be stored with content that may be another."""
     world = Deliveries()
     world.map()
-    world.functions.answers.append(AssertionError("a bug"))
+    conclude = outcomes.conclude_invocation
+
+    def drop_and_conclude(*given: Any) -> Any:
+        monkeypatch.undo()
+        world.delivery._drop()
+        return conclude(*given)
+
+    monkeypatch.setattr(attempts, "conclude_invocation", drop_and_conclude)
     world.write(1)
-    with pytest.raises(AssertionError):
-        world.deliver()
     world.deliver()
     assert world.taken() == [[1], [1]]
 

@@ -6,9 +6,11 @@ import json
 from random import Random
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from hashrange.errors import StorageCorruption
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, RECORD_RETENTION_SECONDS
 from hashrange.tables.partitions import WHOLE
 from hashrange.tables.streams import Shard, sequence_at, sequence_text
@@ -127,6 +129,42 @@ def test_replies_that_mean_success(value: Any) -> None:
 )
 def test_replies_that_mean_that_the_whole_batch_failed(value: Any) -> None:
     assert read(value).failed_from == 0
+
+
+NAMED = b'{"itemIdentifier": "%b"}' % sequence_text(FIRST + 2).encode()
+LONG = b'{"itemIdentifier": "%b", "why": "%b"}' % (sequence_text(FIRST + 1).encode(), b"x" * 2 * PIECE_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("last", "failed_from"),
+    [
+        (NAMED, 2),
+        (LONG, 1),
+        (b"null", 0),
+        (b"[" + NAMED + b"]", 0),
+        (b'{"itemIdentifier": 1}', 0),
+        (b'{"itemIdentifier": "1"}', 0),
+        (b"{", 0),
+        (b'"\xff"', 0),
+    ],
+)
+def test_a_long_reply_means_what_a_short_one_means_and_is_read_in_pieces(
+    last: bytes, failed_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that named 200,000 records was one step of 35 to 48 ms."""
+    sizes: list[int] = []
+    decode = msgspec.json.decode
+
+    def noted(text: bytes) -> Any:
+        sizes.append(len(text))
+        return decode(text)
+
+    monkeypatch.setattr(msgspec.json, "decode", noted)
+    for count in (1, 20_000):
+        payload = b'{"batchItemFailures": [%b]}' % b", ".join([*[NAMED] * count, last])
+        assert read(payload).failed_from == failed_from
+    assert len(payload) > 20 * PIECE_BYTES
+    assert max(sizes, default=0) < 3 * PIECE_BYTES
 
 
 def test_the_lowest_sequence_number_counts() -> None:

@@ -14,9 +14,17 @@ from hashrange.items.steps import PIECE_BYTES
 from hashrange.wire import piecewise
 from hashrange.wire.body_members import decode_large
 from hashrange.wire.faults import decode_object
-from hashrange.wire.piecewise import LEFT_MEMBERS_MAX, decode_in_pieces, free, free_request, free_unshared
+from hashrange.wire.piecewise import (
+    LEFT_MEMBERS_MAX,
+    decode_in_pieces,
+    free,
+    free_request,
+    free_unshared,
+    members_of_list,
+)
 
 decode_at_once = msgspec.json.Decoder().decode
+decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 SMALLEST = [
     b"{}",
     b'{"L":[]}',
@@ -63,6 +71,8 @@ def test_random_texts_come_out_as_at_once(seed: int, piece_bytes: int, monkeypat
         expected = outcome(decode_at_once, text)
         refused += expected == "refused"
         assert outcome(lambda text: decode_in_pieces(text, decode_at_once), text) == expected
+        if text.strip().startswith(b"[") and expected != "refused":
+            assert members_of_list(text) == [bytes(one) for one in decode_texts(text)]
     assert 100 < refused < 700
 
 
@@ -78,6 +88,23 @@ def test_no_piece_of_a_long_list_is_long(element: bytes, around: bytes) -> None:
 
     assert decode_in_pieces(text, decode) == decode_at_once(text)
     assert max(pieces) <= PIECE_BYTES + len(element) + 2
+
+
+def test_the_texts_of_members_are_found_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces: list[int] = []
+
+    def decode(piece: bytes) -> list[msgspec.Raw]:
+        pieces.append(len(piece))
+        return decode_texts(piece)
+
+    monkeypatch.setattr(piecewise, "_tell_list_apart", decode)
+    members = [b'{"id":{"N":"%d"}}' % number for number in range(20_000)]
+    assert members_of_list(b" [%b] " % b" , ".join(members)) == members
+    assert max(pieces) <= PIECE_BYTES + 2
+    with pytest.raises(msgspec.DecodeError):
+        members_of_list(b"[1,2")
+    with pytest.raises(msgspec.ValidationError):
+        members_of_list(b'{"a":1}')
 
 
 def test_no_piece_of_a_long_map_is_long() -> None:

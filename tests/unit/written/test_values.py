@@ -2,6 +2,7 @@
 and never a word of the decoder.
 """
 
+import json
 import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -10,8 +11,9 @@ import msgspec
 import pytest
 from msgspec import Meta
 
+from hashrange.written import values
 from hashrange.written.names import did_you_mean, nearest_name
-from hashrange.written.values import fault_in, place_of_json_fault
+from hashrange.written.values import SHORT_BYTES, fault_in, place_of_json_fault
 
 DECODER = re.compile(r"Expected|got `|\$|unknown field|Invalid|enum|Object ")
 
@@ -135,3 +137,39 @@ def test_the_nearest_name(name: str, near: str | None) -> None:
 def test_the_nearest_name_as_a_sentence() -> None:
     assert did_you_mean("Userz", ["Orders", "Users"]) == " Did you mean Users?"
     assert did_you_mean("Zebra", ["Orders", "Users"]) == ""
+
+
+LONG = b'["\xc3\xa9", 1,\n ' + b'{"a": [1, "b", null]},\n' * 10_000
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"1,]",
+        b'{"a": 1,}]',
+        b"1 2]",
+        b'{"a" 1}]',
+        b"{a: 1}]",
+        b"[1, 2",
+        b'["\n"]]',
+        b"[01]]",
+        '["é" "é"]'.encode(),
+        b"1]",
+    ],
+)
+def test_the_place_in_a_long_text_is_that_of_a_short_one(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 MB with a fault at the end were one step of 73 to 113 ms."""
+    text = LONG + end
+    monkeypatch.setattr(values, "SHORT_BYTES", len(text))
+    expected = place_of_json_fault(text)
+    assert (end == b"1]") == (not expected)
+    monkeypatch.undo()
+    made: list[object] = []
+    monkeypatch.setattr(json, "loads", made.append)
+    assert len(text) > SHORT_BYTES
+    assert place_of_json_fault(text) == place_of_json_fault(text.decode()) == expected
+    assert not made
+
+
+def test_a_long_text_that_is_nested_too_deeply_has_no_place() -> None:
+    assert place_of_json_fault(b"[" * 2 * SHORT_BYTES) == ""

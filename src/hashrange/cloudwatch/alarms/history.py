@@ -1,13 +1,18 @@
 """What has happened to an alarm? Its configuration, its states and its actions, for two weeks."""
 
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue
 from hashrange.cloudwatch.limits import ALARM_HISTORY_DATA_LENGTH_MAX, ALARM_HISTORY_ITEMS_MAX, ALARM_HISTORY_SECONDS
+from hashrange.errors import StorageCorruption
+from hashrange.items.steps import spend_decoding
 from hashrange.messages import alarms as sentences
 
+ItemT = TypeVar("ItemT")
 HistoryKind = Literal["ConfigurationUpdate", "StateUpdate", "Action"]
 HISTORY_KINDS: tuple[HistoryKind, ...] = ("ConfigurationUpdate", "StateUpdate", "Action")
 
@@ -21,17 +26,43 @@ class HistoryItem(msgspec.Struct, frozen=True):
     data: str
 
 
+class _ItemTime(msgspec.Struct):
+    """The time of an event."""
+
+    at_seconds: float
+
+
+_decode = msgspec.json.Decoder(HistoryItem).decode
+_decode_time = msgspec.json.Decoder(_ItemTime).decode
+
+
 class History(msgspec.Struct):
     """The events of one alarm name, oldest first; they remain when the alarm is deleted."""
 
     is_composite: bool = False
-    items: list[HistoryItem] = []
+    items: list[msgspec.Raw] = []
+    """JSON of each `HistoryItem`: a history may have 4 MB, and who adds an event reads none of the others."""
 
     def add(self, item: HistoryItem) -> None:
-        """Add an event, and forget those that are too old or too many."""
+        """Add an event, and forget those that are too old or too many. Raises StorageCorruption for a damaged one."""
         oldest_seconds = item.at_seconds - ALARM_HISTORY_SECONDS
-        kept = [one for one in self.items if one.at_seconds >= oldest_seconds]
-        self.items = [*kept[-ALARM_HISTORY_ITEMS_MAX + 1 :], item]
+        times = (_read(_decode_time, one).at_seconds for one in self.items)
+        old = sum(1 for _ in takewhile(lambda at_seconds: at_seconds < oldest_seconds, times))
+        kept = self.items[old:]
+        self.items = [*kept[-ALARM_HISTORY_ITEMS_MAX + 1 :], msgspec.Raw(msgspec.json.encode(item))]
+
+    def events(self) -> Iterator[HistoryItem]:
+        """The events, one after the other; gives way. Raises StorageCorruption for a damaged one."""
+        for one in self.items:
+            spend_decoding(len(one))
+            yield _read(_decode, one)
+
+
+def _read(decode: Callable[[bytes], ItemT], item: msgspec.Raw) -> ItemT:
+    try:
+        return decode(item)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise StorageCorruption(f"an event in the history of an alarm cannot be read: {error}") from error
 
 
 def configured(alarm: Alarm, *, is_new: bool, described: Any, now_seconds: float) -> HistoryItem:

@@ -14,6 +14,7 @@ What a kill or an error leaves behind is deleted when the store is opened, or wi
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 from hashrange.items.growing_bytes import GrowingBytes
@@ -38,6 +39,8 @@ from hashrange.store.pause import PAUSE
 
 NO_TABLE_ID = 0
 """The table id of system rows: a commit of documents changes no table, so no read of a table waits for it."""
+SOME_BYTES = 256 * 1024
+"""Bytes with which a part of many documents ends: some short documents may be followed by very long ones."""
 UNSYNCED_BYTES_MAX = 4 * COMMIT_BYTES_MAX
 """Bytes of pieces after which a write waits until they are durable: a commit of others is synced together with them."""
 
@@ -118,8 +121,8 @@ class EmbeddedDocuments:
         return self._read(prefix, None, None)
 
     def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
-        """At most `count` of these documents: those that follow the name `after`, None:
-        the first ones. Raises StorageError.
+        """At most `count` of these documents, and none behind the one with which they have SOME_BYTES: those that
+        follow the name `after`, None: the first ones. Raises StorageError.
         """
         return self._read(prefix, after, count)
 
@@ -136,7 +139,7 @@ class EmbeddedDocuments:
             rows = scan_range(engine, first, prefix_upper_bound(whole), count or CHUNK_ROWS)
             found += [(engine_key[start:], row) for engine_key, row in islice(rows, count)]
             found.sort(key=lambda one: one[0])
-            return [(name.decode(), _whole(engine, name.decode(), one)) for name, one in found[:count]]
+            return list(_wholes(engine, found[:count], inf if count is None else SOME_BYTES))
         except Exception as error:
             raise self._site.fail(error) from error
 
@@ -261,8 +264,18 @@ def is_on_loop() -> bool:
     return True
 
 
-def _whole(engine: Engine, name: str, found: bytes | LongDocument) -> bytes:
-    return found if isinstance(found, bytes) else b"".join(document_pieces(engine, name, found))
+def _wholes(
+    engine: Engine, found: Sequence[tuple[bytes, bytes | LongDocument]], bytes_max: float
+) -> Iterator[tuple[str, bytes]]:
+    """Name and document of each, up to the one with which they have `bytes_max`."""
+    size_bytes = 0
+    for name, one in found:
+        text = name.decode()
+        document = one if isinstance(one, bytes) else b"".join(document_pieces(engine, text, one))
+        yield text, document
+        size_bytes += len(document)
+        if size_bytes >= bytes_max:
+            return
 
 
 def long_documents(engine: Engine) -> Iterator[tuple[str, LongDocument]]:

@@ -223,7 +223,7 @@ async def describe_alarm_history(
         for name, history in alarms.history(caller.account, caller.region, request.AlarmName)
         if (kind := "CompositeAlarm" if history.is_composite else "MetricAlarm") in kinds
         and request.AlarmContributorId is None
-        for item in walk(history.items)
+        for item in history.events()
         if begin_seconds <= item.at_seconds < end_seconds and request.HistoryItemType in (None, item.kind)
     ]
     ordered = sort([(item.at_seconds, number) for number, (item, _, _) in enumerate(walk(found))])

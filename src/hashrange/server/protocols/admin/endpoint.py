@@ -13,6 +13,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError
+from hashrange.messages.admin import BAD_BODY
 from hashrange.server.clients import Clients
 from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.service.service import Service
@@ -66,3 +67,8 @@ class Refused(ApiError):
         super().__init__(message)
         self.http_status = http_status
         self.header_lines = header_lines
+
+
+def body_refusal(wire: AdminWire, reason: Exception) -> Refused:
+    """The refusal of a body that a decoder does not take, or a part of it."""
+    return Refused(400, BAD_BODY.format(reason=reason, example=wire.example))

@@ -10,8 +10,9 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Operation
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import FAULTS_MAX, FaultsError, checked
-from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
+from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once, body_refusal
 from hashrange.service.fault_feature import FAULTS, NO_FAULTS
+from hashrange.wire.piecewise import decode_in_pieces, free
 
 TOLD_MAX = 1000
 
@@ -19,8 +20,15 @@ TOLD_MAX = 1000
 class FaultsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Request: the faults that take the place of all earlier ones."""
 
-    faults: Annotated[tuple[dict[str, Any], ...], Meta(max_length=FAULTS_MAX)]
+    faults: msgspec.Raw
+    """A list of `GivenFaults`, which is read where work can give way."""
     seed: int = 0
+
+
+class GivenFaults(msgspec.Struct, frozen=True):
+    """The faults of a request."""
+
+    faults: Annotated[tuple[dict[str, Any], ...], Meta(max_length=FAULTS_MAX)]
 
 
 class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,12 +40,21 @@ class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, object]:
     """From now on, let requests meet these faults, drawn anew from the seed.
-    Raises Refused for a fault that cannot be met.
+    Gives way. Raises Refused for a fault that cannot be met.
     """
+    decoded: Any = None
     try:
-        serving.service.features.part(FAULTS).use(checked(request.faults, request.seed))
+        decoded = decode_in_pieces(bytes(request.faults), msgspec.json.decode)
+        some = decoded[: FAULTS_MAX + 1] if isinstance(decoded, list) else decoded
+        given = msgspec.convert({"faults": some}, GivenFaults)
+        serving.service.features.part(FAULTS).use(checked(given.faults, request.seed))
     except FaultsError as error:
         raise Refused(400, str(error)) from None
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise body_refusal(_SETTING, error) from None
+    finally:
+        if isinstance(decoded, list):
+            free(decoded)
     return _faults_in_use(serving.service.requests.drawing)
 
 
@@ -62,8 +79,9 @@ def _faults_in_use(drawing: Drawing | None) -> dict[str, object]:
 
 
 _EXAMPLE = '{"faults": [{"kind": "throttle", "table": "orders", "share": 0.1}], "seed": 7}'
+_SETTING = AdminWire(_EXAMPLE, 1024 * 1024)
 ENDPOINTS = (
-    Operation("POST faults", FaultsRequest, set_faults, AdminWire(_EXAMPLE, 1024 * 1024), is_eventual=at_once),
+    Operation("POST faults", FaultsRequest, set_faults, _SETTING, is_eventual=at_once),
     Operation("GET faults", ReportRequest, tell_faults, AdminWire('{"after": 1000}'), is_eventual=at_once),
     Operation("DELETE faults", Nothing, clear_faults, AdminWire(), is_eventual=at_once),
 )

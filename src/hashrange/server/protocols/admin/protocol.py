@@ -21,7 +21,7 @@ from hashrange.server.clients import IN_THIS_PROCESS
 from hashrange.server.gate import foreign_host
 from hashrange.server.host_names import HostNames, is_loopback
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving
+from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving, body_refusal
 from hashrange.server.protocols.admin.registry import find_endpoint
 from hashrange.server.protocols.http_call import HttpCall, WrittenReply, answer_error, log_failure
 from hashrange.server.protocols.unserved.services import ServiceRefusal
@@ -120,7 +120,7 @@ def _decode(endpoint: Operation[AdminWire], body: bytes) -> Any:
     try:
         return msgspec.json.decode(body or b"{}", type=endpoint.request)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, sentences.BAD_BODY.format(reason=error, example=endpoint.wire.example)) from None
+        raise body_refusal(endpoint.wire, error) from None
 
 
 def _refuse_by_gate(_request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:

@@ -121,14 +121,16 @@ def _fail(kind: MemberFaultKind, path: str, detail: str) -> NoReturn:
 
 
 def with_scalars(node: Any, shape: MemberShape, path: str = "") -> Any:
-    """The node, with numbers in places of times replaced by times, and texts by the floats that
-    JSON cannot have; may give way.
+    """The node, with numbers in places of times replaced by times, and integers and texts in places of
+    floats by floats; may give way.
 
     Raises MembersWrong.
     """
     if not shape.has_scalar or node is None:
         return node
     if shape.kind == "float":
+        if type(node) is int and -(2**63) <= node < 2**63:  # msgspec would convert all of a list in one call
+            return float(node)
         return _NO_JSON.get(node, node) if isinstance(node, str) else node
     if shape.kind == "time":
         return _in_utc(node, path) if isinstance(node, datetime) else _time(node, path)
@@ -138,7 +140,7 @@ def with_scalars(node: Any, shape: MemberShape, path: str = "") -> Any:
     if shape.kind == "struct" and isinstance(node, dict):
         return {
             name: with_scalars(one, shape.members.get(name, _LEAF), f"{path}.{name}" if path else str(name))
-            for name, one in node.items()
+            for name, one in walk(node.items())
         }
     return node
 
