@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import RestWire
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.refusals import parameter_refusal
@@ -104,28 +104,8 @@ async def get_account_settings(
 
 
 OPERATIONS = (
-    Operation(
-        "GetFunctionConcurrency",
-        FunctionRequest,
-        get_function_concurrency,
-        RestWire("GET", "/2019-09-30/functions/{FunctionName}/concurrency"),
-    ),
-    Operation(
-        "PutFunctionConcurrency",
-        PutFunctionConcurrencyRequest,
-        put_function_concurrency,
-        RestWire("PUT", "/2017-10-31/functions/{FunctionName}/concurrency"),
-    ),
-    Operation(
-        "DeleteFunctionConcurrency",
-        FunctionRequest,
-        delete_function_concurrency,
-        RestWire("DELETE", "/2017-10-31/functions/{FunctionName}/concurrency", status=204),
-    ),
-    Operation(
-        "GetAccountSettings",
-        GetAccountSettingsRequest,
-        get_account_settings,
-        RestWire("GET", "/2016-08-19/account-settings"),
-    ),
+    rest_operation("GetFunctionConcurrency", FunctionRequest, get_function_concurrency),
+    rest_operation("PutFunctionConcurrency", PutFunctionConcurrencyRequest, put_function_concurrency),
+    rest_operation("DeleteFunctionConcurrency", FunctionRequest, delete_function_concurrency, status=204),
+    rest_operation("GetAccountSettings", GetAccountSettingsRequest, get_account_settings),
 )

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import RestWire, query_of
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.description import (
     FunctionDescription,
     shown_time,
@@ -199,32 +199,8 @@ async def list_versions_by_function(
 
 
 OPERATIONS = (
-    Operation(
-        "GetFunction",
-        QualifiedRequest,
-        get_function,
-        RestWire("GET", "/2015-03-31/functions/{FunctionName}", query=query_of("Qualifier")),
-    ),
-    Operation(
-        "GetFunctionConfiguration",
-        QualifiedRequest,
-        get_function_configuration,
-        RestWire("GET", "/2015-03-31/functions/{FunctionName}/configuration", query=query_of("Qualifier")),
-    ),
-    Operation(
-        "ListFunctions",
-        ListFunctionsRequest,
-        list_functions,
-        RestWire(
-            "GET",
-            "/2015-03-31/functions",
-            query=query_of("MasterRegion", "FunctionVersion", "Marker", "MaxItems"),
-        ),
-    ),
-    Operation(
-        "ListVersionsByFunction",
-        ListVersionsByFunctionRequest,
-        list_versions_by_function,
-        RestWire("GET", "/2015-03-31/functions/{FunctionName}/versions", query=query_of("Marker", "MaxItems")),
-    ),
+    rest_operation("GetFunction", QualifiedRequest, get_function),
+    rest_operation("GetFunctionConfiguration", QualifiedRequest, get_function_configuration),
+    rest_operation("ListFunctions", ListFunctionsRequest, list_functions),
+    rest_operation("ListVersionsByFunction", ListVersionsByFunctionRequest, list_versions_by_function),
 )

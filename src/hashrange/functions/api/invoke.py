@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire, query_of
+from hashrange.functions.api.operation import LambdaError, LambdaReply, rest_operation
 from hashrange.functions.description import FunctionDescription, new_revision_id
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded
@@ -116,21 +116,17 @@ def _read_client_context(text: str | None) -> str | None:
         raise LambdaError(400, "InvalidRequestContentException", say.CLIENT_CONTEXT) from None
 
 
-OPERATION = Operation(
+OPERATION = rest_operation(
     "Invoke",
     InvokeRequest,
     invoke,
-    RestWire(
-        "POST",
-        "/2015-03-31/functions/{FunctionName}/invocations",
-        query=query_of("Qualifier"),
-        headers={
-            "x-amz-invocation-type": "InvocationType",
-            "x-amz-log-type": "LogType",
-            "x-amz-client-context": "ClientContext",
-            "x-amz-tenant-id": "TenantId",
-            "x-amz-durable-execution-name": "DurableExecutionName",
-        },
-        raw_body="Payload",
-    ),
+    query={"Qualifier": "Qualifier"},
+    headers={
+        "x-amz-invocation-type": "InvocationType",
+        "x-amz-log-type": "LogType",
+        "x-amz-client-context": "ClientContext",
+        "x-amz-tenant-id": "TenantId",
+        "x-amz-durable-execution-name": "DurableExecutionName",
+    },
+    raw_body="Payload",
 )

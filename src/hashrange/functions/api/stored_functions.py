@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configurations import QualifiedRequest, configuration
 from hashrange.functions.api.members import AnyStructure, ConfigurationRequest
-from hashrange.functions.api.operation import RestWire, query_of
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
@@ -190,25 +190,8 @@ async def delete_function(functions: Functions, caller: Caller, request: Qualifi
 
 
 OPERATIONS = (
-    Operation(
-        "CreateFunction", CreateFunctionRequest, create_function, RestWire("POST", "/2015-03-31/functions", status=201)
-    ),
-    Operation(
-        "UpdateFunctionCode",
-        UpdateFunctionCodeRequest,
-        update_function_code,
-        RestWire("PUT", "/2015-03-31/functions/{FunctionName}/code"),
-    ),
-    Operation(
-        "UpdateFunctionConfiguration",
-        UpdateFunctionConfigurationRequest,
-        update_function_configuration,
-        RestWire("PUT", "/2015-03-31/functions/{FunctionName}/configuration"),
-    ),
-    Operation(
-        "DeleteFunction",
-        QualifiedRequest,
-        delete_function,
-        RestWire("DELETE", "/2015-03-31/functions/{FunctionName}", status=204, query=query_of("Qualifier")),
-    ),
+    rest_operation("CreateFunction", CreateFunctionRequest, create_function, status=201),
+    rest_operation("UpdateFunctionCode", UpdateFunctionCodeRequest, update_function_code),
+    rest_operation("UpdateFunctionConfiguration", UpdateFunctionConfigurationRequest, update_function_configuration),
+    rest_operation("DeleteFunction", QualifiedRequest, delete_function, status=204),
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, Operation
-from hashrange.functions.api.operation import RestWire, query_of
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.functions.names import read_reference, without_latest
 from hashrange.items.steps import walk
@@ -220,38 +220,13 @@ async def list_event_source_mappings(
 
 
 OPERATIONS = (
-    Operation(
-        "CreateEventSourceMapping",
-        CreateEventSourceMappingRequest,
-        create_event_source_mapping,
-        RestWire("POST", "/2015-03-31/event-source-mappings", status=202),
+    rest_operation(
+        "CreateEventSourceMapping", CreateEventSourceMappingRequest, create_event_source_mapping, status=202
     ),
-    Operation(
-        "UpdateEventSourceMapping",
-        UpdateEventSourceMappingRequest,
-        update_event_source_mapping,
-        RestWire("PUT", "/2015-03-31/event-source-mappings/{UUID}", status=202),
+    rest_operation(
+        "UpdateEventSourceMapping", UpdateEventSourceMappingRequest, update_event_source_mapping, status=202
     ),
-    Operation(
-        "DeleteEventSourceMapping",
-        MappingUuidRequest,
-        delete_event_source_mapping,
-        RestWire("DELETE", "/2015-03-31/event-source-mappings/{UUID}", status=202),
-    ),
-    Operation(
-        "GetEventSourceMapping",
-        MappingUuidRequest,
-        get_event_source_mapping,
-        RestWire("GET", "/2015-03-31/event-source-mappings/{UUID}"),
-    ),
-    Operation(
-        "ListEventSourceMappings",
-        ListEventSourceMappingsRequest,
-        list_event_source_mappings,
-        RestWire(
-            "GET",
-            "/2015-03-31/event-source-mappings",
-            query=query_of("EventSourceArn", "FunctionName", "Marker", "MaxItems"),
-        ),
-    ),
+    rest_operation("DeleteEventSourceMapping", MappingUuidRequest, delete_event_source_mapping, status=202),
+    rest_operation("GetEventSourceMapping", MappingUuidRequest, get_event_source_mapping),
+    rest_operation("ListEventSourceMappings", ListEventSourceMappingsRequest, list_event_source_mappings),
 )
