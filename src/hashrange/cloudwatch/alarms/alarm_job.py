@@ -98,9 +98,6 @@ class MinuteValues:
 class AlarmEvaluation:
     """The job that evaluates alarms. It rests while there are none."""
 
-    name = "alarms"
-    waits_for_service_time = True
-
     def __init__(self, alarms: Alarms, metrics: Metrics, clock: Clock) -> None:
         self._alarms = alarms
         self._metrics = metrics
@@ -270,9 +267,6 @@ def _free(alarm: Alarm) -> Alarm:
 
 class AlarmDeliveries:
     """The job that executes actions which may take long."""
-
-    name = "alarm-actions"
-    waits_for_service_time = False
 
     def __init__(self, alarms: Alarms) -> None:
         self._alarms = alarms

@@ -104,9 +104,9 @@ def check_printed(path: str, text: str) -> None:
         refuse_value(sentences.BLANK.format(path=path))
 
 
-def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise ServiceError unless the value is one of these."""
-    if value not in allowed:
+def check_one_of(path: str, value: str | None, allowed: Sequence[str]) -> None:
+    """Raise ServiceError unless the value, if there is one, is one of these."""
+    if value is not None and value not in allowed:
         refuse_value(sentences.NOT_ONE_OF.format(path=path, values=", ".join(allowed)))
 
 

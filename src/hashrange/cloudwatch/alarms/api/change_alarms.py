@@ -98,8 +98,8 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
     check_alarm_name(request.AlarmName)
     check_alarm_choice("StateValue", request.StateValue, STATES)
     check_alarm_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
+    check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
     if request.StateReasonData is not None:
-        check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
         try:
             msgspec.json.decode(request.StateReasonData)
         except (msgspec.DecodeError, RecursionError):
