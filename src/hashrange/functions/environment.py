@@ -34,13 +34,10 @@ _EXIT_GRACE_SECONDS = 1.0
 class ExecutionEnvironment:
     """One process of one function."""
 
-    def __init__(
-        self, runnable: Runnable, listener: Listener, log_stream: str, init_seconds_max: float = INIT_SECONDS_MAX
-    ) -> None:
-        """`listener`: started. `init_seconds_max`: time for loading the module, beside the function's time-out."""
+    def __init__(self, runnable: Runnable, listener: Listener, log_stream: str) -> None:
+        """`listener`: started."""
         self.runnable = runnable
         self._listener, self._log_stream = listener, log_stream
-        self._init_seconds_max = init_seconds_max
         self._mark = f"{listener.mark}.{secrets.token_hex(16)}"
         self._log: InvocationLog | None = None
         self._process: Process | None = None
@@ -74,7 +71,7 @@ class ExecutionEnvironment:
         self._log = log
         outcome: InvocationOutcome | None
         try:
-            async with asyncio.timeout(self._init_seconds_max + self.runnable.function.timeout_seconds):
+            async with asyncio.timeout(INIT_SECONDS_MAX + self.runnable.function.timeout_seconds):
                 with self._memory.watched():
                     outcome = await self._start(log.request_id)
         except TimeoutError:

@@ -150,9 +150,6 @@ class _Waiting(NamedTuple):
 class EventQueue:
     """The queued events of a server, and the job (`jobs.job.Job`) that runs them."""
 
-    name = "asynchronous invocations"
-    waits_for_service_time = True
-
     def __init__(
         self,
         documents: Documents,

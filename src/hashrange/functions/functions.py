@@ -429,17 +429,10 @@ class Functions:
 class LinkedCode(NamedTuple):
     """What a link leads to: the zip that a function had when the link was made."""
 
-    account: str
-    region: str
-    name: str
+    key: FunctionKey
     code_sha256: str
     expires_at_seconds: float
     """Wall time."""
-
-    @property
-    def key(self) -> FunctionKey:
-        """Whose zip it is."""
-        return FunctionKey(self.account, self.region, self.name)
 
 
 class CodeLinks:
@@ -454,7 +447,7 @@ class CodeLinks:
     def make(self, description: FunctionDescription) -> str:
         """The last part of the URL of a function's zip: letters, digits, `-`, `_` and `=`."""
         expires_at_seconds = self._clock.wall_time() + CODE_LINK_SECONDS
-        linked = msgspec.json.encode(LinkedCode(*description.key, description.code_sha256, expires_at_seconds))
+        linked = msgspec.json.encode(LinkedCode(description.key, description.code_sha256, expires_at_seconds))
         return base64.urlsafe_b64encode(self._sign(linked) + linked).decode()
 
     def read(self, link: str) -> LinkedCode | None:

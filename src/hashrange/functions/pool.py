@@ -16,7 +16,7 @@ from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import FunctionLog, InvocationLog, Report
 from hashrange.functions.names import LATEST
-from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
+from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
 from hashrange.soon import kept_until_done
 
@@ -31,18 +31,9 @@ class EnvironmentPool:
     time-outs go by the event loop's own clock.
     """
 
-    def __init__(
-        self,
-        runnable: Runnable,
-        listener: Listener,
-        clock: Clock,
-        log: FunctionLog,
-        *,
-        init_seconds_max: float = INIT_SECONDS_MAX,
-    ) -> None:
+    def __init__(self, runnable: Runnable, listener: Listener, clock: Clock, log: FunctionLog) -> None:
         """`listener`: started; all pools share it."""
         self._runnable, self._listener, self._clock, self._log = runnable, listener, clock, log
-        self._init_seconds_max = init_seconds_max
         self._generation = 0
         """Number of calls of `replace`."""
         self._fingerprint: str | None = None
@@ -109,9 +100,7 @@ class EnvironmentPool:
         """A new environment, not started. Raises ConcurrencyExceeded if the pool is closed."""
         if self._is_closed:
             raise ConcurrencyExceeded(messages.POOL_CLOSED)
-        environment = ExecutionEnvironment(
-            self._runnable, self._listener, self._log_stream_name(), self._init_seconds_max
-        )
+        environment = ExecutionEnvironment(self._runnable, self._listener, self._log_stream_name())
         environment.generation = self._generation
         return environment
 

@@ -35,14 +35,12 @@ class StoredFunctions:
     def __init__(self, documents: Documents, clock: Clock, state_delay_seconds: float = 0.0) -> None:
         """`state_delay_seconds`: how long a function stays Pending, and an update InProgress, in service time."""
         self._documents = documents
-        self._clock = clock
-        self.state_delay_seconds = state_delay_seconds
         self._stored = KeptRecords(documents, FUNCTION_PREFIX, FunctionDescription, "function")
         self._functions = RememberedRecords(
             self._stored,
             lambda one: one.key,
             groups_of=lambda one: (one.key[:2],),
-            correct=self._without_overlong_waits,
+            correct=lambda one: without_overlong_waits(one, clock.service_time(), state_delay_seconds),
         )
         self._order = asyncio.Lock()
         """A lock that is held while a change is made, so that the next one sees its outcome."""
@@ -133,6 +131,3 @@ class StoredFunctions:
         assert not new.is_declared
         code = [] if zipped is None else [*old_code, RecordChange(code_document(new), zipped)]
         return [*code, self._functions.change(new)]
-
-    def _without_overlong_waits(self, description: FunctionDescription) -> FunctionDescription:
-        return without_overlong_waits(description, self._clock.service_time(), self.state_delay_seconds)

@@ -35,9 +35,6 @@ _CHANGING = (
 class DeclaredMappings:
     """The job that makes the stored mappings agree with the declared ones."""
 
-    name = "declared mappings"
-    waits_for_service_time = True
-
     def __init__(
         self, declared: Sequence[DeclaredMapping], mappings: Mappings, catalog: Catalog, streams: Streams
     ) -> None:

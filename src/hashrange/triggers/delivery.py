@@ -44,9 +44,6 @@ from hashrange.triggers.roster import Roster
 class Delivery:
     """The job that delivers stream records to functions."""
 
-    name = "triggers"
-    waits_for_service_time = True
-
     def __init__(
         self,
         mappings: Mappings,

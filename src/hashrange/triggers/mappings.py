@@ -52,7 +52,7 @@ class Mappings:
             records,
             lambda one: one.path,
             groups_of=lambda one: ((one.account, one.region),),
-            correct=self._without_overlong_transition,
+            correct=lambda one: without_overlong_transition(one, clock.service_time(), state_delay_seconds),
         )
         self._change = asyncio.Lock()
         """A lock that is held from the comparison with the stored mapping to the end of the commit."""
@@ -89,9 +89,6 @@ class Mappings:
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call `callback` after each change of a mapping."""
         self._listeners.append(callback)
-
-    def _without_overlong_transition(self, mapping: EventSourceMapping) -> EventSourceMapping:
-        return without_overlong_transition(mapping, self._clock.service_time(), self._delay_seconds)
 
     # --- changes --------------------------------------------------------------------------------
 

@@ -30,10 +30,9 @@ _NO_PAYLOAD = b"{}"
 """What a handler receives if the request has no payload."""
 
 
-class InvokeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class InvokeRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and its event."""
 
-    FunctionName: members.FunctionNameText
     InvocationType: Literal["Event", "RequestResponse", "DryRun"] | None = None
     LogType: Literal["None", "Tail"] | None = None
     ClientContext: str | None = None

@@ -12,7 +12,6 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.concurrency import FunctionRequest
 from hashrange.functions.api.configurations import QualifiedRequest, qualified_arn
 from hashrange.functions.api.operation import LambdaError, RestWire, rest_operation
 from hashrange.functions.functions import Functions
@@ -27,10 +26,9 @@ ListLength = Annotated[int, Meta(ge=1, le=50, extra={"shape": "Integer"})]
 # --- empty lists --------------------------------------------------------------------------------------
 
 
-class ListAliasesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ListAliasesRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function, perhaps one of its versions, where the page begins, and its length."""
 
-    FunctionName: members.FunctionNameText
     FunctionVersion: Annotated[str, Meta(min_length=1, max_length=1024, extra={"pattern": VERSION_PATTERN})] | None = (
         None
     )
@@ -45,10 +43,9 @@ class ListCodeSigningConfigsRequest(msgspec.Struct, frozen=True, kw_only=True, g
     MaxItems: members.MaxItems | None = None
 
 
-class ListOfFunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ListOfFunctionRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A page of what a function has."""
 
-    FunctionName: members.FunctionNameText
     Marker: str | None = None
     MaxItems: ListLength | None = None
 
@@ -94,14 +91,14 @@ _LISTS = (
 
 
 async def get_function_code_signing_config(
-    functions: Functions, caller: Caller, request: FunctionRequest
+    functions: Functions, caller: Caller, request: members.FunctionRequest
 ) -> Mapping[str, Any]:
     """The function's name alone."""
     return {"FunctionName": functions.find(request.FunctionName, caller).name}
 
 
 async def get_function_recursion_config(
-    functions: Functions, caller: Caller, request: FunctionRequest
+    functions: Functions, caller: Caller, request: members.FunctionRequest
 ) -> Mapping[str, Any]:
     """What happens to recursive loops of functions: Allow, if the function exists. The service ends them by default,
     but nothing here looks for loops.
@@ -121,10 +118,9 @@ async def get_runtime_management_config(
 # --- what is not found, unless the function is not ----------------------------------------------------
 
 
-class GetAliasRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GetAliasRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and the name of an alias."""
 
-    FunctionName: members.FunctionNameText
     Name: Annotated[str, Meta(min_length=1, max_length=128, extra={"pattern": ALIAS_PATTERN})]
 
 
@@ -147,10 +143,9 @@ async def get_function_url_config(functions: Functions, caller: Caller, request:
     raise LambdaError(404, "ResourceNotFoundException", say.NO_RESOURCE)
 
 
-class GetProvisionedConcurrencyConfigRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GetProvisionedConcurrencyConfigRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A version or alias of a function."""
 
-    FunctionName: members.FunctionNameText
     Qualifier: members.Qualifier
 
 
@@ -164,8 +159,8 @@ async def get_provisioned_concurrency_config(
 
 OPERATIONS = (
     *_LISTS,
-    rest_operation("GetFunctionCodeSigningConfig", FunctionRequest, get_function_code_signing_config),
-    rest_operation("GetFunctionRecursionConfig", FunctionRequest, get_function_recursion_config),
+    rest_operation("GetFunctionCodeSigningConfig", members.FunctionRequest, get_function_code_signing_config),
+    rest_operation("GetFunctionRecursionConfig", members.FunctionRequest, get_function_recursion_config),
     rest_operation("GetRuntimeManagementConfig", QualifiedRequest, get_runtime_management_config),
     rest_operation("GetAlias", GetAliasRequest, get_alias),
     rest_operation("GetFunctionEventInvokeConfig", QualifiedRequest, get_function_event_invoke_config),

@@ -49,10 +49,9 @@ _is_service = re.compile(r"[a-z0-9.-]+\.amazonaws\.com(\.cn)?").fullmatch
 _is_principal_arn = re.compile(r"arn:aws[a-zA-Z-]*:(iam|sts)::\d{12}:.+", re.ASCII).fullmatch
 
 
-class AddPermissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AddPermissionRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and a statement."""
 
-    FunctionName: members.FunctionNameText
     StatementId: Annotated[str, Meta(min_length=1, max_length=100)]
     Action: Annotated[str, Meta(max_length=10_000)]
     Principal: Annotated[str, Meta(max_length=2048)]
@@ -155,10 +154,9 @@ async def add_permission(functions: Functions, caller: Caller, request: AddPermi
     return {"Statement": msgspec.json.encode(statement).decode()}
 
 
-class RemovePermissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RemovePermissionRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and the id of a statement."""
 
-    FunctionName: members.FunctionNameText
     StatementId: Annotated[str, Meta(min_length=1, max_length=100)]
     Qualifier: members.Qualifier | None = None
     RevisionId: str | None = None

@@ -111,10 +111,9 @@ _SET_LATER: dict[str, Any] = {
 """Members that `Functions.create` sets."""
 
 
-class UpdateFunctionCodeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UpdateFunctionCodeRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and its new code."""
 
-    FunctionName: members.FunctionNameText
     ZipFile: bytes | None = None
     S3Bucket: Annotated[str, Meta(min_length=3, max_length=63)] | None = None
     S3Key: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None

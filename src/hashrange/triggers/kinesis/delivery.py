@@ -50,9 +50,6 @@ class _Outdated(Exception):
 class KinesisDelivery:
     """The job that delivers changes to Kinesis data streams."""
 
-    name = "delivery to Kinesis"
-    waits_for_service_time = True
-
     def __init__(self, store: WholeStore, clock: Clock, endpoint: str, wake: Callable[[], None] = lambda: None) -> None:
         """`endpoint`: URL of Kinesis. `wake` is called when the job has new work, so that a slice is run.
         Raises UrlUnusable for any other text.
