@@ -86,13 +86,16 @@ def read_functions(tables: Mapping[str, Any]) -> dict[str, FunctionDeclaration]:
 
 def check_declaration(name: str, declaration: FunctionDeclaration) -> None:
     """Raise FunctionsError unless the function can be used. Its code is looked for, and not run."""
-    fault = _find_fault(name, declaration)
+    try:
+        fault = _find_fault(name, declaration)
+    except (CodeUnusable, UrlUnusable) as error:
+        fault = str(error)
     if fault is not None:
         raise FunctionsError(f'the function "{name}" cannot be used: {fault}')
 
 
 def _find_fault(name: str, declaration: FunctionDeclaration) -> str | None:
-    """What is wrong with a declaration, as a sentence."""
+    """What is wrong with a declaration, as a sentence. Raises CodeUnusable and UrlUnusable."""
     if not _is_function_name(name):
         return "a name has 1 to 64 letters, digits, hyphens and underscores."
     if (declaration.code is None) == (declaration.url is None):
@@ -101,7 +104,8 @@ def _find_fault(name: str, declaration: FunctionDeclaration) -> str | None:
         for member in ("handler", "runtime", "environment"):
             if getattr(declaration, member):
                 return f"{member} is for functions with code; one with a url runs elsewhere."
-        return _find_url_fault(declaration.url)
+        read_target(declaration.url)
+        return None
     assert declaration.code is not None
     runtime = declaration.runtime or OWN_RUNTIME
     if not is_supported(runtime):
@@ -111,19 +115,8 @@ def _find_fault(name: str, declaration: FunctionDeclaration) -> str | None:
     )
 
 
-def _find_url_fault(url: str) -> str | None:
-    try:
-        read_target(url)
-    except UrlUnusable as error:
-        return str(error)
-    return None
-
-
 def _find_code_fault(code: str, runtime: str, handler: str | None) -> str | None:
-    try:
-        found = find_code(code)
-    except CodeUnusable as error:
-        return str(error)
+    found = find_code(code)
     if found.handler is None:
         if handler is None or not _is_plain_handler(handler):
             return 'code that is a folder needs handler = "module.function".'

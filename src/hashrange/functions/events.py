@@ -183,7 +183,7 @@ class EventQueue:
     @property
     def count(self) -> int:
         """Events that wait or run."""
-        self._refresh()
+        self._reading.finish()
         return len(self._waiting) + sum(map(len, self._held.values())) + len(self._running)
 
     async def put(self, key: FunctionKey, payload: bytes, request_id: str, client_context: str | None) -> None:
@@ -207,10 +207,6 @@ class EventQueue:
     def _waits(self, path: str, event: QueuedEvent, throttles: int = 0) -> _Waiting:
         self._number += 1
         return _Waiting(event.due_seconds, self._number, path, len(event.payload), throttles)
-
-    def _refresh(self) -> None:
-        """Read the queue again if it must be, or if the content of the store has been replaced; gives way meanwhile."""
-        self._reading.finish()
 
     def _read(self) -> Iterator[None]:
         """Read the queue, some events at each step."""
@@ -277,7 +273,7 @@ class EventQueue:
         """Begin the events that are due, of each function at most EVENTS_RUNNING_MAX, and of all as many as may run;
         gives way.
         """
-        self._refresh()
+        self._reading.finish()
         now_seconds = self._clock.service_time()
         running = Counter(one.function for one in self._running.values())
         while self._waiting and self._waiting[0].due_seconds <= now_seconds:

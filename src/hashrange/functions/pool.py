@@ -117,7 +117,7 @@ class EnvironmentPool:
             if outcome is None:
                 outcome = await environment.invoke(payload, log, client_context)
             duration_ms = (real_seconds() - began_seconds) * 1000
-            environment.see_memory()
+            environment.memory.see()
             if not outcome.error_type:
                 self._log.errors.forget()
             self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
@@ -141,7 +141,7 @@ class EnvironmentPool:
             status = "timeout"
         elif outcome.is_over:
             status = f"error\tError Type: {outcome.error_type}"
-        used_mb = min(-(-environment.memory_used_bytes // _MB_BYTES), function.memory_mb)
+        used_mb = min(-(-environment.memory.used_bytes // _MB_BYTES), function.memory_mb)
         init_ms = environment.init_ms if is_new else None
         log.end(Report(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
 

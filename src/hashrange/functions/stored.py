@@ -8,6 +8,7 @@ It may be called again if the store's whole content was replaced meanwhile.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
@@ -25,7 +26,8 @@ from hashrange.soon import kept_until_done, shielded
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
 
-ChangeFunction = Callable[[FunctionDescription | None], FunctionDescription | None]
+ChangedT = TypeVar("ChangedT", FunctionDescription, FunctionDescription | None)
+ChangeFunction = Callable[[FunctionDescription | None], ChangedT]
 """Returns the new description of a function, or None to delete it. Raises LambdaError to refuse; pure."""
 
 
@@ -44,7 +46,7 @@ class StoredFunctions:
         )
         self._order = asyncio.Lock()
         """A lock that is held while a change is made, so that the next one sees its outcome."""
-        self._changing: set[asyncio.Task[FunctionDescription | None]] = set()
+        self._changing: set[asyncio.Task[Any]] = set()
 
     @property
     def generation(self) -> int:
@@ -90,9 +92,7 @@ class StoredFunctions:
             raise StorageCorruption(f"the document {code_document(description)}, a function's code, is missing")
         return current
 
-    async def change(
-        self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None = None
-    ) -> FunctionDescription | None:
+    async def change(self, key: FunctionKey, change: ChangeFunction[ChangedT], zipped: bytes | None = None) -> ChangedT:
         """Create, change or delete a function, and return its new description. `zipped`: the new code, if it changes.
 
         A change that has begun is completed even if the caller is cancelled.
@@ -104,9 +104,7 @@ class StoredFunctions:
         while self._changing:
             await asyncio.wait(self._changing)
 
-    async def _change(
-        self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None
-    ) -> FunctionDescription | None:
+    async def _change(self, key: FunctionKey, change: ChangeFunction[ChangedT], zipped: bytes | None) -> ChangedT:
         async with self._order:
             while True:
                 old = self.get(key)
