@@ -34,6 +34,7 @@ from hashrange.limits import (
     EVENTS_RUNNING_MAX,
     INVOCATIONS_RUNNING_MAX,
 )
+from hashrange.soon import until_one_ends
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, SharedReading
 
@@ -256,14 +257,7 @@ class EventQueue:
             self.chains.check()
             if not self._running:
                 break
-            arrival = asyncio.ensure_future(self._arrived.wait())
-            try:
-                await asyncio.wait({*self._running, arrival}, return_when=asyncio.FIRST_COMPLETED)
-            except BaseException:
-                self._cancel()
-                raise
-            finally:
-                arrival.cancel()
+            await until_one_ends(self._running, self._arrived)
             self._take_ended()
         if not self._waiting:
             return None
@@ -310,13 +304,10 @@ class EventQueue:
             if not held:
                 del self._held[function]
 
-    def _cancel(self) -> None:
-        for task in self._running:
-            task.cancel()
-
     async def close(self) -> None:
         """Cancel the invocations that run; their events stay queued."""
-        self._cancel()
+        for task in self._running:
+            task.cancel()
         if self._running:
             await asyncio.wait(self._running)
         self._running.clear()

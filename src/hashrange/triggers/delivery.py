@@ -25,7 +25,7 @@ from contextlib import suppress
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.items.steps import walk
-from hashrange.jobs.job import NeverRests
+from hashrange.jobs.job import NeverRests, called_when_due
 from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
 from hashrange.messages import triggers as messages
 from hashrange.store.interface import WholeStore
@@ -211,17 +211,11 @@ class Delivery:
 
     async def _until_something_happens(self) -> None:
         """Wait until an invocation ends, there are new records, a mapping changes, or a time comes."""
-        loop = asyncio.get_running_loop()
-        waiter = self._waiter = loop.create_future()
-        seconds = self._seconds_until_due()
-        timer = None if seconds is None or self._clock.is_virtual else loop.call_later(seconds, self._look)
-        stop_listening = self._clock.on_advance(self._look)
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
         try:
-            await waiter
+            with called_when_due(self._clock, self._seconds_until_due(), self._look):
+                await waiter
         finally:
-            stop_listening()
-            if timer is not None:
-                timer.cancel()
             if self._waiter is waiter:
                 self._waiter = None
 

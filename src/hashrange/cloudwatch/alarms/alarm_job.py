@@ -23,6 +23,7 @@ from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import alarms as sentences
+from hashrange.soon import until_one_ends
 
 MINUTE_SECONDS = 60
 MINUTES_CAUGHT_UP_MAX = 60
@@ -225,13 +226,9 @@ class AlarmEvaluation:
 
     def _suppressed(self, alarm: Alarm, suppressor: Suppressor, now_seconds: float) -> Alarm:
         """The alarm whose actions wait: for the suppressor's end, or for the suppressor to begin."""
-        by = "Alarm" if self._suppressor_is_on(alarm, suppressor) else "WaitPeriod"
-        return msgspec.structs.replace(
-            alarm,
-            suppressed_by=by,
-            suppressed_reason=sentences.SUPPRESSED[by],
-            suppressed_until_seconds=None if by == "Alarm" else now_seconds + suppressor.wait_seconds,
-        )
+        if self._suppressor_is_on(alarm, suppressor):
+            return _held_back(alarm, "Alarm", None)
+        return _held_back(alarm, "WaitPeriod", now_seconds + suppressor.wait_seconds)
 
     async def _look_at_suppression(self, alarm: Alarm, now_seconds: float) -> None:
         """Execute actions that were held back, if nothing holds them back any more."""
@@ -244,18 +241,18 @@ class AlarmEvaluation:
                 await self._alarms.keep(self._suppressed(alarm, suppressor, now_seconds))
             return
         if alarm.suppressed_by == "Alarm":
-            until_seconds = now_seconds + suppressor.extension_seconds
-            alarm = msgspec.structs.replace(
-                alarm,
-                suppressed_by="ExtensionPeriod",
-                suppressed_reason=sentences.SUPPRESSED["ExtensionPeriod"],
-                suppressed_until_seconds=until_seconds,
-            )
+            alarm = _held_back(alarm, "ExtensionPeriod", now_seconds + suppressor.extension_seconds)
             await self._alarms.keep(alarm)
         if alarm.suppressed_until_seconds is not None and alarm.suppressed_until_seconds <= now_seconds:
             alarm = _free(alarm)
             await self._alarms.keep(alarm)
             await self._alarms.act(alarm, alarm, now_seconds)
+
+
+def _held_back(alarm: Alarm, by: str, until_seconds: float | None) -> Alarm:
+    return msgspec.structs.replace(
+        alarm, suppressed_by=by, suppressed_reason=sentences.SUPPRESSED[by], suppressed_until_seconds=until_seconds
+    )
 
 
 def _free(alarm: Alarm) -> Alarm:
@@ -286,15 +283,7 @@ class AlarmDeliveries:
                 self._running[asyncio.ensure_future(alarms.deliver(told))] = told.alarm.account
             if not self._running:
                 return None
-            arrival = asyncio.ensure_future(alarms.arrived.wait())
-            try:
-                await asyncio.wait({*self._running, arrival}, return_when=asyncio.FIRST_COMPLETED)
-            except BaseException:
-                for task in self._running:
-                    task.cancel()
-                raise
-            finally:
-                arrival.cancel()
+            await until_one_ends(self._running, alarms.arrived)
             self._take_ended()
 
     def _take_ended(self) -> None:

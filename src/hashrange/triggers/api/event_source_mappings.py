@@ -4,6 +4,7 @@ DeleteEventSourceMapping, GetEventSourceMapping, ListEventSourceMappings.
 Source of what replies say: Lambda's API reference; examples in the guide of its command line.
 """
 
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -197,17 +198,14 @@ async def list_event_source_mappings(
         function = without_latest(read_reference(request.FunctionName, caller).arn)
     count_max = min(request.MaxItems or MAPPINGS_PER_PAGE, MAPPINGS_PER_PAGE)
     mappings = triggers.mappings
-    shown: list[EventSourceMapping] = []
-    for mapping in walk(mappings.all_of(caller)):
-        if mapping.uuid <= (request.Marker or ""):
-            continue
-        if request.EventSourceArn not in (None, mapping.stream_arn):
-            continue
-        if function not in (None, without_latest(mapping.function_arn)):
-            continue
-        shown.append(mapping)
-        if len(shown) > count_max:
-            break
+    fitting = (
+        one
+        for one in walk(mappings.all_of(caller))
+        if one.uuid > (request.Marker or "")
+        and request.EventSourceArn in (None, one.stream_arn)
+        and function in (None, without_latest(one.function_arn))
+    )
+    shown = list(islice(fitting, count_max + 1))
     page = shown[:count_max]
     reply: dict[str, Any] = {
         "EventSourceMappings": [
