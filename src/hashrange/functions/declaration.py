@@ -26,7 +26,7 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.code import CodeUnusable, find_code
-from hashrange.functions.description import NO_TAGS, FunctionDescription, new_revision_id
+from hashrange.functions.description import NO_TAGS, FunctionDescription, new_uuid
 from hashrange.functions.http_client import UrlUnusable, read_target
 from hashrange.functions.programs import is_supported
 from hashrange.functions.variables import find_variables_fault
@@ -174,7 +174,7 @@ class DeclaredFunctions:
     def declare(self, name: str, declaration: FunctionDeclaration, now_seconds: float) -> None:
         """Add a function, or replace one. Raises FunctionsError."""
         check_declaration(name, declaration)
-        self._declared[name] = declaration, now_seconds, new_revision_id()
+        self._declared[name] = declaration, now_seconds, new_uuid()
 
     def find(self, name: str, caller: Caller) -> FunctionDescription | None:
         """The function of this name that the caller sees; None if there is none."""

@@ -26,7 +26,7 @@ from hashrange.functions.declaration import DeclaredFunctions, FunctionDeclarati
 from hashrange.functions.description import (
     FunctionDescription,
     HandlerCredentials,
-    new_revision_id,
+    new_uuid,
     state_of_function,
     update_status_of,
 )
@@ -213,7 +213,7 @@ class Functions:
             raise conflict_refusal(messages.function_exists(key.name))
         with self._changes(key):
             self._require_code_runs(description)
-            ids = {"run_id": new_revision_id(), "revision_id": new_revision_id()}
+            ids = {"run_id": new_uuid(), "revision_id": new_uuid()}
             new = msgspec.structs.replace(description, **await self._code_members(key, zipped), **ids)
 
             def create(old: FunctionDescription | None) -> FunctionDescription:
@@ -243,11 +243,11 @@ class Functions:
         """
         self._require_changeable(old)
         with self._changes(old.key):
-            changed: dict[str, Any] = {**members, "revision_id": new_revision_id()}
+            changed: dict[str, Any] = {**members, "revision_id": new_uuid()}
             others = {name for name, value in members.items() if value != getattr(old, name)}
             is_tried = zipped is not None or not others.isdisjoint(_TRIED)
             if is_tried or not others.isdisjoint(_SEEN):
-                changed["run_id"] = new_revision_id()
+                changed["run_id"] = new_uuid()
             if zipped is not None:
                 changed |= await self._code_members(old.key, zipped)
 
@@ -354,7 +354,7 @@ class Functions:
 
     async def _start(self, loaded: LoadedFunction, zipped: bytes) -> None:
         """Start an environment. Raises LambdaError if the handler cannot be loaded."""
-        request_id = new_revision_id()
+        request_id = new_uuid()
         outcome = await loaded.start(request_id)
         if outcome is not None:
             raise await load_refusal(loaded.description, zipped, request_id, outcome)

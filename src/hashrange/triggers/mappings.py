@@ -5,9 +5,7 @@ checkpoints are deleted at once, in the commit of the request.
 """
 
 import asyncio
-import secrets
 from collections.abc import Callable, Mapping, Sequence
-from uuid import UUID
 
 import msgspec
 
@@ -31,11 +29,6 @@ from hashrange.triggers.mapping import (
 
 CHECKPOINT_PREFIX = "checkpoint/"
 RESULT_PREFIX = "processing-result/"
-
-
-def new_uuid() -> str:
-    """A UUID for a new mapping."""
-    return str(UUID(bytes=secrets.token_bytes(16), version=4))
 
 
 class Mappings:

@@ -15,7 +15,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.operation import LambdaError, LambdaReply, rest_operation
-from hashrange.functions.description import FunctionDescription, new_revision_id
+from hashrange.functions.description import FunctionDescription, new_uuid
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.names import LATEST
@@ -55,7 +55,7 @@ async def invoke(functions: Functions, caller: Caller, request: InvokeRequest) -
     functions.require_invocable(description)
     if invocation_type == "DryRun":
         return LambdaReply(204)
-    request_id = new_revision_id()
+    request_id = new_uuid()
     if invocation_type == "Event":
         await functions.events.put(description.key, payload, request_id, client_context)
         return LambdaReply(202, headers={REQUEST_ID: request_id})

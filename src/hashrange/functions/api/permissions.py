@@ -16,7 +16,7 @@ from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configurations import QualifiedRequest
 from hashrange.functions.api.operation import LambdaError, rest_operation
-from hashrange.functions.description import FunctionDescription, new_revision_id
+from hashrange.functions.description import FunctionDescription, new_uuid
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import read_reference
 from hashrange.functions.refusals import (
@@ -148,7 +148,7 @@ async def add_permission(functions: Functions, caller: Caller, request: AddPermi
         if size_bytes > FUNCTION_POLICY_BYTES_MAX:
             message = say.policy_too_long(size_bytes, FUNCTION_POLICY_BYTES_MAX)
             raise LambdaError(400, "PolicyLengthExceededException", message)
-        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_revision_id())
+        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_uuid())
 
     await functions.change(description, add)
     return {"Statement": msgspec.json.encode(statement).decode()}
@@ -174,7 +174,7 @@ async def remove_permission(functions: Functions, caller: Caller, request: Remov
         if len(statements) == len(current.statements):
             raise FunctionMissing(say.statement_missing(request.StatementId))
         require_policy_revision(current, request.RevisionId)
-        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_revision_id())
+        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_uuid())
 
     await functions.change(description, remove)
 

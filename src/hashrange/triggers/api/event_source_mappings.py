@@ -12,7 +12,9 @@ import msgspec
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.api.tags import check_function_tags
+from hashrange.functions.description import new_uuid
 from hashrange.functions.names import read_reference, without_latest
+from hashrange.functions.refusals import parameter_refusal
 from hashrange.items.steps import walk
 from hashrange.limits import MAPPINGS_PER_PAGE
 from hashrange.messages import event_source_mappings as messages
@@ -33,9 +35,8 @@ from hashrange.triggers.api.requests import (
     MappingUuidRequest,
     UpdateEventSourceMappingRequest,
 )
-from hashrange.triggers.api.settings import mapping_refusal, require_agreement, settings_of
+from hashrange.triggers.api.settings import require_agreement, settings_of
 from hashrange.triggers.mapping import USER_ACTION, EventSourceMapping, StartingPosition
-from hashrange.triggers.mappings import new_uuid
 from hashrange.triggers.triggers import Triggers
 
 
@@ -109,20 +110,20 @@ async def create_event_source_mapping(
 
 def _stream_arn(request: CreateEventSourceMappingRequest) -> str:
     if request.SelfManagedEventSource is not None:
-        raise mapping_refusal(messages.no_dynamodb_stream("SelfManagedEventSource"))
+        raise parameter_refusal(messages.no_dynamodb_stream("SelfManagedEventSource"))
     if request.EventSourceArn is None:
-        raise mapping_refusal(messages.UNRECOGNIZED_SOURCE)
+        raise parameter_refusal(messages.UNRECOGNIZED_SOURCE)
     return request.EventSourceArn
 
 
 def _starting_position(request: CreateEventSourceMappingRequest, arn: str) -> StartingPosition:
     position = request.StartingPosition
     if position is None:
-        raise mapping_refusal(messages.NO_STARTING_POSITION)
+        raise parameter_refusal(messages.NO_STARTING_POSITION)
     if position == "AT_TIMESTAMP":
-        raise mapping_refusal(messages.unsupported_position(arn))
+        raise parameter_refusal(messages.unsupported_position(arn))
     if request.StartingPositionTimestamp is not None:
-        raise mapping_refusal(messages.TIMESTAMP_WITHOUT_POSITION)
+        raise parameter_refusal(messages.TIMESTAMP_WITHOUT_POSITION)
     return position
 
 

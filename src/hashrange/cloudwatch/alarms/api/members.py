@@ -66,8 +66,7 @@ def required_alarm_member(path: str, value: MemberT | None) -> MemberT:
 def check_alarm_length(path: str, text: str | None, most: int, least: int = 1) -> None:
     """Raise ServiceError unless the text, if there is one, has a length in these bounds."""
     if text is not None and not least <= len(text) <= most:
-        constraint = sentences.LONGER.format(most=most) if len(text) > most else sentences.SHORTER.format(least=least)
-        raise _unfit(path, text, constraint)
+        raise _unfit(path, text, _bounds(len(text), most, least))
 
 
 def check_alarm_choice(path: str, value: str | None, allowed: Sequence[str]) -> None:
@@ -79,10 +78,12 @@ def check_alarm_choice(path: str, value: str | None, allowed: Sequence[str]) -> 
 def check_alarm_count(path: str, members: Sequence[object], most: int, least: int = 0) -> None:
     """Raise ServiceError for a list with too many or too few members."""
     if not least <= len(members) <= most:
-        constraint = (
-            sentences.LONGER.format(most=most) if len(members) > most else sentences.SHORTER.format(least=least)
-        )
-        raise _unfit(path, str(list(members)), constraint)
+        raise _unfit(path, str(list(members)), _bounds(len(members), most, least))
+
+
+def _bounds(length: int, most: int, least: int) -> str:
+    """The bound that a length is beyond."""
+    return sentences.LONGER.format(most=most) if length > most else sentences.SHORTER.format(least=least)
 
 
 def check_alarm_number(path: str, value: float) -> None:
