@@ -102,8 +102,6 @@ class ExecutionEnvironment:
             expected.cancel()
         message = await self._message(self._connection.started)
         match message:
-            case None:
-                return await self._exit(request_id)
             case Message(kind="ready"):
                 return None
             case Message(kind="init-error"):

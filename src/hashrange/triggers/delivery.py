@@ -119,7 +119,7 @@ class Delivery:
 
     # --- slices -----------------------------------------------------------------------------------
 
-    async def run_slice(self) -> float | None:  # noqa: C901 - one loop: each reason for which a slice goes on or ends
+    async def run_slice(self) -> float | None:
         """Deliver until nothing runs and nothing is due; returns the seconds of service time
         until something is, or None.
 
@@ -143,18 +143,12 @@ class Delivery:
                         return self._seconds_until_due()
                     await self._until_something_happens()
             return None
-        except NeverRests:
-            raise
-        except StorageError:
-            if not self._is_saving:
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                self._left = self._unsaved_positions()
+            goes_on = isinstance(error, NeverRests) or (self._is_saving and isinstance(error, StorageError))
+            if not goes_on:
                 self._drop()
-            raise
-        except asyncio.CancelledError:
-            self._left = self._unsaved_positions()
-            self._drop()
-            raise
-        except BaseException:
-            self._drop()
             raise
         finally:
             if stops == self._stops:

@@ -21,19 +21,17 @@ from hashrange.functions.refusals import parameter_refusal
 from hashrange.messages import functions_api as say
 
 
-def require_zip(
-    zipped: bytes | None, s3_object: str | None, image_uri: str | None, package_type: str | None = None
-) -> bytes:
+def require_zip(code: "FunctionCode | UpdateFunctionCodeRequest", package_type: str | None = None) -> bytes:
     """The uploaded zip. Raises LambdaError if there is none, or the code is to come from elsewhere."""
-    if s3_object is not None:
+    if code.S3Bucket or code.S3Key:
         raise parameter_refusal(say.unsupported("S3Bucket", say.NO_S3))
-    if image_uri is not None or package_type == "Image":
+    if code.ImageUri is not None or package_type == "Image":
         raise parameter_refusal(say.unsupported("ImageUri", say.NO_IMAGES))
-    if zipped is None:
+    if code.ZipFile is None:
         raise parameter_refusal(say.NO_CODE_SOURCE)
-    if not zipped:
+    if not code.ZipFile:
         raise parameter_refusal(say.EMPTY_ZIP)
-    return zipped
+    return code.ZipFile
 
 
 class FunctionCode(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -79,8 +77,7 @@ async def create_function(functions: Functions, caller: Caller, request: CreateF
     for name in ("CodeSigningConfigArn", "TenancyConfig"):
         if getattr(request, name):
             raise parameter_refusal(say.unsupported(name, say.NOT_HERE))
-    code = request.Code
-    zipped = require_zip(code.ZipFile, code.S3Bucket or code.S3Key, code.ImageUri, request.PackageType)
+    zipped = require_zip(request.Code, request.PackageType)
     if not request.Runtime or not request.Handler:
         raise parameter_refusal(say.NO_RUNTIME_OR_HANDLER)
     given = members.configuration_members(request)
@@ -140,7 +137,7 @@ async def update_function_code(
     """
     description = functions.find(request.FunctionName, caller)
     members.refuse_publishing({"Publish": request.Publish, "PublishTo": request.PublishTo})
-    zipped = require_zip(request.ZipFile, request.S3Bucket or request.S3Key, request.ImageUri)
+    zipped = require_zip(request)
     members.require_revision(description, request.RevisionId)
     given = {"architectures": tuple(request.Architectures)} if request.Architectures else {}
     updated = await functions.update(description, given, zipped, is_dry_run=bool(request.DryRun))
