@@ -61,24 +61,17 @@ class MinuteValues:
             self._read.pop(question, None)
         values = self._read.get(question)
         if values is None:
-            values = self._read[question] = self._values(question)
+            values = self._read[question] = self._values(question, self._begins[question])
         step_seconds = metric.period_seconds
         return [(float(one), values.get(one)) for one in range(begin_seconds, self._end_seconds, step_seconds)]
 
     def samples(self, alarm: Alarm, metric: WatchedMetric) -> float:
         """How many values were observed in the periods that are evaluated. Raises StorageError."""
-        count, threshold = statistic_of("SampleCount"), alarm.definition.threshold
-        assert count is not None, "there is such a statistic"
+        threshold = alarm.definition.threshold
         assert threshold is not None, "an alarm of a metric has a threshold"
         begin_seconds = self._end_seconds - threshold.evaluation_periods * metric.period_seconds
-        found = self._metrics.values(
-            metric.metric_id(alarm.account, alarm.region),
-            begin_seconds,
-            self._end_seconds,
-            metric.period_seconds,
-            count,
-            metric.unit,
-        )
+        metric_id = metric.metric_id(alarm.account, alarm.region)
+        found = self._values((metric_id, "SampleCount", metric.period_seconds, metric.unit), begin_seconds)
         return sum(one or 0.0 for one in found.values())
 
     def _asked(self, alarm: Alarm, metric: WatchedMetric) -> tuple[_Question, int]:
@@ -88,11 +81,10 @@ class MinuteValues:
         begin_seconds = self._end_seconds - looked_at(threshold) * metric.period_seconds
         return (metric_id, metric.statistic, metric.period_seconds, metric.unit), begin_seconds
 
-    def _values(self, question: _Question) -> Mapping[int, float | None]:
+    def _values(self, question: _Question, begin_seconds: int) -> Mapping[int, float | None]:
         metric, name, period_seconds, unit = question
         statistic = statistic_of(name)
         assert statistic is not None, "alarms are put with statistics that exist"
-        begin_seconds = self._begins[question]
         return self._metrics.values(metric, begin_seconds, self._end_seconds, period_seconds, statistic, unit)
 
 

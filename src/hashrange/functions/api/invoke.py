@@ -45,9 +45,7 @@ class InvokeRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False
 async def invoke(functions: Functions, caller: Caller, request: InvokeRequest) -> LambdaReply:
     """Run, queue or check an invocation."""
     description = functions.find(request.FunctionName, caller, request.Qualifier)
-    for name in ("TenantId", "DurableExecutionName"):
-        if getattr(request, name) is not None:
-            raise LambdaError(400, "InvalidParameterValueException", say.unsupported(name, say.NOT_HERE))
+    members.refuse_given(request, ("TenantId", "DurableExecutionName"), say.NOT_HERE)
     payload = request.Payload or _NO_PAYLOAD
     invocation_type = request.InvocationType or "RequestResponse"
     _check_payload(payload, invocation_type)

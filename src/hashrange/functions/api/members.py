@@ -6,7 +6,7 @@ Patterns are checked where a member is read.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -200,8 +200,8 @@ def require_revision(description: FunctionDescription, revision_id: str | None) 
         raise revision_refusal(say.REVISION)
 
 
-def refuse_publishing(request_members: Mapping[str, object]) -> None:
-    """Raise LambdaError for the first member (name → value) that asks for a published version."""
-    for name, value in request_members.items():
-        if value:
-            raise parameter_refusal(say.unsupported(name, say.NO_VERSIONS))
+def refuse_given(request: object, names: Sequence[str], reason: str) -> None:
+    """Raise LambdaError if the request has one of these members, and asks for something by it."""
+    for name in names:
+        if getattr(request, name):
+            raise parameter_refusal(say.unsupported(name, reason))

@@ -72,11 +72,9 @@ async def create_function(functions: Functions, caller: Caller, request: CreateF
     if reference.qualifier not in {None, LATEST}:
         raise parameter_refusal(say.unsupported("A version in FunctionName", say.NO_VERSIONS))
     members.check_role(request.Role)
-    members.refuse_publishing({"Publish": request.Publish, "PublishTo": request.PublishTo})
+    members.refuse_given(request, ("Publish", "PublishTo"), say.NO_VERSIONS)
     members.refuse_unsupported(request)
-    for name in ("CodeSigningConfigArn", "TenancyConfig"):
-        if getattr(request, name):
-            raise parameter_refusal(say.unsupported(name, say.NOT_HERE))
+    members.refuse_given(request, ("CodeSigningConfigArn", "TenancyConfig"), say.NOT_HERE)
     zipped = require_zip(request.Code, request.PackageType)
     if not request.Runtime or not request.Handler:
         raise parameter_refusal(say.NO_RUNTIME_OR_HANDLER)
@@ -136,7 +134,7 @@ async def update_function_code(
     Load the new handler, store the zip, and describe the function as InProgress. DryRun: only load the handler.
     """
     description = functions.find(request.FunctionName, caller)
-    members.refuse_publishing({"Publish": request.Publish, "PublishTo": request.PublishTo})
+    members.refuse_given(request, ("Publish", "PublishTo"), say.NO_VERSIONS)
     zipped = require_zip(request)
     members.require_revision(description, request.RevisionId)
     given = {"architectures": tuple(request.Architectures)} if request.Architectures else {}
