@@ -103,7 +103,7 @@ class AnyStructure(msgspec.Struct, frozen=True):
 
 
 class FunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A function."""
+    """A function, which requests name first."""
 
     FunctionName: FunctionNameText
 
