@@ -7,7 +7,7 @@ See docs/adr/0036-soon.md.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
@@ -38,6 +38,19 @@ async def shielded(task: "asyncio.Future[T]") -> T:
         return await asyncio.shield(task)
     finally:
         del task
+
+
+async def until_one_ends(tasks: "Collection[asyncio.Task[Any]]", arrived: asyncio.Event) -> None:
+    """Wait until one of the tasks ends, or something arrives. If the caller is cancelled, the tasks are too."""
+    arrival = asyncio.ensure_future(arrived.wait())
+    try:
+        await asyncio.wait({*tasks, arrival}, return_when=asyncio.FIRST_COMPLETED)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise
+    finally:
+        arrival.cancel()
 
 
 async def settled(soon: Soon[T]) -> T:

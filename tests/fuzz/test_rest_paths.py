@@ -14,9 +14,9 @@ import pytest
 
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError
+from hashrange.functions.api.api_paths import API_PATHS
 from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
-from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.server.protocols.rest_json.members import RequestReader
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
 from hashrange.wire.http import HttpRequest, layout_of

@@ -4,7 +4,6 @@ kept as documents, and changes capacity.
 
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
 
 from hashrange.autoscaling.capacity import change_capacity, current_capacity, is_active, is_read
 from hashrange.autoscaling.limits import SCALING_ACTIVITIES_MAX, SCALING_ACTIVITY_SECONDS
@@ -38,7 +37,6 @@ REFUSED_SECONDS = 60.0
 decreases are allowed again each hour, and alarms try each minute too."""
 
 SeeAccount = Callable[[str, str], Scope]
-OwnedT = TypeVar("OwnedT", ScalingPolicy, ScheduledAction)
 """What belongs to a target."""
 
 

@@ -2,7 +2,7 @@
 and activities. Times are seconds of service time.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -12,12 +12,7 @@ ScalableDimension = Literal[
     "dynamodb:index:ReadCapacityUnits",
     "dynamodb:index:WriteCapacityUnits",
 ]
-DIMENSIONS: tuple[ScalableDimension, ...] = (
-    "dynamodb:table:ReadCapacityUnits",
-    "dynamodb:table:WriteCapacityUnits",
-    "dynamodb:index:ReadCapacityUnits",
-    "dynamodb:index:WriteCapacityUnits",
-)
+DIMENSIONS: tuple[ScalableDimension, ...] = get_args(ScalableDimension)
 SERVICE_NAMESPACE = "dynamodb"
 
 

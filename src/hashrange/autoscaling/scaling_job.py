@@ -16,9 +16,6 @@ from hashrange.messages import autoscaling as sentences
 class ScalingJob:
     """The job of Application Auto Scaling."""
 
-    name = "auto-scaling"
-    waits_for_service_time = True
-
     def __init__(self, auto_scaling: AutoScaling) -> None:
         self._auto_scaling = auto_scaling
 

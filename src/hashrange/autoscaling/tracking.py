@@ -15,8 +15,8 @@ from hashrange.autoscaling.limits import SCALING_INTEGER_MAX
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_queries import kept_queries, read_queries
+from hashrange.cloudwatch.dynamodb.metric_ids import subject_dimensions
 from hashrange.cloudwatch.limits import ALARM_NAME_LENGTH_MAX
-from hashrange.cloudwatch.metric_id import Dimensions
 
 MINUTE_SECONDS = 60
 GAUGE_SECONDS = 300
@@ -33,13 +33,6 @@ PREDEFINED = {
     "DynamoDBReadCapacityUtilization": "ReadCapacityUnits",
     "DynamoDBWriteCapacityUtilization": "WriteCapacityUnits",
 }
-
-
-def target_dimensions(place: TargetPlace) -> Dimensions:
-    """The dimensions of the target's metrics."""
-    index_name = index_name_of(place)
-    table = ("TableName", table_name_of(place))
-    return (table,) if index_name is None else (("GlobalSecondaryIndexName", index_name), table)
 
 
 def unit_name(place: TargetPlace) -> str:
@@ -65,56 +58,53 @@ def _alarm_name(resource_id: str, end: str) -> str:
     return f"TargetTracking-{resource_id}"[: ALARM_NAME_LENGTH_MAX - len(end)] + end
 
 
+_Watched = tuple[Threshold, WatchedMetric | None, Sequence[dict[str, object]] | None]
+"""What an alarm watches: a metric, or queries."""
+
+
 def alarm_definitions(policy: ScalingPolicy, capacity: int) -> list[AlarmDefinition]:
     """The alarms of a policy, for the present capacity."""
-    if policy.tracking.customized is not None:
-        return _customized(policy)
-    place, target = policy.place, policy.tracking.target_value
-    consumed = WatchedMetric(
-        "AWS/DynamoDB", f"Consumed{unit_name(place)}", "Sum", MINUTE_SECONDS, target_dimensions(place)
+    tracking = policy.tracking
+    watched = (
+        _of_dynamodb(policy.place, tracking.target_value, capacity)
+        if tracking.customized is None
+        else _customized(tracking.customized, tracking.target_value)
     )
-    provisioned = WatchedMetric(
-        "AWS/DynamoDB", f"Provisioned{unit_name(place)}", "Average", GAUGE_SECONDS, target_dimensions(place)
-    )
-    high = capacity * MINUTE_SECONDS * target / 100
+    text = f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {policy.arn}."
+    actions = AlarmActions(alarm=(policy.arn,))
+    return [AlarmDefinition(name, text, actions, *watched[purpose]) for purpose, name in policy.alarms.items()]
+
+
+def _of_dynamodb(place: TargetPlace, target: float, capacity: int) -> dict[str, _Watched]:
+    """Purpose of an alarm → what it watches."""
+    dimensions = subject_dimensions(table_name_of(place), index_name_of(place))
+    consumed = WatchedMetric("AWS/DynamoDB", f"Consumed{unit_name(place)}", "Sum", MINUTE_SECONDS, dimensions)
+    provisioned = WatchedMetric("AWS/DynamoDB", f"Provisioned{unit_name(place)}", "Average", GAUGE_SECONDS, dimensions)
+    high, present = capacity * MINUTE_SECONDS * target / 100, float(capacity)
     low = capacity * MINUTE_SECONDS * max(target - LOW_MARGIN_PERCENT, 0.0) / 100
-    thresholds = {
-        "AlarmHigh": (consumed, Threshold("GreaterThanThreshold", high, HIGH_MINUTES)),
-        "AlarmLow": (consumed, Threshold("LessThanThreshold", low, LOW_MINUTES)),
-        "ProvisionedCapacityHigh": (provisioned, Threshold("GreaterThanThreshold", float(capacity), GAUGE_PERIODS)),
-        "ProvisionedCapacityLow": (provisioned, Threshold("LessThanThreshold", float(capacity), GAUGE_PERIODS)),
+    return {
+        "AlarmHigh": (Threshold("GreaterThanThreshold", high, HIGH_MINUTES), consumed, None),
+        "AlarmLow": (Threshold("LessThanThreshold", low, LOW_MINUTES), consumed, None),
+        "ProvisionedCapacityHigh": (Threshold("GreaterThanThreshold", present, GAUGE_PERIODS), provisioned, None),
+        "ProvisionedCapacityLow": (Threshold("LessThanThreshold", present, GAUGE_PERIODS), provisioned, None),
     }
-    return [
-        _alarm(policy, name, thresholds[purpose][1], metric=thresholds[purpose][0])
-        for purpose, name in policy.alarms.items()
-    ]
 
 
-def _customized(policy: ScalingPolicy) -> list[AlarmDefinition]:
-    given, target = policy.tracking.customized, policy.tracking.target_value
-    assert given is not None
-    thresholds = {
-        "AlarmHigh": Threshold("GreaterThanThreshold", target, CUSTOM_HIGH_MINUTES),
-        "AlarmLow": Threshold("LessThanThreshold", target * CUSTOM_LOW_FACTOR, LOW_MINUTES),
-    }
-    queries: list[dict[str, object]] | None = None
-    metric = None
+def _customized(given: Mapping[str, Any], target: float) -> dict[str, _Watched]:
+    """As `_of_dynamodb`, for a metric of the policy's own."""
+    metric = queries = None
     if given.get("Metrics"):
         queries = metric_queries(given["Metrics"])
     else:
         dimensions = tuple(sorted((one["Name"], one["Value"]) for one in given.get("Dimensions") or ()))
         metric = WatchedMetric(
-            given["Namespace"],
-            given["MetricName"],
-            given["Statistic"],
-            MINUTE_SECONDS,
-            dimensions,
-            given.get("Unit"),
+            given["Namespace"], given["MetricName"], given["Statistic"], MINUTE_SECONDS, dimensions, given.get("Unit")
         )
-    return [
-        _alarm(policy, name, thresholds[purpose], metric=metric, queries=queries)
-        for purpose, name in policy.alarms.items()
-    ]
+    low = target * CUSTOM_LOW_FACTOR
+    return {
+        "AlarmHigh": (Threshold("GreaterThanThreshold", target, CUSTOM_HIGH_MINUTES), metric, queries),
+        "AlarmLow": (Threshold("LessThanThreshold", low, LOW_MINUTES), metric, queries),
+    }
 
 
 def metric_queries(members: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
@@ -126,24 +116,6 @@ def metric_queries(members: Sequence[Mapping[str, Any]]) -> list[dict[str, objec
             query["MetricStat"] = {"Period": MINUTE_SECONDS, **query["MetricStat"]}
         queries.append(query)
     return kept_queries(read_queries(queries))
-
-
-def _alarm(
-    policy: ScalingPolicy,
-    name: str,
-    threshold: Threshold,
-    *,
-    metric: WatchedMetric | None = None,
-    queries: list[dict[str, object]] | None = None,
-) -> AlarmDefinition:
-    return AlarmDefinition(
-        name,
-        f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {policy.arn}.",
-        AlarmActions(alarm=(policy.arn,)),
-        threshold,
-        metric,
-        queries,
-    )
 
 
 def wanted_capacity(tracking: Tracking, capacity: int, observed: float) -> int:

@@ -8,7 +8,7 @@ from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.features.features import Feature, FeatureJob, Features
 
-JOB = MetricSaving.name
+JOB = "metric-saving"
 
 
 def _metrics(features: Features) -> Metrics:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from hashrange.cloudwatch.blocks import Cells, decode_cells
+from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import Distribution
 from hashrange.cloudwatch.series import BlockName
 from hashrange.store.documents import Documents
@@ -37,7 +38,7 @@ class StoredSeries(msgspec.Struct, array_like=True):
     """All of a series but its blocks."""
 
     number: int
-    metric: tuple[str, str, str, str, tuple[tuple[str, str], ...]]
+    metric: MetricId
     unit: str
     last_seconds: float
     kept: list[list[int]]

@@ -27,9 +27,6 @@ class MetricSaving:
     time: a century takes some thousand saves. Whoever wakes the job ends that.
     """
 
-    name = "metric-saving"
-    waits_for_service_time = True
-
     def __init__(self, metrics: Metrics, clock: Clock) -> None:
         self._metrics = metrics
         self._clock = clock

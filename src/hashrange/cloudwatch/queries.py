@@ -201,8 +201,7 @@ def _stat_faults(stat: MetricStatMember, stat_path: str, path: str) -> Iterator[
         if not missing:
             check_metric(stat.Metric.Namespace or "", stat.Metric.MetricName or "", f"{stat_path}.Metric.")
         dimensions_of(stat.Metric.Dimensions, f"{stat_path}.Metric.Dimensions")
-        if stat.Unit is not None:
-            check_one_of(f"{stat_path}.Unit", stat.Unit, STANDARD_UNITS)
+        check_one_of(f"{stat_path}.Unit", stat.Unit, STANDARD_UNITS)
     except ServiceError as error:
         yield error.message
     if statistic_of(stat.Stat) is None:

@@ -4,22 +4,21 @@ metrics by making up accounts or tables.
 
 from collections import OrderedDict
 
+import msgspec
+
 from hashrange.cloudwatch.metric_id import MetricId
 
 SeriesPlace = tuple[str, str]
 """Account and Region of a series."""
 
 
-class _OfPlace:
+class _OfPlace(msgspec.Struct, eq=False):
     """The series of one account and Region."""
 
-    __slots__ = ("names_bytes", "numbers")
-
-    def __init__(self) -> None:
-        self.numbers: OrderedDict[int, None] = OrderedDict()
-        """Numbers of the series; the one that was recorded longest ago comes first."""
-        self.names_bytes = 0
-        """What the names of these series take, each unit for itself."""
+    numbers: OrderedDict[int, None] = msgspec.field(default_factory=OrderedDict)
+    """Numbers of the series; the one that was recorded longest ago comes first."""
+    names_bytes: int = 0
+    """What the names of these series take, each unit for itself."""
 
 
 class SeriesOrder:

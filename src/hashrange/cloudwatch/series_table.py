@@ -37,10 +37,10 @@ class KnownSeries:
 
     def stored(self) -> StoredSeries:
         """All of the series but its blocks, as it is kept."""
-        metric, series = self.metric, self.series
+        series = self.series
         return StoredSeries(
             self.number,
-            (metric.account, metric.region, metric.namespace, metric.name, metric.dimensions),
+            self.metric,
             self.unit,
             series.last_seconds,
             [differences(numbers) for numbers in series.kept],
@@ -181,7 +181,7 @@ def load_series(
                 read_runs(stored.runs),
                 stored.last_seconds,
             )
-            _, removed = table.add(stored.number, MetricId(*stored.metric), stored.unit, series)
+            _, removed = table.add(stored.number, stored.metric, stored.unit, series)
             for oldest in removed:
                 forget(oldest)
         yield

@@ -89,8 +89,8 @@ class _Range(NamedTuple):
 
     kind: str
     """`tm`, `wm`, `tc`, `ts` or `pr`."""
-    lower: float | None
-    upper: float | None
+    lower: float
+    upper: float
     is_percent: bool
 
 
@@ -124,16 +124,17 @@ def _range_of(name: str) -> _Range | None:
     if match is None:
         return None
     kind, lower_text, lower_sign, upper_text, upper_sign = match.groups()
+    signs = {sign for text, sign in ((lower_text, lower_sign), (upper_text, upper_sign)) if text}
+    is_percent = signs == {"%"}
+    least, most = (0.0, 100.0) if is_percent else (-math.inf, math.inf)
     try:
-        lower = float(lower_text) if lower_text else None
-        upper = float(upper_text) if upper_text else None
+        lower = float(lower_text) if lower_text else least
+        upper = float(upper_text) if upper_text else most
     except ValueError:
         return None
-    signs = {sign for text, sign in ((lower_text, lower_sign), (upper_text, upper_sign)) if text}
-    if len(signs) != 1 or (lower is not None and upper is not None and lower > upper):
+    if len(signs) != 1 or lower > upper:
         return None  # neither bound, or one in percent and the other not
-    is_percent = signs == {"%"}
-    if is_percent and (kind.lower() == "pr" or max(lower or 0.0, upper or 0.0) > 100):
+    if is_percent and (kind.lower() == "pr" or upper > most):
         return None
     return _Range(kind.lower(), lower, upper, is_percent)
 
@@ -154,7 +155,9 @@ def _of_shares(point: Cell | Datapoint, compute: Callable[[list[ValueShare]], fl
 
 
 def _trimmed(shares: list[ValueShare], given: _Range) -> float | None:
-    lower, upper = _bounds(shares, given)
+    lower, upper = given.lower, given.upper
+    if given.is_percent:
+        lower, upper = value_at(shares, lower / 100), value_at(shares, upper / 100)
     inner = _inner(shares, given, lower, upper)
     count = count_of(inner)
     if given.kind == "tc":
@@ -168,25 +171,13 @@ def _trimmed(shares: list[ValueShare], given: _Range) -> float | None:
     return sum_of(inner) / count if count else None
 
 
-def _bounds(shares: list[ValueShare], given: _Range) -> tuple[float, float]:
-    """Least and greatest value that count."""
-    if given.is_percent:
-        return value_at(shares, (given.lower or 0.0) / 100), value_at(
-            shares, (100.0 if given.upper is None else given.upper) / 100
-        )
-    return (
-        -math.inf if given.lower is None else given.lower,
-        math.inf if given.upper is None else given.upper,
-    )
-
-
 def _inner(shares: list[ValueShare], given: _Range, lower: float, upper: float) -> list[ValueShare]:
     """The values that count: for percents, exactly that part of all values, even if many are the same."""
     if not given.is_percent:
         return within(shares, lower, upper)
     total = count_of(shares)
-    skip = total * (given.lower or 0.0) / 100
-    take = total * (100.0 if given.upper is None else given.upper) / 100 - skip
+    skip = total * given.lower / 100
+    take = total * given.upper / 100 - skip
     found = []
     for share in shares:
         left_out = min(skip, share.values)

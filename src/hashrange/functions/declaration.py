@@ -18,7 +18,8 @@ and cannot be changed over the API.
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -26,7 +27,7 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.code import CodeUnusable, find_code
-from hashrange.functions.description import NO_TAGS, FunctionDescription, new_revision_id
+from hashrange.functions.description import NO_TAGS, FunctionDescription, new_uuid
 from hashrange.functions.http_client import UrlUnusable, read_target
 from hashrange.functions.programs import is_supported
 from hashrange.functions.variables import find_variables_fault
@@ -86,13 +87,16 @@ def read_functions(tables: Mapping[str, Any]) -> dict[str, FunctionDeclaration]:
 
 def check_declaration(name: str, declaration: FunctionDeclaration) -> None:
     """Raise FunctionsError unless the function can be used. Its code is looked for, and not run."""
-    fault = _find_fault(name, declaration)
+    try:
+        fault = _find_fault(name, declaration)
+    except (CodeUnusable, UrlUnusable) as error:
+        fault = str(error)
     if fault is not None:
         raise FunctionsError(f'the function "{name}" cannot be used: {fault}')
 
 
 def _find_fault(name: str, declaration: FunctionDeclaration) -> str | None:
-    """What is wrong with a declaration, as a sentence."""
+    """What is wrong with a declaration, as a sentence. Raises CodeUnusable and UrlUnusable."""
     if not _is_function_name(name):
         return "a name has 1 to 64 letters, digits, hyphens and underscores."
     if (declaration.code is None) == (declaration.url is None):
@@ -101,7 +105,8 @@ def _find_fault(name: str, declaration: FunctionDeclaration) -> str | None:
         for member in ("handler", "runtime", "environment"):
             if getattr(declaration, member):
                 return f"{member} is for functions with code; one with a url runs elsewhere."
-        return _find_url_fault(declaration.url)
+        read_target(declaration.url)
+        return None
     assert declaration.code is not None
     runtime = declaration.runtime or OWN_RUNTIME
     if not is_supported(runtime):
@@ -111,19 +116,8 @@ def _find_fault(name: str, declaration: FunctionDeclaration) -> str | None:
     )
 
 
-def _find_url_fault(url: str) -> str | None:
-    try:
-        read_target(url)
-    except UrlUnusable as error:
-        return str(error)
-    return None
-
-
 def _find_code_fault(code: str, runtime: str, handler: str | None) -> str | None:
-    try:
-        found = find_code(code)
-    except CodeUnusable as error:
-        return str(error)
+    found = find_code(code)
     if found.handler is None:
         if handler is None or not _is_plain_handler(handler):
             return 'code that is a folder needs handler = "module.function".'
@@ -135,7 +129,7 @@ def _find_code_fault(code: str, runtime: str, handler: str | None) -> str | None
 
 
 def describe_declared(
-    name: str, declaration: FunctionDeclaration, caller: Caller, declared_at_seconds: float, run_id: str
+    name: str, declaration: FunctionDeclaration, declared_at_seconds: float, run_id: str, caller: Caller
 ) -> FunctionDescription:
     """The description of a declared function, as its caller sees it. It has no role, and no size of code."""
     handler = declaration.handler
@@ -175,38 +169,29 @@ class DeclaredFunctions:
     """
 
     def __init__(self) -> None:
-        self._declared: dict[str, tuple[FunctionDeclaration, float, str]] = {}
-        """Name → declaration, service time of the declaration, run id."""
+        self._declared: dict[str, tuple[FunctionDeclaration, Callable[[Caller], FunctionDescription]]] = {}
+        """Name → declaration, and its description as a caller sees it."""
 
     def declare(self, name: str, declaration: FunctionDeclaration, now_seconds: float) -> None:
         """Add a function, or replace one. Raises FunctionsError."""
         check_declaration(name, declaration)
-        self._declared[name] = declaration, now_seconds, new_revision_id()
+        describe = partial(describe_declared, name, declaration, now_seconds, new_uuid())
+        self._declared[name] = declaration, describe
 
     def find(self, name: str, caller: Caller) -> FunctionDescription | None:
         """The function of this name that the caller sees; None if there is none."""
         found = self._declared.get(name)
         if found is None or not found[0].is_seen_by(caller):
             return None
-        return describe_declared(name, found[0], caller, found[1], found[2])
+        return found[1](caller)
 
     def names_after(self, after: str, caller: Caller) -> list[str]:
         """The names that follow `after` of the functions that the caller sees, in no order."""
-        return [
-            name
-            for name, (declaration, _, _) in self._declared.items()
-            if name > after and declaration.is_seen_by(caller)
-        ]
+        return [name for name, (one, _) in self._declared.items() if name > after and one.is_seen_by(caller)]
 
     def all(self) -> Sequence[FunctionDescription]:
         """A description of each declared function, for a caller that may see the function."""
         return [
-            describe_declared(
-                name,
-                declaration,
-                Caller(declaration.account or DECLARED_CALLER.account, declaration.region or DECLARED_CALLER.region),
-                declared_at_seconds,
-                run_id,
-            )
-            for name, (declaration, declared_at_seconds, run_id) in self._declared.items()
+            describe(Caller(one.account or DECLARED_CALLER.account, one.region or DECLARED_CALLER.region))
+            for one, describe in self._declared.values()
         ]

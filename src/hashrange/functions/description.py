@@ -97,8 +97,8 @@ def code_document(description: FunctionDescription) -> str:
     return f"{CODE_PREFIX}{'/'.join(description.key)}/{description.code_sha256}"
 
 
-def new_revision_id() -> str:
-    """A UUID for a new revision."""
+def new_uuid() -> str:
+    """A UUID for a new revision, request or mapping."""
     return str(UUID(bytes=secrets.token_bytes(16), version=4))
 
 

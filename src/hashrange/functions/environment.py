@@ -23,7 +23,7 @@ from hashrange.functions.process import Process
 from hashrange.functions.process_tree import data_limit_bytes, memory_used_at_once, memory_used_bytes
 from hashrange.functions.programs import ProgramMissing, find_command
 from hashrange.functions.variables import make_variables
-from hashrange.limits import INVOCATION_REPLY_BYTES_MAX
+from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
 from hashrange.work_threads import WorkThread
 
@@ -34,31 +34,21 @@ _EXIT_GRACE_SECONDS = 1.0
 class ExecutionEnvironment:
     """One process of one function."""
 
-    def __init__(
-        self, runnable: Runnable, listener: Listener, log_stream: str, init_seconds_max: float, generation: int
-    ) -> None:
-        """`listener`: started. `init_seconds_max`: time for loading the module, beside the function's time-out.
-        `generation`: which code and configuration it is started with.
-        """
+    def __init__(self, runnable: Runnable, listener: Listener, log_stream: str, generation: int) -> None:
+        """`listener`: started. `generation`: which code and configuration the environment is started with."""
         self.runnable = runnable
         self._listener, self._log_stream = listener, log_stream
-        self._init_seconds_max = init_seconds_max
         self._mark = f"{listener.mark}.{secrets.token_hex(16)}"
         self._log: InvocationLog | None = None
         self._process: Process | None = None
         self._connection: EnvironmentConnection | None = None
         self._is_over = False
-        self._memory = MemoryWatch(runnable.function.memory_mb)
+        self.memory = MemoryWatch(runnable.function.memory_mb)
         self.init_ms = 0.0
         """Real time that the start took."""
         self.idle_since_seconds = 0.0
         """Monotonic time of the end of the last invocation; the pool sets it."""
         self.generation = generation
-
-    @property
-    def memory_used_bytes(self) -> int:
-        """The most memory seen in use."""
-        return self._memory.used_bytes
 
     @property
     def is_usable(self) -> bool:
@@ -75,8 +65,8 @@ class ExecutionEnvironment:
         self._log = log
         outcome: InvocationOutcome | None
         try:
-            async with asyncio.timeout(self._init_seconds_max + self.runnable.function.timeout_seconds):
-                with self._memory.watched():
+            async with asyncio.timeout(INIT_SECONDS_MAX + self.runnable.function.timeout_seconds):
+                with self.memory.watched():
                     outcome = await self._start(log.request_id)
         except TimeoutError:
             await self._drain()
@@ -88,7 +78,7 @@ class ExecutionEnvironment:
             outcome = outcomes.describe_missing_program(log.request_id, message)
         self._is_over = self._is_over or outcome is not None
         self.init_ms = (real_seconds() - began_seconds) * 1000
-        self._memory.forget_time()
+        self.memory.forget_time()
         return outcome
 
     async def _start(self, request_id: str) -> InvocationOutcome | None:
@@ -101,7 +91,7 @@ class ExecutionEnvironment:
             async with self._listener.starting:
                 mark = Mark.of(self._mark)
                 self._process = await Process.start(command, self.runnable.folder, variables, self._feed, mark)
-            self._memory.process = self._process
+            self.memory.process = self._process
             if self._is_over:  # it was killed before it began
                 self._process.kill()
             if not await self._is_first(expected):
@@ -111,8 +101,6 @@ class ExecutionEnvironment:
             expected.cancel()
         message = await self._message(self._connection.started)
         match message:
-            case None:
-                return await self._exit(request_id)
             case Message(kind="ready"):
                 return None
             case Message(kind="init-error"):
@@ -141,7 +129,7 @@ class ExecutionEnvironment:
         outcome = None
         try:
             async with asyncio.timeout(timeout_seconds):
-                with self._memory.watched():
+                with self.memory.watched():
                     receiving = self._connection.receive()
                     self._connection.send(head, payload)
                     message = await self._message(receiving)
@@ -189,7 +177,7 @@ class ExecutionEnvironment:
     async def _is_first(self, expected: asyncio.Future[Any]) -> bool:
         """Wait for `expected` and the output before it; False if the process has failed before."""
         assert self._process
-        waiting = {expected, self._process.exited, self._memory.over}
+        waiting = {expected, self._process.exited, self.memory.over}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         await self._drain()
         return expected.done() and not expected.cancelled()
@@ -208,16 +196,10 @@ class ExecutionEnvironment:
     async def _exit(self, request_id: str) -> InvocationOutcome:
         """The error of a process that ends, uses too much memory, or does not obey the protocol."""
         assert self._process
-        if self._memory.over.done():
+        if self.memory.over.done():
             return outcomes.describe_out_of_memory(request_id)
         await asyncio.wait({self._process.exited}, timeout=_EXIT_GRACE_SECONDS)
         return outcomes.describe_exit(request_id, self._process.status)
-
-    def see_memory(self) -> None:
-        """Note the memory in use now, unless it was noted just before.
-        It is always noted at the end of the first invocation.
-        """
-        self._memory.see()
 
     def kill(self) -> None:
         """End the process and its group at once, or as soon as it starts; `end` does the rest."""

@@ -37,6 +37,7 @@ from hashrange.limits import (
     INVOCATIONS_RUNNING_MAX,
 )
 from hashrange.messages import triggers as messages
+from hashrange.soon import until_one_ends
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, SharedReading
 
@@ -124,9 +125,6 @@ class _Waiting(NamedTuple):
 class EventQueue:
     """The queued events of a server, and the job (`jobs.job.Job`) that runs them."""
 
-    name = "asynchronous invocations"
-    waits_for_service_time = True
-
     def __init__(
         self,
         documents: Documents,
@@ -162,7 +160,7 @@ class EventQueue:
     @property
     def count(self) -> int:
         """Events that wait or run."""
-        self._refresh()
+        self._reading.finish()
         return len(self._waiting) + sum(map(len, self._held.values())) + len(self._running)
 
     async def put(self, key: FunctionKey, payload: bytes, request_id: str, client_context: str | None) -> None:
@@ -186,10 +184,6 @@ class EventQueue:
     def _waits(self, path: str, event: QueuedEvent, throttles: int = 0) -> _Waiting:
         self._number += 1
         return _Waiting(event.due_seconds, self._number, path, len(event.payload), throttles)
-
-    def _refresh(self) -> None:
-        """Read the queue again if it must be, or if the content of the store has been replaced; gives way meanwhile."""
-        self._reading.finish()
 
     def _read(self) -> Iterator[None]:
         """Read the queue, some events at each step."""
@@ -242,14 +236,7 @@ class EventQueue:
             self._chains.check()
             if not self._running:
                 break
-            arrival = asyncio.ensure_future(self._arrived.wait())
-            try:
-                await asyncio.wait({*self._running, arrival}, return_when=asyncio.FIRST_COMPLETED)
-            except BaseException:
-                self._cancel()
-                raise
-            finally:
-                arrival.cancel()
+            await until_one_ends(self._running, self._arrived)
             self._take_ended()
         if not self._waiting:
             return None
@@ -259,7 +246,7 @@ class EventQueue:
         """Begin the events that are due, of each function at most EVENTS_RUNNING_MAX, and of all as many as may run;
         gives way.
         """
-        self._refresh()
+        self._reading.finish()
         now_seconds = self._clock.service_time()
         running = Counter(one.function for one in self._running.values())
         while self._waiting and self._waiting[0].due_seconds <= now_seconds:
@@ -296,13 +283,10 @@ class EventQueue:
             if not held:
                 del self._held[function]
 
-    def _cancel(self) -> None:
-        for task in self._running:
-            task.cancel()
-
     async def close(self) -> None:
         """Cancel the invocations that run; their events stay queued."""
-        self._cancel()
+        for task in self._running:
+            task.cancel()
         if self._running:
             await asyncio.wait(self._running)
         self._running.clear()

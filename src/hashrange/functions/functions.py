@@ -26,7 +26,7 @@ from hashrange.functions.declaration import DeclaredFunctions, FunctionDeclarati
 from hashrange.functions.description import (
     FunctionDescription,
     HandlerCredentials,
-    new_revision_id,
+    new_uuid,
     state_of_function,
     update_status_of,
 )
@@ -43,7 +43,7 @@ from hashrange.functions.refusals import (
     parameter_refusal,
     throttling_refusal,
 )
-from hashrange.functions.stored import ChangeFunction, StoredFunctions
+from hashrange.functions.stored import ChangedT, ChangeFunction, StoredFunctions
 from hashrange.functions.variables import variables_of_server
 from hashrange.jobs.chains import IsAwaited
 from hashrange.limits import CODE_LINK_SECONDS, CODE_STORAGE_BYTES_MAX
@@ -213,7 +213,7 @@ class Functions:
             raise conflict_refusal(messages.function_exists(key.name))
         with self._changes(key):
             self._require_code_runs(description)
-            ids = {"run_id": new_revision_id(), "revision_id": new_revision_id()}
+            ids = {"run_id": new_uuid(), "revision_id": new_uuid()}
             new = msgspec.structs.replace(description, **await self._code_members(key, zipped), **ids)
 
             def create(old: FunctionDescription | None) -> FunctionDescription:
@@ -243,11 +243,11 @@ class Functions:
         """
         self._require_changeable(old)
         with self._changes(old.key):
-            changed: dict[str, Any] = {**members, "revision_id": new_revision_id()}
+            changed: dict[str, Any] = {**members, "revision_id": new_uuid()}
             others = {name for name, value in members.items() if value != getattr(old, name)}
             is_tried = zipped is not None or not others.isdisjoint(_TRIED)
             if is_tried or not others.isdisjoint(_SEEN):
-                changed["run_id"] = new_revision_id()
+                changed["run_id"] = new_uuid()
             if zipped is not None:
                 changed |= await self._code_members(old.key, zipped)
 
@@ -261,7 +261,7 @@ class Functions:
                 )
 
             if not is_tried:
-                return update(old) if is_dry_run else await self._change_stored(old.key, update)
+                return update(old) if is_dry_run else await self.stored.change(old.key, update)
             self._require_code_runs(old)
             new, code = update(old), self.stored.zip_of(old) if zipped is None else zipped
             if is_dry_run:
@@ -269,15 +269,21 @@ class Functions:
                 return new
             return await self._try_and_change(new, code, update, zipped)
 
-    async def change(self, old: FunctionDescription, change: ChangeExisting) -> FunctionDescription:
+    async def change(self, old: FunctionDescription, change: Callable[[FunctionDescription], ChangedT]) -> ChangedT:
         """Change what does not concern how a function runs: tags, policy; reserved executions by `reserve`.
 
         `change` is called with the description at the time of the commit. Raises LambdaError, also if the function is
         declared or has been deleted meanwhile, and StorageError.
         """
-        changed = await self._change_existing(old, change)
-        assert changed is not None
-        return changed
+        if old.is_declared:
+            raise parameter_refusal(messages.declared_function(old.name))
+
+        def change_existing(current: FunctionDescription | None) -> ChangedT:
+            if current is None:
+                raise FunctionMissing(messages.function_missing(old.arn))
+            return change(current)
+
+        return await self.stored.change(old.key, change_existing)
 
     async def reserve(self, old: FunctionDescription, change: ChangeExisting) -> None:
         """Change the reserved executions of a function, as `change` does."""
@@ -291,22 +297,8 @@ class Functions:
 
     async def delete(self, old: FunctionDescription) -> None:
         """Delete a function; invocations that run go on to their end. Raises LambdaError and StorageError."""
-        await self._change_existing(old, lambda current: None)
+        await self.change(old, lambda current: None)
         self._loaded.unload(old.key)
-
-    async def _change_existing(
-        self, old: FunctionDescription, change: Callable[[FunctionDescription], FunctionDescription | None]
-    ) -> FunctionDescription | None:
-        """Make a change, or delete the function. Raises LambdaError if it is declared, or was deleted meanwhile."""
-        if old.is_declared:
-            raise parameter_refusal(messages.declared_function(old.name))
-
-        def change_existing(current: FunctionDescription | None) -> FunctionDescription | None:
-            if current is None:
-                raise FunctionMissing(messages.function_missing(old.arn))
-            return change(current)
-
-        return await self.stored.change(old.key, change_existing)
 
     @contextmanager
     def _changes(self, key: FunctionKey) -> Iterator[None]:
@@ -335,26 +327,19 @@ class Functions:
         return {"code_sha256": sha256, "code_size_bytes": len(zipped)}
 
     async def _try_and_change(
-        self, new: FunctionDescription, code: bytes, change: ChangeFunction, zipped: bytes | None
+        self, new: FunctionDescription, code: bytes, change: ChangeFunction[FunctionDescription], zipped: bytes | None
     ) -> FunctionDescription:
         """Start an environment of the function after a change; if it starts, make the change,
         and keep the environment.
         """
         loaded = await self._started(new, code)
         try:
-            stored = await self._change_stored(new.key, change, zipped)
+            stored = await self.stored.change(new.key, change, zipped)
         except BaseException:
             self._loaded.retire(loaded)
             raise
         self._loaded.install(loaded)
         return stored
-
-    async def _change_stored(
-        self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None = None
-    ) -> FunctionDescription:
-        changed = await self.stored.change(key, change, zipped)
-        assert changed is not None
-        return changed
 
     async def _started(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
         """The function, loaded, with an environment. Raises LambdaError if its handler cannot be loaded."""
@@ -373,7 +358,7 @@ class Functions:
 
     async def _start(self, loaded: LoadedFunction, zipped: bytes) -> None:
         """Start an environment. Raises LambdaError if the handler cannot be loaded."""
-        request_id = new_revision_id()
+        request_id = new_uuid()
         outcome = await loaded.start(request_id)
         if outcome is not None:
             raise await load_refusal(loaded.description, zipped, request_id, outcome)
@@ -433,17 +418,10 @@ class Functions:
 class LinkedCode(NamedTuple):
     """What a link leads to: the zip that a function had when the link was made."""
 
-    account: str
-    region: str
-    name: str
+    key: FunctionKey
     code_sha256: str
     expires_at_seconds: float
     """Wall time."""
-
-    @property
-    def key(self) -> FunctionKey:
-        """Whose zip it is."""
-        return FunctionKey(self.account, self.region, self.name)
 
 
 class CodeLinks:
@@ -458,7 +436,7 @@ class CodeLinks:
     def make(self, description: FunctionDescription) -> str:
         """The last part of the URL of a function's zip: letters, digits, `-`, `_` and `=`."""
         expires_at_seconds = self._clock.wall_time() + CODE_LINK_SECONDS
-        linked = msgspec.json.encode(LinkedCode(*description.key, description.code_sha256, expires_at_seconds))
+        linked = msgspec.json.encode(LinkedCode(description.key, description.code_sha256, expires_at_seconds))
         return base64.urlsafe_b64encode(self._sign(linked) + linked).decode()
 
     def read(self, link: str) -> LinkedCode | None:

@@ -16,7 +16,7 @@ from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
 from hashrange.functions.invocation_log import FunctionLog, InvocationLog, Report
 from hashrange.functions.names import LATEST
-from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INIT_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
+from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
 from hashrange.soon import kept_until_done
 
@@ -31,18 +31,9 @@ class EnvironmentPool:
     time-outs go by the event loop's own clock.
     """
 
-    def __init__(
-        self,
-        runnable: Runnable,
-        listener: Listener,
-        clock: Clock,
-        log: FunctionLog,
-        *,
-        init_seconds_max: float = INIT_SECONDS_MAX,
-    ) -> None:
+    def __init__(self, runnable: Runnable, listener: Listener, clock: Clock, log: FunctionLog) -> None:
         """`listener`: started; all pools share it."""
         self._runnable, self._listener, self._clock, self._log = runnable, listener, clock, log
-        self._init_seconds_max = init_seconds_max
         self._generation = 0
         """Number of calls of `replace`."""
         self._fingerprint: str | None = None
@@ -109,9 +100,7 @@ class EnvironmentPool:
         """A new environment, not started. Raises ConcurrencyExceeded if the pool is closed."""
         if self._is_closed:
             raise ConcurrencyExceeded(messages.POOL_CLOSED)
-        return ExecutionEnvironment(
-            self._runnable, self._listener, self._log_stream_name(), self._init_seconds_max, self._generation
-        )
+        return ExecutionEnvironment(self._runnable, self._listener, self._log_stream_name(), self._generation)
 
     async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         log = InvocationLog(request_id, self._log)
@@ -126,7 +115,7 @@ class EnvironmentPool:
             if outcome is None:
                 outcome = await environment.invoke(payload, log, client_context)
             duration_ms = (real_seconds() - began_seconds) * 1000
-            environment.see_memory()
+            environment.memory.see()
             if not outcome.error_type:
                 self._log.errors.forget()
             self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
@@ -150,7 +139,7 @@ class EnvironmentPool:
             status = "timeout"
         elif outcome.is_over:
             status = f"error\tError Type: {outcome.error_type}"
-        used_mb = min(-(-environment.memory_used_bytes // _MB_BYTES), function.memory_mb)
+        used_mb = min(-(-environment.memory.used_bytes // _MB_BYTES), function.memory_mb)
         init_ms = environment.init_ms if is_new else None
         log.end(Report(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
 

@@ -8,6 +8,7 @@ It may be called again if the store's whole content was replaced meanwhile.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
@@ -25,7 +26,8 @@ from hashrange.soon import kept_until_done, shielded
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
 
-ChangeFunction = Callable[[FunctionDescription | None], FunctionDescription | None]
+ChangedT = TypeVar("ChangedT", FunctionDescription, FunctionDescription | None)
+ChangeFunction = Callable[[FunctionDescription | None], ChangedT]
 """Returns the new description of a function, or None to delete it. Raises LambdaError to refuse; pure."""
 
 
@@ -35,19 +37,17 @@ class StoredFunctions:
     def __init__(self, documents: Documents, clock: Clock, state_delay_seconds: float = 0.0) -> None:
         """`state_delay_seconds`: how long a function stays Pending, and an update InProgress, in service time."""
         self._documents = documents
-        self._clock = clock
-        self.state_delay_seconds = state_delay_seconds
         self._stored = KeptRecords(documents, FUNCTION_PREFIX, FunctionDescription, "function")
         self._functions = RememberedRecords(
             self._stored,
             lambda one: one.key,
             groups_of=lambda one: (one.key[:2],),
             groups_of_path=lambda path: (tuple(path.split("/")[:2]),),
-            correct=self._without_overlong_waits,
+            correct=lambda one: without_overlong_waits(one, clock.service_time(), state_delay_seconds),
         )
         self._order = asyncio.Lock()
         """A lock that is held while a change is made, so that the next one sees its outcome."""
-        self._changing: set[asyncio.Task[FunctionDescription | None]] = set()
+        self._changing: set[asyncio.Task[Any]] = set()
 
     @property
     def generation(self) -> int:
@@ -93,9 +93,7 @@ class StoredFunctions:
             raise StorageCorruption(f"the document {code_document(description)}, a function's code, is missing")
         return current
 
-    async def change(
-        self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None = None
-    ) -> FunctionDescription | None:
+    async def change(self, key: FunctionKey, change: ChangeFunction[ChangedT], zipped: bytes | None = None) -> ChangedT:
         """Create, change or delete a function, and return its new description. `zipped`: the new code, if it changes.
 
         A change that has begun is completed even if the caller is cancelled.
@@ -107,9 +105,7 @@ class StoredFunctions:
         while self._changing:
             await asyncio.wait(self._changing)
 
-    async def _change(
-        self, key: FunctionKey, change: ChangeFunction, zipped: bytes | None
-    ) -> FunctionDescription | None:
+    async def _change(self, key: FunctionKey, change: ChangeFunction[ChangedT], zipped: bytes | None) -> ChangedT:
         async with self._order:
             while True:
                 old = self.get(key)
@@ -134,6 +130,3 @@ class StoredFunctions:
         assert not new.is_declared
         code = [] if zipped is None else [*old_code, RecordChange(code_document(new), zipped)]
         return [*code, self._functions.change(new)]
-
-    def _without_overlong_waits(self, description: FunctionDescription) -> FunctionDescription:
-        return without_overlong_waits(description, self._clock.service_time(), self.state_delay_seconds)

@@ -4,8 +4,12 @@ A slice holds the event loop for a few milliseconds at most. It returns the seco
 be driven by a `Runner`, or by hand in a test.
 """
 
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
+from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
 
 AT_ONCE = 0.0
@@ -41,3 +45,20 @@ class Job(Protocol):
         Raises StorageError when the store fails. May raise NeverRests while `Runner.is_in_order()`.
         """
         ...
+
+
+@contextmanager
+def called_when_due(clock: Clock, seconds: float | None, callback: Callable[[], None]) -> Iterator[None]:
+    """For a slice that waits: within the context, `callback` is called once these seconds of service time have passed
+    (None: never), and whenever service time is moved.
+    """
+    timer: asyncio.TimerHandle | None = None
+    if seconds is not None and not clock.is_virtual:
+        timer = asyncio.get_running_loop().call_later(seconds, callback)
+    stop_listening = clock.on_advance(callback)
+    try:
+        yield
+    finally:
+        stop_listening()
+        if timer is not None:
+            timer.cancel()

@@ -15,6 +15,7 @@ from typing import Any
 from hashrange.clock import Clock
 from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.description import new_uuid
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.names import LATEST, parse_arn, without_latest
 from hashrange.functions.refusals import FunctionMissing
@@ -27,7 +28,6 @@ from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.events import encode_event
 from hashrange.triggers.failure_message import FailureMessage, ResponseContext
 from hashrange.triggers.lanes import Lane
-from hashrange.triggers.mappings import new_uuid
 from hashrange.triggers.outcomes import conclude_invocation
 from hashrange.triggers.problem_log import log_discard, log_end, log_failed_attempt, log_refusal
 from hashrange.triggers.retries import put_off

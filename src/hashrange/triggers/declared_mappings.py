@@ -35,9 +35,6 @@ _CHANGING = (
 class DeclaredMappings:
     """The job that makes the stored mappings agree with the declared ones."""
 
-    name = "declared mappings"
-    waits_for_service_time = True
-
     def __init__(
         self, declared: Sequence[DeclaredMapping], mappings: Mappings, catalog: Catalog, streams: Streams
     ) -> None:
@@ -58,8 +55,8 @@ class DeclaredMappings:
             found = stored.get(uuid)
             if found is None:
                 await self._mappings.create(mapping)
-            elif found.transition != "Deleting" and _declaration_of(found) != _declaration_of(mapping):
-                await self._mappings.replace(found, _changed(found, mapping))
+            elif found.transition != "Deleting" and (changed := _changed(found, mapping)) != found:
+                await self._mappings.replace(found, changed)
         for uuid, found in stored.items():
             if uuid not in wanted and found.transition != "Deleting" and not self._is_drained(found):
                 await self._mappings.delete(found)
@@ -100,11 +97,6 @@ def _mapping_of(number: int, declared: DeclaredMapping, table: Table) -> EventSo
         is_declared=True,
         **declared.settings(),
     )
-
-
-def _declaration_of(mapping: EventSourceMapping) -> dict[str, object]:
-    members = msgspec.structs.asdict(mapping)
-    return {name: member for name, member in members.items() if name not in _CHANGING}
 
 
 def _changed(found: EventSourceMapping, wanted: EventSourceMapping) -> EventSourceMapping:

@@ -26,7 +26,7 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.items.steps import walk
 from hashrange.jobs.chains import ChainLinks, IsAwaited, Reason
-from hashrange.jobs.job import NeverRests
+from hashrange.jobs.job import NeverRests, called_when_due
 from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
 from hashrange.messages import triggers as messages
 from hashrange.store.interface import WholeStore
@@ -46,9 +46,6 @@ DeliveringMapping = tuple[str, str, str]
 
 class Delivery:
     """The job that delivers stream records to functions."""
-
-    name = "triggers"
-    waits_for_service_time = True
 
     def __init__(
         self,
@@ -126,7 +123,7 @@ class Delivery:
 
     # --- slices -----------------------------------------------------------------------------------
 
-    async def run_slice(self) -> float | None:  # noqa: C901 - one loop: each reason for which a slice goes on or ends
+    async def run_slice(self) -> float | None:
         """Deliver until nothing runs and nothing is due; returns the seconds of service time
         until something is, or None.
 
@@ -150,18 +147,12 @@ class Delivery:
                         return self._seconds_until_due()
                     await self._until_something_happens()
             return None
-        except NeverRests:
-            raise
-        except StorageError:
-            if not self._is_saving:
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                self._left = self._unsaved_positions()
+            goes_on = isinstance(error, NeverRests) or (self._is_saving and isinstance(error, StorageError))
+            if not goes_on:
                 self._drop()
-            raise
-        except asyncio.CancelledError:
-            self._left = self._unsaved_positions()
-            self._drop()
-            raise
-        except BaseException:
-            self._drop()
             raise
         finally:
             if stops == self._stops:
@@ -218,17 +209,11 @@ class Delivery:
 
     async def _until_something_happens(self) -> None:
         """Wait until an invocation ends, there are new records, a mapping changes, or a time comes."""
-        loop = asyncio.get_running_loop()
-        waiter = self._waiter = loop.create_future()
-        seconds = self._seconds_until_due()
-        timer = None if seconds is None or self._clock.is_virtual else loop.call_later(seconds, self._look)
-        stop_listening = self._clock.on_advance(self._look)
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
         try:
-            await waiter
+            with called_when_due(self._clock, self._seconds_until_due(), self._look):
+                await waiter
         finally:
-            stop_listening()
-            if timer is not None:
-                timer.cancel()
             if self._waiter is waiter:
                 self._waiter = None
 

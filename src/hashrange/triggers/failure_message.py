@@ -23,7 +23,6 @@ class ResponseContext(NamedTuple):
     executed_version: str
     function_error: str | None = None
     """`Handled` or `Unhandled`; None if the function returned item failures."""
-    status_code: int = 200
 
 
 class FailureMessage(NamedTuple):
@@ -68,7 +67,9 @@ def encode_failure(message: FailureMessage, *, has_event: bool) -> bytes:
         }
     }
     if message.response is not None:
-        document["responseContext"] = _response_context(message.response)
+        version, error = message.response
+        failed = {} if error is None else {"functionError": error}
+        document["responseContext"] = {"statusCode": 200, "executedVersion": version, **failed}
     document |= {
         "version": _VERSION,
         "timestamp": _moment(message.discarded_seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -97,13 +98,6 @@ def object_key(message: FailureMessage) -> str:
 def region_of(message: FailureMessage) -> str:
     """The mapping's Region, which is that of its stream."""
     return message.stream_arn.split(":")[3]
-
-
-def _response_context(response: ResponseContext) -> dict[str, Any]:
-    context: dict[str, Any] = {"statusCode": response.status_code, "executedVersion": response.executed_version}
-    if response.function_error is not None:
-        context["functionError"] = response.function_error
-    return context
 
 
 def _moment(seconds: float) -> datetime:

@@ -5,9 +5,7 @@ checkpoints are deleted at once, in the commit of the request.
 """
 
 import asyncio
-import secrets
 from collections.abc import Callable, Mapping, Sequence
-from uuid import UUID
 
 import msgspec
 
@@ -33,11 +31,6 @@ CHECKPOINT_PREFIX = "checkpoint/"
 RESULT_PREFIX = "processing-result/"
 
 
-def new_uuid() -> str:
-    """A UUID for a new mapping."""
-    return str(UUID(bytes=secrets.token_bytes(16), version=4))
-
-
 class Mappings:
     """The mappings of one store. Every method that writes raises StorageError; so does whichever method reads first."""
 
@@ -52,7 +45,7 @@ class Mappings:
             records,
             lambda one: one.path,
             groups_of=lambda one: ((one.account, one.region),),
-            correct=self._without_overlong_transition,
+            correct=lambda one: without_overlong_transition(one, clock.service_time(), state_delay_seconds),
         )
         self._change = asyncio.Lock()
         """A lock that is held from the comparison with the stored mapping to the end of the commit."""
@@ -89,9 +82,6 @@ class Mappings:
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call `callback` after each change of a mapping."""
         self._listeners.append(callback)
-
-    def _without_overlong_transition(self, mapping: EventSourceMapping) -> EventSourceMapping:
-        return without_overlong_transition(mapping, self._clock.service_time(), self._delay_seconds)
 
     # --- changes --------------------------------------------------------------------------------
 

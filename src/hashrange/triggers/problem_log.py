@@ -53,16 +53,12 @@ def log_end(consumer: Consumer, invocation: Invocation, conclusion: Conclusion) 
         if "failing" not in consumer.logged:
             error = logged_text(read_error(invocation.payload))
             _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), error))
-    elif unhandled.fault:
-        _warn_once(
-            consumer,
-            "reporting",
-            messages.reply_unusable(*_names(consumer), unhandled.fault, _what_follows(unhandled)),
-        )
     else:
-        names = _names(consumer)
-        counts = unhandled.reported, unhandled.batch_records
-        _warn_once(consumer, "reporting", messages.failures_reported(*names, *counts, _what_follows(unhandled)))
+        names, follows = _names(consumer), _what_follows(unhandled)
+        told = messages.failures_reported(*names, unhandled.reported, unhandled.batch_records, follows)
+        if unhandled.fault:
+            told = messages.reply_unusable(*names, unhandled.fault, follows)
+        _warn_once(consumer, "reporting", told)
 
 
 def log_discard(consumer: Consumer, batch: Batch) -> None:

@@ -37,7 +37,9 @@ def test_many_activities_are_described_in_pieces() -> None:
         documents.kept[name] = msgspec.json.encode(kept)
     unused: Any = None
     scaling = AutoScaling(documents, VirtualClock(), unused, unused)
-    request = DescribeScalingActivitiesRequest("dynamodb", "table/orders0", "dynamodb:table:WriteCapacityUnits")
+    request = DescribeScalingActivitiesRequest(
+        ServiceNamespace="dynamodb", ResourceId="table/orders0", ScalableDimension="dynamodb:table:WriteCapacityUnits"
+    )
     reply = asyncio.run(describe_scaling_activities(scaling, Caller("1", "us-east-1"), request))
     assert len(reply["ScalingActivities"]) == 50
 
@@ -58,7 +60,7 @@ def test_many_scheduled_actions_are_read_listed_and_looked_up_in_pieces() -> Non
     unused: Any = None
     scaling = AutoScaling(store.documents, VirtualClock(), unused, unused)
     assert lines_between_looks(scaling.all_scheduled) < 5_000
-    request = DescribeScheduledActionsRequest("dynamodb")
+    request = DescribeScheduledActionsRequest(ServiceNamespace="dynamodb")
 
     def describe() -> None:
         reply = asyncio.run(describe_scheduled_actions(scaling, Caller("1", "us-east-1"), request))

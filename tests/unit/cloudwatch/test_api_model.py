@@ -13,16 +13,18 @@ from hashrange.aws_services.operation import FormWire, Operation
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS, cloudwatch_api
 from hashrange.cloudwatch.api.tags import OPERATIONS as TAG_OPERATIONS
+from hashrange.insights.api.insight_rules import insight_operations
 from hashrange.settings import Settings
 from hashrange.testing import server
 from tests.unit.cloudwatch.conftest import World
 
+NOTHING: Any = None
 MODEL: Any = botocore.session.get_session().get_service_model("cloudwatch")
 
 
 @pytest.mark.parametrize("world", ["memory"], indirect=True)
 def test_operations_and_their_members_are_those_of_the_model(world: World) -> None:
-    api = cloudwatch_api(world.metrics, Alarms(world.store.documents, world.clock))
+    api = cloudwatch_api(world.metrics, Alarms(world.store.documents, world.clock), insight_operations(NOTHING))
     served: dict[str, Operation[FormWire]] = {operation.name: operation for operation in api.operations}
     assert len(served) == len(api.operations)
     assert api.unserved.isdisjoint(served)

@@ -506,6 +506,11 @@ def test_a_policy() -> None:
     run_functions(test)
 
 
+def add_request(**members: Any) -> permissions.AddPermissionRequest:
+    usual = {"FunctionName": "f", "StatementId": "s", "Action": "lambda:InvokeFunction", "Principal": "*"}
+    return permissions.AddPermissionRequest(**(usual | members))
+
+
 @pytest.mark.parametrize(
     ("principal", "expected"),
     [
@@ -516,9 +521,9 @@ def test_a_policy() -> None:
     ],
 )
 def test_principals(principal: str, expected: Any) -> None:
-    given = permissions.StatementMembers("s", "lambda:InvokeFunction", principal)
-    permissions.check_permission(given)
-    assert permissions.make_statement(given, ARN) == {
+    request = add_request(Principal=principal)
+    permissions.check_permission(request)
+    assert permissions.make_statement(request, ARN) == {
         "Sid": "s", "Effect": "Allow", "Principal": expected, "Action": "lambda:InvokeFunction", "Resource": ARN,
     }  # fmt: skip
 
@@ -526,17 +531,16 @@ def test_principals(principal: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"principal": "nobody"}, "The provided principal was invalid. Please check the principal and try again."),
-        ({"statement_id": "a b"}, "Value 'a b' at 'statementId' failed"),
-        ({"action": "s3:GetObject"}, "at 'action'"),
-        ({"source_account": "1"}, "at 'sourceAccount'"),
-        ({"source_arn": "bucket"}, "at 'sourceArn'"),
+        ({"Principal": "nobody"}, "The provided principal was invalid. Please check the principal and try again."),
+        ({"StatementId": "a b"}, "Value 'a b' at 'statementId' failed"),
+        ({"Action": "s3:GetObject"}, "at 'action'"),
+        ({"SourceAccount": "1"}, "at 'sourceAccount'"),
+        ({"SourceArn": "bucket"}, "at 'sourceArn'"),
     ],
 )
 def test_permissions_that_cannot_be_added(members: dict[str, Any], message: str) -> None:
-    given = permissions.StatementMembers("s", "lambda:InvokeFunction", "*")._replace(**members)
     with pytest.raises(LambdaError) as refusal:
-        permissions.check_permission(given)
+        permissions.check_permission(add_request(**members))
     assert message in refusal.value.message
 
 

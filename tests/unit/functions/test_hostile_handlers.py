@@ -263,11 +263,12 @@ def test_hostile_javascript(in_loop: Callable[[Test], None], code: str, error_ty
     in_loop(test)
 
 
-def test_a_module_that_never_loads(in_loop: Callable[[Test], None]) -> None:
+def test_a_module_that_never_loads(in_loop: Callable[[Test], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hashrange.functions.environment.INIT_SECONDS_MAX", QUICK_SECONDS)
+
     async def test(world: World) -> None:
         world.write(app_py="while True: pass")
         pool = world.pool(timeout_seconds=QUICK_SECONDS)
-        pool._init_seconds_max = QUICK_SECONDS
         assert (await failed(world.invoke(pool)))["errorType"] == "Sandbox.Timedout"
 
     in_loop(test)

@@ -24,7 +24,7 @@ async def main():
     listener = Listener()
     await listener.start()
     declared = FunctionDeclaration(code=sys.argv[1], runtime="{PYTHON}", handler="app.handler", timeout=900.0)
-    function = describe_declared("f", declared, Caller("000000000000", "r"), 0.0, "run")
+    function = describe_declared("f", declared, 0.0, "run", Caller("000000000000", "r"))
     runnable = Runnable(function=function, folder=sys.argv[1], credentials=HandlerCredentials("a", "b"))
     clock = SystemClock()
     log = FunctionLog(lambda *_: None, LogLines(clock), LoggedErrors())

@@ -73,7 +73,7 @@ class World:
         declared = FunctionDeclaration(
             code=str(self.folder), handler="index.handler" if is_node else "app.handler", timeout=PATIENCE_SECONDS
         )
-        function = describe_declared("orders", declared, Caller("000000000000", "eu-west-1"), 0.0, "run")
+        function = describe_declared("orders", declared, 0.0, "run", Caller("000000000000", "eu-west-1"))
         usual = {"folder": str(self.folder), "credentials": HandlerCredentials("AKID", "hidden")}
         own = {name: members.pop(name) for name in Runnable.__struct_fields__ if name in members}
         return Runnable(function=msgspec.structs.replace(function, **members), **usual | own)

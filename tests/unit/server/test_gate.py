@@ -10,11 +10,11 @@ from urllib.parse import quote
 import boto3
 import pytest
 
+from hashrange.functions.api.api_paths import API_PATHS
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.access import sessions_for
 from hashrange.server.host_names import KNOWN_MAX
 from hashrange.server.protocols.admin.registry import ENDPOINTS
-from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.sts.api.registry import sts_api
 from hashrange.testing import server

@@ -15,9 +15,9 @@ import pytest
 from botocore.loaders import Loader
 
 from hashrange.aws_services.operation import Operation
+from hashrange.functions.api.api_paths import API_PATHS
 from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
-from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.server.protocols.rest_json.replies import MESSAGE_IN_CAPITALS
 from hashrange.server.protocols.rest_json.routes import Routes
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS

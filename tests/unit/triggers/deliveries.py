@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
+from hashrange.functions.description import new_uuid
 from hashrange.functions.invocation import Invocation
 from hashrange.triggers.batches import Disturbance
 from hashrange.triggers.delivery import Delivery
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mapping import EventSourceMapping
-from hashrange.triggers.mappings import CHECKPOINT_PREFIX, Mappings, new_uuid
+from hashrange.triggers.mappings import CHECKPOINT_PREFIX, Mappings
 from tests.unit.jobs.streaming import switch_on
 from tests.unit.jobs.world import World, drive
 

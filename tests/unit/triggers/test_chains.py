@@ -12,6 +12,7 @@ from hashrange.jobs import chains
 from hashrange.jobs import runner as runner_module
 from hashrange.jobs.job import NeverRests
 from hashrange.jobs.runner import Runner
+from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import TRIGGER_CHAIN_SECONDS_MAX
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -53,7 +54,7 @@ def test_an_advance_ends_though_a_function_triggers_itself(
         world = Writing()
         clock = world.clock
         assert isinstance(clock, VirtualClock)
-        jobs = Runner([world.delivery], clock)
+        jobs = Runner([StoreJob("triggers", world.delivery.run_slice)], clock)
         world.is_awaited = jobs.is_in_order
         world.wake = jobs.wake
         jobs.start()

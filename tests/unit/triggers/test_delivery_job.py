@@ -13,7 +13,7 @@ import pytest
 from hashrange.clock import MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.store_jobs import shards_job
+from hashrange.jobs.store_jobs import StoreJob, shards_job
 from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
@@ -26,9 +26,9 @@ from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries
 
 def runner_of(world: Deliveries) -> Runner:
     """The jobs that a server with triggers runs, as far as they matter here."""
-    runner = Runner([shards_job(world.store.maintenance), world.delivery], world.clock)
+    runner = Runner([shards_job(world.store.maintenance), StoreJob("triggers", world.delivery.run_slice)], world.clock)
     world.store.maintenance.on_work(runner.wake)
-    world.wake = lambda: runner.wake_jobs(world.delivery.name)
+    world.wake = lambda: runner.wake_jobs("triggers")
     return runner
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock
 from hashrange.jobs.runner import Runner
+from hashrange.jobs.store_jobs import StoreJob
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
 from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
@@ -661,8 +662,8 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
 
 def test_the_runner_is_woken_by_commits_and_rests_otherwise() -> None:
     async def test(world: KinesisWorld) -> None:
-        runner = Runner([world.delivery], world.clock)
-        world.wake = lambda: runner.wake_jobs(world.delivery.name)
+        runner = Runner([StoreJob("triggers", world.delivery.run_slice)], world.clock)
+        world.wake = lambda: runner.wake_jobs("triggers")
         world.store.streams.follow(world.delivery.wake)
         runner.start()
         world.enable()

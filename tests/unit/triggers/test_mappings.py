@@ -10,10 +10,11 @@ import pytest
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageCorruption
+from hashrange.functions.description import new_uuid
 from hashrange.store.embedded import open_store
 from hashrange.tables.streams import sequence_text
 from hashrange.triggers.mapping import EventSourceMapping, without_overlong_transition
-from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings, new_uuid
+from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings
 from tests.unit.jobs.world import drive
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION
 

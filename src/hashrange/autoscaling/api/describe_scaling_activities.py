@@ -5,23 +5,23 @@ also why something was not, if asked.
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from hashrange.autoscaling.api.members import check_space, described_part, filtered, place_members, time_of
+from hashrange.autoscaling.api.members import (
+    DescribingResourceRequest,
+    check_space,
+    described_part,
+    filtered,
+    place_members,
+    time_of,
+)
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import Activity, TargetPlace
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.items.steps import walk
 
 
-class DescribeScalingActivitiesRequest(msgspec.Struct, frozen=True):
+class DescribeScalingActivitiesRequest(DescribingResourceRequest, frozen=True, kw_only=True):
     """Request of DescribeScalingActivities."""
 
-    ServiceNamespace: str
-    ResourceId: str | None = None
-    ScalableDimension: str | None = None
-    MaxResults: int | None = None
-    NextToken: str | None = None
     IncludeNotScaledActivities: bool | None = None
 
 
@@ -31,11 +31,10 @@ async def describe_scaling_activities(
     """Returns a page of activities. Raises ServiceError and StorageError."""
     check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.activities(caller.account, caller.region)
-    resources = None if request.ResourceId is None else [request.ResourceId]
-    found = filtered(every, lambda one: one[0], resources, request.ScalableDimension)
+    found = filtered(request, request.resource_ids, every, lambda one: one[0])
     if not request.IncludeNotScaledActivities:
         found = [one for one in walk(found) if one[1].not_scaled is None]
-    page, token = described_part(found, request.NextToken, request.MaxResults)
+    page, token = described_part(request, found)
     return {"ScalingActivities": [_described(scaling, *one) for one in page], "NextToken": token}
 
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
+import msgspec
+
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.enumerations import SCALABLE_DIMENSIONS, SERVICE_NAMESPACES
 from hashrange.autoscaling.limits import (
@@ -74,10 +76,11 @@ def refuse_scaling(message: str) -> NoReturn:
     raise scaling_invalid(message)
 
 
-def check_scaling_length(path: str, text: str, most: int, least: int = 1) -> None:
-    """Raise ServiceError unless the text has a length in these bounds."""
-    constraint = sentences.TOO_LONG.format(most=most) if len(text) > most else sentences.TOO_SHORT.format(least=least)
-    if not least <= len(text) <= most:
+def check_scaling_length(path: str, text: str | None, most: int, least: int = 1) -> None:
+    """Raise ServiceError unless the text, if there is one, has a length in these bounds."""
+    if text is not None and not least <= len(text) <= most:
+        is_long = len(text) > most
+        constraint = sentences.TOO_LONG.format(most=most) if is_long else sentences.TOO_SHORT.format(least=least)
         refuse_scaling(sentences.CONSTRAINT.format(value=text[:100], path=_path(path), constraint=constraint))
 
 
@@ -89,9 +92,9 @@ def check_scaling_name(path: str, name: str, pattern: str) -> None:
         refuse_scaling(sentences.CONSTRAINT.format(value=name, path=_path(path), constraint=constraint))
 
 
-def check_scaling_value(path: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise ServiceError unless the value is one of these."""
-    if value not in allowed:
+def check_scaling_value(path: str, value: str | None, allowed: Sequence[str]) -> None:
+    """Raise ServiceError unless the value, if there is one, is one of these."""
+    if value is not None and value not in allowed:
         refuse_scaling(sentences.FAULT.format(faults=_enumeration_fault(path, value, allowed)))
 
 
@@ -170,13 +173,36 @@ def place_members(place: TargetPlace) -> dict[str, Any]:
     }
 
 
+class DescribingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The members that requests for pages of records share."""
+
+    ServiceNamespace: str
+    ScalableDimension: str | None = None
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+class DescribingResourceRequest(DescribingRequest, frozen=True, kw_only=True):
+    """The members of requests for the records of one resource, or of all."""
+
+    ResourceId: str | None = None
+
+    @property
+    def resource_ids(self) -> Sequence[str] | None:
+        """As of a request that names several resources."""
+        return None if self.ResourceId is None else [self.ResourceId]
+
+
 def filtered(
+    request: DescribingRequest,
+    resource_ids: Sequence[str] | None,
     records: Sequence[DescribedT],
     place_in: Callable[[DescribedT], TargetPlace],
-    resource_ids: Sequence[str] | None,
-    dimension: str | None,
 ) -> list[DescribedT]:
-    """The records of these resources and this dimension; None: of all. May give way. Raises ServiceError."""
+    """The records of these resources, None: of all, and of the request's dimension. May give way.
+    Raises ServiceError.
+    """
+    dimension = request.ScalableDimension
     check_scaling_names("ResourceIds", resource_ids or (), SCALING_DESCRIBED_MAX)
     if dimension is not None and not resource_ids:
         refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
@@ -189,23 +215,21 @@ def filtered(
 
 
 def described_named(
-    records: Sequence[NamedT],
-    resource_id: str | None,
-    dimension: str | None,
-    names: Sequence[str] | None,
+    request: DescribingResourceRequest, records: Sequence[NamedT], names: Sequence[str] | None
 ) -> Sequence[NamedT]:
-    """The records of this resource and dimension, and with these names; None, or no names: of all. May give way.
-    Raises ServiceError.
+    """The records of the request's resource and dimension, and with these names; None, or no names: of all.
+    May give way. Raises ServiceError.
     """
-    found = filtered(records, lambda one: one.place, None if resource_id is None else [resource_id], dimension)
+    found = filtered(request, request.resource_ids, records, lambda one: one.place)
     return [one for one in walk(found) if one.name in names] if names else found
 
 
 def described_part(
-    records: Sequence[DescribedT], token: str | None, size: int | None
+    request: DescribingRequest, records: Sequence[DescribedT]
 ) -> tuple[Sequence[DescribedT], str | None]:
-    """A page of the records, and the token of the next one. Raises ServiceError."""
-    begin, most = place_of_token(token), SCALING_DESCRIBED_MAX if size is None else size
+    """The page of the records that the request asks for, and the token of the next one. Raises ServiceError."""
+    begin = place_of_token(request.NextToken)
+    most = SCALING_DESCRIBED_MAX if request.MaxResults is None else request.MaxResults
     if begin is None:
         raise ServiceError("InvalidNextTokenException", sentences.NEXT_TOKEN)
     if not 1 <= most <= SCALING_DESCRIBED_MAX:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    DescribingRequest,
     check_scaling_length,
     check_space,
     check_target_tags,
@@ -46,12 +47,17 @@ class SuspendedStateMember(msgspec.Struct, frozen=True):
     ScheduledScalingSuspended: bool | None = None
 
 
-class RegisterScalableTargetRequest(msgspec.Struct, frozen=True):
-    """Request of RegisterScalableTarget. Capacities in units."""
+class DeregisterScalableTargetRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Request of DeregisterScalableTarget."""
 
     ServiceNamespace: str
     ResourceId: str
     ScalableDimension: str
+
+
+class RegisterScalableTargetRequest(DeregisterScalableTargetRequest, frozen=True, kw_only=True):
+    """Request of RegisterScalableTarget. Capacities in units."""
+
     MinCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
     MaxCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
     RoleARN: str | None = None
@@ -69,8 +75,7 @@ async def register_scalable_target(
     Raises ServiceError and StorageError.
     """
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    if request.RoleARN is not None:
-        check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
+    check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
     if before is not None and request.Tags:
@@ -140,14 +145,6 @@ def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -
         refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
 
 
-class DeregisterScalableTargetRequest(msgspec.Struct, frozen=True):
-    """Request of DeregisterScalableTarget."""
-
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
-
-
 async def deregister_scalable_target(
     scaling: AutoScaling, caller: Caller, request: DeregisterScalableTargetRequest
 ) -> None:
@@ -160,14 +157,10 @@ async def deregister_scalable_target(
     await scaling.remove_target(registered(scaling, place, sentences.NO_TARGET_FOUND))
 
 
-class DescribeScalableTargetsRequest(msgspec.Struct, frozen=True):
+class DescribeScalableTargetsRequest(DescribingRequest, frozen=True, kw_only=True):
     """Request of DescribeScalableTargets."""
 
-    ServiceNamespace: str
     ResourceIds: list[str] | None = None
-    ScalableDimension: str | None = None
-    MaxResults: int | None = None
-    NextToken: str | None = None
 
 
 async def describe_scalable_targets(
@@ -179,8 +172,8 @@ async def describe_scalable_targets(
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.targets(caller.account, caller.region)
-    found = filtered(every, lambda one: one.place, request.ResourceIds, request.ScalableDimension)
-    page, token = described_part(found, request.NextToken, request.MaxResults)
+    found = filtered(request, request.ResourceIds, every, lambda one: one.place)
+    page, token = described_part(request, found)
     return {"ScalableTargets": [_described_target(target) for target in page], "NextToken": token}
 
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    DescribingResourceRequest,
     check_scaling_length,
     check_scaling_name,
     check_scaling_names,
@@ -107,8 +108,7 @@ async def put_scaling_policy(
     """
     check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    if request.PolicyType is not None:
-        check_scaling_value("PolicyType", request.PolicyType, KINDS)
+    check_scaling_value("PolicyType", request.PolicyType, KINDS)
     if request.PolicyType not in (None, "TargetTrackingScaling") or request.StepScalingPolicyConfiguration:
         refuse_scaling(sentences.ONLY_TRACKING)
     given = request.TargetTrackingScalingPolicyConfiguration
@@ -144,8 +144,7 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         refuse_scaling(sentences.ONE_METRIC)
     if predefined is not None:
         path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
-        if predefined.ResourceLabel is not None:
-            check_scaling_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
+        check_scaling_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
         check_scaling_value(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
         if PREDEFINED.get(kind) != unit_name(place):
             refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
@@ -192,8 +191,7 @@ def _check_metric(given: CustomizedMetricMember) -> None:
         refuse_scaling(sentences.METRIC_INCOMPLETE)
     check_metric(given.Namespace, given.MetricName)
     check_scaling_value(f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS)
-    if given.Unit is not None:
-        check_one_of("Unit", given.Unit, STANDARD_UNITS)
+    check_one_of("Unit", given.Unit, STANDARD_UNITS)
     dimensions_of(given.Dimensions)
 
 
@@ -229,15 +227,10 @@ async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: D
     await scaling.remove_policy(policy)
 
 
-class DescribeScalingPoliciesRequest(msgspec.Struct, frozen=True):
+class DescribeScalingPoliciesRequest(DescribingResourceRequest, frozen=True, kw_only=True):
     """Request of DescribeScalingPolicies."""
 
-    ServiceNamespace: str
     PolicyNames: list[str] | None = None
-    ResourceId: str | None = None
-    ScalableDimension: str | None = None
-    MaxResults: int | None = None
-    NextToken: str | None = None
 
 
 async def describe_scaling_policies(
@@ -250,8 +243,8 @@ async def describe_scaling_policies(
     check_space(request.ServiceNamespace, request.ScalableDimension)
     check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.policies(caller.account, caller.region)
-    found = described_named(every, request.ResourceId, request.ScalableDimension, request.PolicyNames)
-    page, token = described_part(found, request.NextToken, request.MaxResults)
+    found = described_named(request, every, request.PolicyNames)
+    page, token = described_part(request, found)
     return {"ScalingPolicies": [_described_policy(policy) for policy in page], "NextToken": token}
 
 

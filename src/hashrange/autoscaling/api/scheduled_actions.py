@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    DescribingResourceRequest,
     check_scaling_length,
     check_scaling_name,
     check_scaling_names,
@@ -71,8 +72,7 @@ async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: Pu
     check_scaling_name("ScheduledActionName", request.ScheduledActionName, ACTION_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     for path, text in (("Schedule", request.Schedule), ("Timezone", request.Timezone)):
-        if text is not None:
-            check_scaling_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
+        check_scaling_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
     registered(scaling, place)
     now_seconds = scaling.now_seconds()
     before = scaling.scheduled_action(place, request.ScheduledActionName)
@@ -141,15 +141,10 @@ async def delete_scheduled_action(scaling: AutoScaling, caller: Caller, request:
     await scaling.remove_scheduled(action)
 
 
-class DescribeScheduledActionsRequest(msgspec.Struct, frozen=True):
+class DescribeScheduledActionsRequest(DescribingResourceRequest, frozen=True, kw_only=True):
     """Request of DescribeScheduledActions."""
 
-    ServiceNamespace: str
     ScheduledActionNames: list[str] | None = None
-    ResourceId: str | None = None
-    ScalableDimension: str | None = None
-    MaxResults: int | None = None
-    NextToken: str | None = None
 
 
 async def describe_scheduled_actions(
@@ -162,8 +157,8 @@ async def describe_scheduled_actions(
     check_space(request.ServiceNamespace, request.ScalableDimension)
     check_scaling_names("ScheduledActionNames", request.ScheduledActionNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.scheduled_actions(caller.account, caller.region)
-    found = described_named(every, request.ResourceId, request.ScalableDimension, request.ScheduledActionNames)
-    page, token = described_part(found, request.NextToken, request.MaxResults)
+    found = described_named(request, every, request.ScheduledActionNames)
+    page, token = described_part(request, found)
     return {"ScheduledActions": [_described_action(action) for action in page], "NextToken": token}
 
 

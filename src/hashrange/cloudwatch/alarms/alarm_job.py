@@ -23,6 +23,7 @@ from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import alarms as sentences
+from hashrange.soon import until_one_ends
 
 MINUTE_SECONDS = 60
 MINUTES_CAUGHT_UP_MAX = 60
@@ -60,24 +61,17 @@ class MinuteValues:
             self._read.pop(question, None)
         values = self._read.get(question)
         if values is None:
-            values = self._read[question] = self._values(question)
+            values = self._read[question] = self._values(question, self._begins[question])
         step_seconds = metric.period_seconds
         return [(float(one), values.get(one)) for one in range(begin_seconds, self._end_seconds, step_seconds)]
 
     def samples(self, alarm: Alarm, metric: WatchedMetric) -> float:
         """How many values were observed in the periods that are evaluated. Raises StorageError."""
-        count, threshold = statistic_of("SampleCount"), alarm.definition.threshold
-        assert count is not None, "there is such a statistic"
+        threshold = alarm.definition.threshold
         assert threshold is not None, "an alarm of a metric has a threshold"
         begin_seconds = self._end_seconds - threshold.evaluation_periods * metric.period_seconds
-        found = self._metrics.values(
-            metric.metric_id(alarm.account, alarm.region),
-            begin_seconds,
-            self._end_seconds,
-            metric.period_seconds,
-            count,
-            metric.unit,
-        )
+        metric_id = metric.metric_id(alarm.account, alarm.region)
+        found = self._values((metric_id, "SampleCount", metric.period_seconds, metric.unit), begin_seconds)
         return sum(one or 0.0 for one in found.values())
 
     def _asked(self, alarm: Alarm, metric: WatchedMetric) -> tuple[_Question, int]:
@@ -87,19 +81,15 @@ class MinuteValues:
         begin_seconds = self._end_seconds - looked_at(threshold) * metric.period_seconds
         return (metric_id, metric.statistic, metric.period_seconds, metric.unit), begin_seconds
 
-    def _values(self, question: _Question) -> Mapping[int, float | None]:
+    def _values(self, question: _Question, begin_seconds: int) -> Mapping[int, float | None]:
         metric, name, period_seconds, unit = question
         statistic = statistic_of(name)
         assert statistic is not None, "alarms are put with statistics that exist"
-        begin_seconds = self._begins[question]
         return self._metrics.values(metric, begin_seconds, self._end_seconds, period_seconds, statistic, unit)
 
 
 class AlarmEvaluation:
     """The job that evaluates alarms. It rests while there are none."""
-
-    name = "alarms"
-    waits_for_service_time = True
 
     def __init__(self, alarms: Alarms, metrics: Metrics, clock: Clock) -> None:
         self._alarms = alarms
@@ -228,13 +218,9 @@ class AlarmEvaluation:
 
     def _suppressed(self, alarm: Alarm, suppressor: Suppressor, now_seconds: float) -> Alarm:
         """The alarm whose actions wait: for the suppressor's end, or for the suppressor to begin."""
-        by = "Alarm" if self._suppressor_is_on(alarm, suppressor) else "WaitPeriod"
-        return msgspec.structs.replace(
-            alarm,
-            suppressed_by=by,
-            suppressed_reason=sentences.SUPPRESSED[by],
-            suppressed_until_seconds=None if by == "Alarm" else now_seconds + suppressor.wait_seconds,
-        )
+        if self._suppressor_is_on(alarm, suppressor):
+            return _held_back(alarm, "Alarm", None)
+        return _held_back(alarm, "WaitPeriod", now_seconds + suppressor.wait_seconds)
 
     async def _look_at_suppression(self, alarm: Alarm, now_seconds: float) -> None:
         """Execute actions that were held back, if nothing holds them back any more."""
@@ -247,18 +233,18 @@ class AlarmEvaluation:
                 await self._alarms.keep(self._suppressed(alarm, suppressor, now_seconds))
             return
         if alarm.suppressed_by == "Alarm":
-            until_seconds = now_seconds + suppressor.extension_seconds
-            alarm = msgspec.structs.replace(
-                alarm,
-                suppressed_by="ExtensionPeriod",
-                suppressed_reason=sentences.SUPPRESSED["ExtensionPeriod"],
-                suppressed_until_seconds=until_seconds,
-            )
+            alarm = _held_back(alarm, "ExtensionPeriod", now_seconds + suppressor.extension_seconds)
             await self._alarms.keep(alarm)
         if alarm.suppressed_until_seconds is not None and alarm.suppressed_until_seconds <= now_seconds:
             alarm = _free(alarm)
             await self._alarms.keep(alarm)
             await self._alarms.act(alarm, alarm, now_seconds)
+
+
+def _held_back(alarm: Alarm, by: str, until_seconds: float | None) -> Alarm:
+    return msgspec.structs.replace(
+        alarm, suppressed_by=by, suppressed_reason=sentences.SUPPRESSED[by], suppressed_until_seconds=until_seconds
+    )
 
 
 def _free(alarm: Alarm) -> Alarm:
@@ -270,9 +256,6 @@ def _free(alarm: Alarm) -> Alarm:
 
 class AlarmDeliveries:
     """The job that executes actions which may take long."""
-
-    name = "alarm-actions"
-    waits_for_service_time = False
 
     def __init__(self, alarms: Alarms) -> None:
         self._alarms = alarms
@@ -292,15 +275,7 @@ class AlarmDeliveries:
                 self._running[asyncio.ensure_future(alarms.deliver(told))] = told.alarm.account
             if not self._running:
                 return None
-            arrival = asyncio.ensure_future(alarms.arrived.wait())
-            try:
-                await asyncio.wait({*self._running, arrival}, return_when=asyncio.FIRST_COMPLETED)
-            except BaseException:
-                for task in self._running:
-                    task.cancel()
-                raise
-            finally:
-                arrival.cancel()
+            await until_one_ends(self._running, alarms.arrived)
             self._take_ended()
 
     def _take_ended(self) -> None:

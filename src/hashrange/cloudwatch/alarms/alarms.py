@@ -231,10 +231,6 @@ class Alarms:
             for records in (self._gone, self._histories)
         ]
 
-    async def set_tags(self, alarm: Alarm, tags: dict[str, str]) -> None:
-        """Replace the tags of an alarm. Raises StorageError."""
-        await self.keep(msgspec.structs.replace(alarm, tags=tags))
-
     async def enable_actions(self, alarm: Alarm, *, are_enabled: bool) -> None:
         """Let an alarm have its actions executed, or not. Raises StorageError."""
         actions = msgspec.structs.replace(alarm.definition.actions, are_enabled=are_enabled)

@@ -25,19 +25,17 @@ NAMES_PER_STEP = 16
 """Names of alarms that are compared in one step."""
 
 
-class _KnownRule:
+class _KnownRule(msgspec.Struct, eq=False):
     """What is known of the rule of one alarm."""
 
-    __slots__ = ("is_true", "names", "states", "text", "tree")
-
-    def __init__(self, text: str, names: Sequence[str], tree: RuleNode | None) -> None:
-        self.text, self.names = text, names
-        self.tree = tree
-        """None: there is no room for it."""
-        self.states: Sequence[StateValue | None] | None = None
-        """States of the alarms when the rule was last asked for; None: it was not."""
-        self.is_true = False
-        """Whether the rule was true then."""
+    text: str
+    names: Sequence[str]
+    tree: RuleNode | None
+    """None: there is no room for it."""
+    states: Sequence[StateValue | None] | None = None
+    """States of the alarms when the rule was last asked for; None: it was not."""
+    is_true: bool = False
+    """Whether the rule was true then."""
 
 
 class CompositeRules:

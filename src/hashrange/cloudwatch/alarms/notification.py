@@ -27,13 +27,6 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
     """The message of a notification."""
     alarm = told.alarm
     definition = alarm.definition
-    told_tags = alarm.told_tags
-    tags: dict[str, Any] = {}
-    if told_tags is not None:
-        tags = {
-            "AlarmTags": [{"Key": key, "Value": value} for key, value in told_tags.items()],
-            "AlarmTagsStatus": TAGS_FOUND,
-        }
     return {
         "AlarmName": alarm.name,
         "AlarmDescription": definition.description,
@@ -49,7 +42,7 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
         "AlarmActions": list(definition.actions.alarm),
         "InsufficientDataActions": list(definition.actions.insufficient_data),
         **({"AlarmRule": definition.rule} if definition.is_composite else {"Trigger": _trigger(alarm)}),
-        **tags,
+        **_tags(alarm, "AlarmTags", "Key", "Value"),
     }
 
 
@@ -120,17 +113,17 @@ def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
             "state": _state(alarm, told.at_seconds),
             "previousState": _state(told.previous, told.previous.updated_seconds),
             "configuration": description | _configuration(alarm),
-            **_event_tags(alarm),
+            **_tags(alarm, "alarmTags", "key", "value"),
         },
     }
 
 
-def _event_tags(alarm: Alarm) -> dict[str, Any]:
-    tags = alarm.told_tags
-    if tags is None:
+def _tags(alarm: Alarm, member: str, key_member: str, value_member: str) -> dict[str, Any]:
+    """The tags that actions are told, and their status, by these names; empty if actions are told none."""
+    if alarm.told_tags is None:
         return {}
-    told = [{"key": key, "value": value} for key, value in tags.items()]
-    return {"alarmTags": told, "alarmTagsStatus": TAGS_FOUND}
+    told = [{key_member: key, value_member: value} for key, value in alarm.told_tags.items()]
+    return {member: told, f"{member}Status": TAGS_FOUND}
 
 
 def _state(alarm: Alarm, at_seconds: float) -> dict[str, str]:

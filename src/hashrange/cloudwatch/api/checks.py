@@ -2,8 +2,6 @@
 and how faults of members are worded.
 """
 
-import base64
-import binascii
 import math
 import re
 from collections.abc import Sequence
@@ -14,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import ErrorShape, MemberFault, ServiceError
+from hashrange.aws_services.paging import place_of_token
 from hashrange.cloudwatch.limits import (
     CLOUDWATCH_INTEGER_MAX,
     METRIC_DIMENSION_NAME_LENGTH_MAX,
@@ -37,7 +36,6 @@ ERRORS = MappingProxyType(
         "InvalidNextToken": ErrorShape(400, "InvalidNextToken"),
         "InvalidParameterCombinationException": ErrorShape(400, "InvalidParameterCombination"),
         "InvalidParameterValueException": ErrorShape(400, "InvalidParameterValue"),
-        "LimitExceededException": ErrorShape(400, "LimitExceededException"),
         "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
         "MissingRequiredParameterException": ErrorShape(400, "MissingParameter"),
         "ResourceNotFound": ErrorShape(404, "ResourceNotFound"),
@@ -104,9 +102,9 @@ def check_printed(path: str, text: str) -> None:
         refuse_value(sentences.BLANK.format(path=path))
 
 
-def check_one_of(path: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise ServiceError unless the value is one of these."""
-    if value not in allowed:
+def check_one_of(path: str, value: str | None, allowed: Sequence[str]) -> None:
+    """Raise ServiceError unless the value, if there is one, is one of these."""
+    if value is not None and value not in allowed:
         refuse_value(sentences.NOT_ONE_OF.format(path=path, values=", ".join(allowed)))
 
 
@@ -147,24 +145,9 @@ def dimension_members(dimensions: Dimensions) -> list[dict[str, str]]:
     return [{"Name": name, "Value": value} for name, value in dimensions]
 
 
-def token_of(state: object) -> str:
-    """A NextToken that stands for plain values."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(state)).decode()
-
-
-def read_next_token(token: str) -> object:
-    """What `token_of` was given. Raises ServiceError."""
-    try:
-        return msgspec.json.decode(base64.b64decode(token, altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
-        raise ServiceError("InvalidNextToken", sentences.NEXT_TOKEN) from None
-
-
 def place_in(token: str | None) -> int:
-    """Where a page begins, from a token of a number; None: at the first. Raises ServiceError."""
-    if token is None:
-        return 0
-    place = read_next_token(token)
-    if not isinstance(place, int) or isinstance(place, bool) or place < 0:
+    """Where a page begins, from a token of `part_from`; None: at the first. Raises ServiceError."""
+    place = place_of_token(token)
+    if place is None:
         raise ServiceError("InvalidNextToken", sentences.NEXT_TOKEN)
     return place

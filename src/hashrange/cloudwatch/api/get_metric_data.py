@@ -5,6 +5,7 @@ token names. Requests with expressions have one page only; what does not fit is 
 operations.md 7; API reference, *MetricDataResult*.
 """
 
+import base64
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timezone
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
-from hashrange.cloudwatch.api.checks import missing, read_next_token, token_of
+from hashrange.cloudwatch.api.checks import missing
 from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX, METRIC_RESULTS_MAX
 from hashrange.cloudwatch.metric_labels import timezone_of
 from hashrange.cloudwatch.metrics import Metrics
@@ -74,8 +75,9 @@ async def get_metric_data(metrics: Metrics, caller: Caller, request: GetMetricDa
     evaluation = queries.evaluation(metrics, caller, begin_seconds, end_seconds, zone)
     page = _Page(size, is_ascending=request.ScanBy == "TimestampAscending")
     end = _fill(page, queries, evaluation, start)
+    token = end and base64.urlsafe_b64encode(msgspec.json.encode(end)).decode()
     too_many = [{"Code": "MaxMetricsExceeded", "Value": sentences.MAX_METRICS}] if evaluation.has_too_many else []
-    return {"MetricDataResults": page.results, "Messages": too_many, "NextToken": end and token_of(end)}
+    return {"MetricDataResults": page.results, "Messages": too_many, "NextToken": token}
 
 
 def _zone_of(options: LabelOptionsMember | None) -> timezone:
@@ -92,8 +94,8 @@ def _start_of(token: str | None, query_count: int) -> _Start:
     if token is None:
         return _Start()
     try:
-        start = msgspec.convert(read_next_token(token), _Start)
-    except msgspec.ValidationError:
+        start = msgspec.json.decode(base64.b64decode(token, altchars=b"-_", validate=True), type=_Start)
+    except (ValueError, RecursionError):  # the errors of Base64 and of msgspec are ValueErrors
         start = _Start(-1)
     if not 0 <= start.place < query_count:
         raise ServiceError("InvalidNextToken", metric_sentences.NEXT_TOKEN)

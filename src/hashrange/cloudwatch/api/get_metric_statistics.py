@@ -46,8 +46,7 @@ async def get_metric_statistics(
     check_metric(request.Namespace, request.MetricName)
     dimensions = dimensions_of(request.Dimensions)
     simple, extended = _statistics_of(request)
-    if request.Unit is not None:
-        check_one_of("Unit", request.Unit, STANDARD_UNITS)
+    check_one_of("Unit", request.Unit, STANDARD_UNITS)
     if not is_period(request.Period):
         refuse_value(sentences.PERIOD_NOT_MULTIPLE)
     begin_seconds, end_seconds = request.StartTime.timestamp(), request.EndTime.timestamp()

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
+from hashrange.aws_services.paging import part_from
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     check_length,
     dimension_members,
     place_in,
     refuse_value,
-    token_of,
 )
 from hashrange.cloudwatch.limits import (
     METRIC_DIMENSION_NAME_LENGTH_MAX,
@@ -73,8 +73,7 @@ async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsReq
     )
     if request.OwningAccount not in (None, caller.account):
         found = []
-    page = _page(found[begin : begin + METRICS_LISTED_MAX])
-    end = begin + len(page)
+    page, token = part_from(found, begin, _page_size(found[begin : begin + METRICS_LISTED_MAX]))
     return {
         "Metrics": [
             {
@@ -85,18 +84,18 @@ async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsReq
             for metric in page
         ],
         "OwningAccounts": [caller.account] * len(page) if request.IncludeLinkedAccounts else None,
-        "NextToken": token_of(end) if end < len(found) else None,
+        "NextToken": token,
     }
 
 
-def _page(metrics: Sequence[MetricId]) -> Sequence[MetricId]:
-    """The first of the metrics, as far as a page has room for them; may give way."""
+def _page_size(metrics: Sequence[MetricId]) -> int:
+    """How many of the metrics a page has room for; may give way."""
     size_bytes = 0
     for place, metric in enumerate(walk(metrics)):
         size_bytes += metric.names_bytes
         if place and size_bytes > METRICS_LISTED_BYTES_MAX:
-            return metrics[:place]
-    return metrics
+            return place
+    return len(metrics)
 
 
 OPERATION = Operation("ListMetrics", ListMetricsRequest, list_metrics, FORM)

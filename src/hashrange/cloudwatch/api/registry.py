@@ -28,12 +28,11 @@ ALARM_OPERATIONS = (
     *describe_alarms.OPERATIONS,
     *tags.OPERATIONS,
 )
-ALL_NAMES = frozenset(
+_UNSERVED_NAMES = frozenset(
     {
         "AssociateDatasetKmsKey",
         "CreateResourceMetricsConfiguration",
         "DeleteAlarmMuteRule",
-        "DeleteAlarms",
         "DeleteAnomalyDetector",
         "DeleteDashboards",
         "DeleteInsightRules",
@@ -41,23 +40,14 @@ ALL_NAMES = frozenset(
         "DeleteMetricStream",
         "DeleteResourceMetricsConfiguration",
         "DescribeAlarmContributors",
-        "DescribeAlarmHistory",
-        "DescribeAlarms",
-        "DescribeAlarmsForMetric",
         "DescribeAnomalyDetectors",
-        "DescribeInsightRules",
-        "DisableAlarmActions",
         "DisableInsightRules",
         "DisassociateDatasetKmsKey",
-        "EnableAlarmActions",
         "EnableInsightRules",
         "GetAlarmMuteRule",
         "GetDashboard",
         "GetDataset",
-        "GetInsightRuleReport",
-        "GetMetricData",
         "GetMetricDataQueryDefinition",
-        "GetMetricStatistics",
         "GetMetricStream",
         "GetMetricWidgetImage",
         "GetOTelEnrichment",
@@ -67,44 +57,35 @@ ALL_NAMES = frozenset(
         "ListManagedInsightRules",
         "ListMetricDataQueryDefinitions",
         "ListMetricStreams",
-        "ListMetrics",
-        "ListTagsForResource",
         "PutAlarmMuteRule",
         "PutAnomalyDetector",
-        "PutCompositeAlarm",
         "PutDashboard",
         "PutInsightRule",
         "PutLogAlarm",
         "PutManagedInsightRules",
-        "PutMetricAlarm",
-        "PutMetricData",
         "PutMetricDataQueryDefinition",
         "PutMetricStream",
-        "SetAlarmState",
         "StartMetricStreams",
         "StartOTelEnrichment",
         "StopMetricStreams",
         "StopOTelEnrichment",
-        "TagResource",
-        "UntagResource",
         "UpdateOTelEnrichment",
         "UpdateResourceMetricsConfiguration",
     }
 )
-"""All operations of the API. Source: operations.md 6."""
+"""Operations of the API that are not served. Source: operations.md 6."""
 
 
 def cloudwatch_api(metrics: Metrics, alarms: Alarms, others: Sequence[Operation[FormWire]] = ()) -> ServiceApi:
     """The API over these metrics and alarms. `others`: operations of insight rules."""
-    operations = [*bound(METRIC_OPERATIONS, metrics), *bound(ALARM_OPERATIONS, alarms), *others]
     return ServiceApi(
         name="CloudWatch",
         signing_name="monitoring",
         target_prefix="GraniteServiceVersion20100801",
         json_version="1.0",
         version="2010-08-01",
-        operations=operations,
-        unserved=ALL_NAMES - {operation.name for operation in operations},
+        operations=[*bound(METRIC_OPERATIONS, metrics), *bound(ALARM_OPERATIONS, alarms), *others],
+        unserved=_UNSERVED_NAMES,
         word=word_fault,
         errors=ERRORS,
         internal_error="InternalServiceFault",

@@ -1,7 +1,7 @@
 """The operations on tags of alarms: TagResource, UntagResource, ListTagsForResource. Other resources have no tags."""
 
 import re
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.aws_services.tagging import (
@@ -57,11 +57,7 @@ def _gone(_: TagSet, keys: Sequence[str]) -> Collection[str]:
     return set(keys)
 
 
-def _keep(alarms: Alarms, alarm: Alarm) -> Awaitable[None]:
-    return alarms.set_tags(alarm, alarm.tags)
-
-
-_TAGGING = Tagging(find_tagged_alarm, _added, kept_by(_keep), _gone, key_value_tags)
+_TAGGING = Tagging(find_tagged_alarm, _added, kept_by(Alarms.keep), _gone, key_value_tags)
 OPERATIONS = (
     Operation("TagResource", TagAlarmRequest, _TAGGING.tag, FORM),
     Operation("UntagResource", UntagArnRequest, _TAGGING.untag, FORM),

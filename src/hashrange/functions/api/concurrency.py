@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import RestWire
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.refusals import parameter_refusal
@@ -24,22 +24,17 @@ from hashrange.limits import (
 from hashrange.messages import functions_api as say
 
 
-class FunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A function."""
-
-    FunctionName: members.FunctionNameText
-
-
-async def get_function_concurrency(functions: Functions, caller: Caller, request: FunctionRequest) -> Mapping[str, Any]:
+async def get_function_concurrency(
+    functions: Functions, caller: Caller, request: members.FunctionRequest
+) -> Mapping[str, Any]:
     """The number, if there is one."""
     reserved = functions.find(request.FunctionName, caller).reserved_executions
     return {} if reserved is None else {"ReservedConcurrentExecutions": reserved}
 
 
-class PutFunctionConcurrencyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class PutFunctionConcurrencyRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function, and how many of its invocations may run at once."""
 
-    FunctionName: members.FunctionNameText
     ReservedConcurrentExecutions: Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"shape": "Integer"})]
 
 
@@ -65,7 +60,7 @@ def reserved_by(functions: Functions, caller: Caller) -> int:
     return sum(one.reserved_executions or 0 for one in functions.stored.all_of(caller))
 
 
-async def delete_function_concurrency(functions: Functions, caller: Caller, request: FunctionRequest) -> None:
+async def delete_function_concurrency(functions: Functions, caller: Caller, request: members.FunctionRequest) -> None:
     """Forget the number; it is no error if there is none."""
     description = functions.find(request.FunctionName, caller)
 
@@ -104,28 +99,8 @@ async def get_account_settings(
 
 
 OPERATIONS = (
-    Operation(
-        "GetFunctionConcurrency",
-        FunctionRequest,
-        get_function_concurrency,
-        RestWire("GET", "/2019-09-30/functions/{FunctionName}/concurrency"),
-    ),
-    Operation(
-        "PutFunctionConcurrency",
-        PutFunctionConcurrencyRequest,
-        put_function_concurrency,
-        RestWire("PUT", "/2017-10-31/functions/{FunctionName}/concurrency"),
-    ),
-    Operation(
-        "DeleteFunctionConcurrency",
-        FunctionRequest,
-        delete_function_concurrency,
-        RestWire("DELETE", "/2017-10-31/functions/{FunctionName}/concurrency", status=204),
-    ),
-    Operation(
-        "GetAccountSettings",
-        GetAccountSettingsRequest,
-        get_account_settings,
-        RestWire("GET", "/2016-08-19/account-settings"),
-    ),
+    rest_operation("GetFunctionConcurrency", members.FunctionRequest, get_function_concurrency),
+    rest_operation("PutFunctionConcurrency", PutFunctionConcurrencyRequest, put_function_concurrency),
+    rest_operation("DeleteFunctionConcurrency", members.FunctionRequest, delete_function_concurrency, status=204),
+    rest_operation("GetAccountSettings", GetAccountSettingsRequest, get_account_settings),
 )

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import RestWire, query_of
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.description import (
     FunctionDescription,
     shown_time,
@@ -38,15 +38,10 @@ def configuration(
     whose reply always shows the passing state.
     """
     return {
-        **_settings(description, qualifier),
+        **listed_configuration(description, qualifier),
         **_states(functions, description, just),
         "RuntimeVersionConfig": {"RuntimeVersionArn": runtime_version_arn(description)},
     }
-
-
-def listed_configuration(description: FunctionDescription, qualifier: str | None = None) -> dict[str, Any]:
-    """A function's configuration as a list of functions shows it: without State, LastUpdateStatus and their reasons."""
-    return _settings(description, qualifier)
 
 
 def qualified_arn(description: FunctionDescription, qualifier: str | None) -> str:
@@ -60,7 +55,8 @@ def runtime_version_arn(description: FunctionDescription) -> str:
     return f"arn:aws:lambda:{description.region}::runtime:{digest}"
 
 
-def _settings(description: FunctionDescription, qualifier: str | None) -> dict[str, Any]:
+def listed_configuration(description: FunctionDescription, qualifier: str | None = None) -> dict[str, Any]:
+    """A function's configuration as a list of functions shows it: without State, LastUpdateStatus and their reasons."""
     members: dict[str, Any] = {
         "FunctionName": description.name,
         "FunctionArn": qualified_arn(description, qualifier),
@@ -114,10 +110,9 @@ def _states(
 # --- operations -----------------------------------------------------------------------------------
 
 
-class QualifiedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class QualifiedRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function, or a version of it."""
 
-    FunctionName: members.FunctionNameText
     Qualifier: members.Qualifier | None = None
 
 
@@ -179,10 +174,9 @@ async def list_functions(functions: Functions, caller: Caller, request: ListFunc
     return reply
 
 
-class ListVersionsByFunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ListVersionsByFunctionRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function, where the page begins, and its length."""
 
-    FunctionName: members.FunctionNameText
     Marker: str | None = None
     MaxItems: members.MaxItems | None = None
 
@@ -199,32 +193,8 @@ async def list_versions_by_function(
 
 
 OPERATIONS = (
-    Operation(
-        "GetFunction",
-        QualifiedRequest,
-        get_function,
-        RestWire("GET", "/2015-03-31/functions/{FunctionName}", query=query_of("Qualifier")),
-    ),
-    Operation(
-        "GetFunctionConfiguration",
-        QualifiedRequest,
-        get_function_configuration,
-        RestWire("GET", "/2015-03-31/functions/{FunctionName}/configuration", query=query_of("Qualifier")),
-    ),
-    Operation(
-        "ListFunctions",
-        ListFunctionsRequest,
-        list_functions,
-        RestWire(
-            "GET",
-            "/2015-03-31/functions",
-            query=query_of("MasterRegion", "FunctionVersion", "Marker", "MaxItems"),
-        ),
-    ),
-    Operation(
-        "ListVersionsByFunction",
-        ListVersionsByFunctionRequest,
-        list_versions_by_function,
-        RestWire("GET", "/2015-03-31/functions/{FunctionName}/versions", query=query_of("Marker", "MaxItems")),
-    ),
+    rest_operation("GetFunction", QualifiedRequest, get_function),
+    rest_operation("GetFunctionConfiguration", QualifiedRequest, get_function_configuration),
+    rest_operation("ListFunctions", ListFunctionsRequest, list_functions),
+    rest_operation("ListVersionsByFunction", ListVersionsByFunctionRequest, list_versions_by_function),
 )

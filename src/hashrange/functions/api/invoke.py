@@ -12,10 +12,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import LambdaError, LambdaReply, RestWire, query_of
-from hashrange.functions.description import FunctionDescription, new_revision_id
+from hashrange.functions.api.operation import LambdaError, LambdaReply, rest_operation
+from hashrange.functions.description import FunctionDescription, new_uuid
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.names import LATEST
@@ -30,10 +30,9 @@ _NO_PAYLOAD = b"{}"
 """What a handler receives if the request has no payload."""
 
 
-class InvokeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class InvokeRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and its event."""
 
-    FunctionName: members.FunctionNameText
     InvocationType: Literal["Event", "RequestResponse", "DryRun"] | None = None
     LogType: Literal["None", "Tail"] | None = None
     ClientContext: str | None = None
@@ -46,9 +45,7 @@ class InvokeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def invoke(functions: Functions, caller: Caller, request: InvokeRequest) -> LambdaReply:
     """Run, queue or check an invocation."""
     description = functions.find(request.FunctionName, caller, request.Qualifier)
-    for name in ("TenantId", "DurableExecutionName"):
-        if getattr(request, name) is not None:
-            raise LambdaError(400, "InvalidParameterValueException", say.unsupported(name, say.NOT_HERE))
+    members.refuse_given(request, ("TenantId", "DurableExecutionName"), say.NOT_HERE)
     payload = request.Payload or _NO_PAYLOAD
     invocation_type = request.InvocationType or "RequestResponse"
     _check_payload(payload, invocation_type)
@@ -56,7 +53,7 @@ async def invoke(functions: Functions, caller: Caller, request: InvokeRequest) -
     functions.require_invocable(description)
     if invocation_type == "DryRun":
         return LambdaReply(204)
-    request_id = new_revision_id()
+    request_id = new_uuid()
     if invocation_type == "Event":
         await functions.events.put(description.key, payload, request_id, client_context)
         return LambdaReply(202, headers={REQUEST_ID: request_id})
@@ -116,21 +113,17 @@ def _read_client_context(text: str | None) -> str | None:
         raise LambdaError(400, "InvalidRequestContentException", say.CLIENT_CONTEXT) from None
 
 
-OPERATION = Operation(
+OPERATION = rest_operation(
     "Invoke",
     InvokeRequest,
     invoke,
-    RestWire(
-        "POST",
-        "/2015-03-31/functions/{FunctionName}/invocations",
-        query=query_of("Qualifier"),
-        headers={
-            "x-amz-invocation-type": "InvocationType",
-            "x-amz-log-type": "LogType",
-            "x-amz-client-context": "ClientContext",
-            "x-amz-tenant-id": "TenantId",
-            "x-amz-durable-execution-name": "DurableExecutionName",
-        },
-        raw_body="Payload",
-    ),
+    query={"Qualifier": "Qualifier"},
+    headers={
+        "x-amz-invocation-type": "InvocationType",
+        "x-amz-log-type": "LogType",
+        "x-amz-client-context": "ClientContext",
+        "x-amz-tenant-id": "TenantId",
+        "x-amz-durable-execution-name": "DurableExecutionName",
+    },
+    raw_body="Payload",
 )

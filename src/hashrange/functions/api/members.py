@@ -6,7 +6,7 @@ Patterns are checked where a member is read.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -102,10 +102,15 @@ class AnyStructure(msgspec.Struct, frozen=True):
     """A structure that is refused whatever it holds."""
 
 
-class ConfigurationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The members that CreateFunction and UpdateFunctionConfiguration have in common."""
+class FunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A function, which requests name first."""
 
     FunctionName: FunctionNameText
+
+
+class ConfigurationRequest(FunctionRequest, frozen=True, kw_only=True, gc=False):
+    """The members that CreateFunction and UpdateFunctionConfiguration have in common."""
+
     Runtime: Annotated[str, Meta(max_length=256)] | None = None
     Handler: "Handler | None" = None
     Description: DescriptionText | None = None
@@ -131,25 +136,18 @@ class ConfigurationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def refuse_unsupported(request: ConfigurationRequest) -> None:
     """Raise LambdaError for the first member that asks for what cannot be honoured. Empty lists ask for nothing."""
     logging, dead_letters = request.LoggingConfig, request.DeadLetterConfig
-    if request.Layers:
-        raise parameter_refusal(say.unsupported("Layers", say.NO_LAYERS))
-    if dead_letters is not None and dead_letters.TargetArn:
-        raise parameter_refusal(say.unsupported("DeadLetterConfig", say.NO_DEAD_LETTERS))
-    if logging is not None and logging.LogFormat == "JSON":
-        raise parameter_refusal(say.unsupported(say.JSON_LOGS, say.NO_JSON_LOGS))
-    if logging is not None and (logging.ApplicationLogLevel or logging.SystemLogLevel):
-        raise parameter_refusal(say.unsupported(say.LOG_LEVEL, say.NO_JSON_LOGS))
-    if request.ImageConfig is not None:
-        raise parameter_refusal(say.unsupported("ImageConfig", say.NO_IMAGES))
-    for name in (
-        "FileSystemConfigs",
-        "CapacityProviderConfig",
-        "DurableConfig",
-        "RuntimeConfig",
-        "AcceleratorConfig",
+    log_level = logging and (logging.ApplicationLogLevel or logging.SystemLogLevel)
+    others = ("FileSystemConfigs", "CapacityProviderConfig", "DurableConfig", "RuntimeConfig", "AcceleratorConfig")
+    for is_given, what, reason in (
+        (request.Layers, "Layers", say.NO_LAYERS),
+        (dead_letters and dead_letters.TargetArn, "DeadLetterConfig", say.NO_DEAD_LETTERS),
+        (logging and logging.LogFormat == "JSON", say.JSON_LOGS, say.NO_JSON_LOGS),
+        (log_level, say.LOG_LEVEL, say.NO_JSON_LOGS),
+        (request.ImageConfig, "ImageConfig", say.NO_IMAGES),
+        *[(getattr(request, name), name, say.NOT_HERE) for name in others],
     ):
-        if getattr(request, name) not in (None, []):
-            raise parameter_refusal(say.unsupported(name, say.NOT_HERE))
+        if is_given:
+            raise parameter_refusal(say.unsupported(what, reason))
 
 
 def configuration_members(request: ConfigurationRequest) -> dict[str, Any]:
@@ -202,8 +200,8 @@ def require_revision(description: FunctionDescription, revision_id: str | None) 
         raise revision_refusal(say.REVISION)
 
 
-def refuse_publishing(request_members: Mapping[str, object]) -> None:
-    """Raise LambdaError for the first member (name → value) that asks for a published version."""
-    for name, value in request_members.items():
-        if value:
-            raise parameter_refusal(say.unsupported(name, say.NO_VERSIONS))
+def refuse_given(request: object, names: Sequence[str], reason: str) -> None:
+    """Raise LambdaError if the request has one of these members, and asks for something by it."""
+    for name in names:
+        if getattr(request, name):
+            raise parameter_refusal(say.unsupported(name, reason))

@@ -12,9 +12,8 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api import members
-from hashrange.functions.api.concurrency import FunctionRequest
 from hashrange.functions.api.configurations import QualifiedRequest, qualified_arn
-from hashrange.functions.api.operation import LambdaError, RestWire, query_of
+from hashrange.functions.api.operation import LambdaError, RestWire, rest_operation
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST
 from hashrange.messages import functions_api as say
@@ -27,10 +26,9 @@ ListLength = Annotated[int, Meta(ge=1, le=50, extra={"shape": "Integer"})]
 # --- empty lists --------------------------------------------------------------------------------------
 
 
-class ListAliasesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ListAliasesRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function, perhaps one of its versions, where the page begins, and its length."""
 
-    FunctionName: members.FunctionNameText
     FunctionVersion: Annotated[str, Meta(min_length=1, max_length=1024, extra={"pattern": VERSION_PATTERN})] | None = (
         None
     )
@@ -45,10 +43,9 @@ class ListCodeSigningConfigsRequest(msgspec.Struct, frozen=True, kw_only=True, g
     MaxItems: members.MaxItems | None = None
 
 
-class ListOfFunctionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ListOfFunctionRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A page of what a function has."""
 
-    FunctionName: members.FunctionNameText
     Marker: str | None = None
     MaxItems: ListLength | None = None
 
@@ -68,48 +65,25 @@ class ListLayerVersionsRequest(ListOfLayersRequest, frozen=True, kw_only=True, g
     LayerName: Annotated[str, Meta(min_length=1, max_length=2048)]
 
 
-def _empty_list(name: str, request: type[msgspec.Struct], path: str, member: str) -> Operation[RestWire]:
-    """The operation whose reply is an empty list; a function in the path must exist. Other members are in the query."""
+def _empty_list(name: str, request: type[msgspec.Struct]) -> Operation[RestWire]:
+    """The operation `List…` whose reply is an empty list; a function that a request names must exist."""
 
     async def list_nothing(functions: Functions, caller: Caller, request: Any) -> Mapping[str, Any]:
-        if "{FunctionName}" in path:
+        if "FunctionName" in request.__struct_fields__:
             functions.find(request.FunctionName, caller)
-        return {member: []}
+        return {name.removeprefix("List"): []}
 
-    query = query_of(*[member for member in request.__struct_fields__ if f"{{{member}}}" not in path])
-    return Operation(name, request, list_nothing, RestWire("GET", path, query=query))
+    return rest_operation(name, request, list_nothing)
 
 
 _LISTS = (
-    _empty_list("ListAliases", ListAliasesRequest, "/2015-03-31/functions/{FunctionName}/aliases", "Aliases"),
-    _empty_list(
-        "ListCodeSigningConfigs",
-        ListCodeSigningConfigsRequest,
-        "/2020-04-22/code-signing-configs",
-        "CodeSigningConfigs",
-    ),
-    _empty_list(
-        "ListFunctionEventInvokeConfigs",
-        ListOfFunctionRequest,
-        "/2019-09-25/functions/{FunctionName}/event-invoke-config/list",
-        "FunctionEventInvokeConfigs",
-    ),
-    _empty_list(
-        "ListFunctionUrlConfigs",
-        ListOfFunctionRequest,
-        "/2021-10-31/functions/{FunctionName}/urls",
-        "FunctionUrlConfigs",
-    ),
-    _empty_list("ListLayers", ListOfLayersRequest, "/2018-10-31/layers", "Layers"),
-    _empty_list(
-        "ListLayerVersions", ListLayerVersionsRequest, "/2018-10-31/layers/{LayerName}/versions", "LayerVersions"
-    ),
-    _empty_list(
-        "ListProvisionedConcurrencyConfigs",
-        ListOfFunctionRequest,
-        "/2019-09-30/functions/{FunctionName}/provisioned-concurrency?List=ALL",
-        "ProvisionedConcurrencyConfigs",
-    ),
+    _empty_list("ListAliases", ListAliasesRequest),
+    _empty_list("ListCodeSigningConfigs", ListCodeSigningConfigsRequest),
+    _empty_list("ListFunctionEventInvokeConfigs", ListOfFunctionRequest),
+    _empty_list("ListFunctionUrlConfigs", ListOfFunctionRequest),
+    _empty_list("ListLayers", ListOfLayersRequest),
+    _empty_list("ListLayerVersions", ListLayerVersionsRequest),
+    _empty_list("ListProvisionedConcurrencyConfigs", ListOfFunctionRequest),
 )
 
 
@@ -117,14 +91,14 @@ _LISTS = (
 
 
 async def get_function_code_signing_config(
-    functions: Functions, caller: Caller, request: FunctionRequest
+    functions: Functions, caller: Caller, request: members.FunctionRequest
 ) -> Mapping[str, Any]:
     """The function's name alone."""
     return {"FunctionName": functions.find(request.FunctionName, caller).name}
 
 
 async def get_function_recursion_config(
-    functions: Functions, caller: Caller, request: FunctionRequest
+    functions: Functions, caller: Caller, request: members.FunctionRequest
 ) -> Mapping[str, Any]:
     """What happens to recursive loops of functions: Allow, if the function exists. The service ends them by default,
     but nothing here looks for loops.
@@ -144,10 +118,9 @@ async def get_runtime_management_config(
 # --- what is not found, unless the function is not ----------------------------------------------------
 
 
-class GetAliasRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GetAliasRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and the name of an alias."""
 
-    FunctionName: members.FunctionNameText
     Name: Annotated[str, Meta(min_length=1, max_length=128, extra={"pattern": ALIAS_PATTERN})]
 
 
@@ -170,10 +143,9 @@ async def get_function_url_config(functions: Functions, caller: Caller, request:
     raise LambdaError(404, "ResourceNotFoundException", say.NO_RESOURCE)
 
 
-class GetProvisionedConcurrencyConfigRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GetProvisionedConcurrencyConfigRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A version or alias of a function."""
 
-    FunctionName: members.FunctionNameText
     Qualifier: members.Qualifier
 
 
@@ -187,43 +159,13 @@ async def get_provisioned_concurrency_config(
 
 OPERATIONS = (
     *_LISTS,
-    Operation(
-        "GetFunctionCodeSigningConfig",
-        FunctionRequest,
-        get_function_code_signing_config,
-        RestWire("GET", "/2020-06-30/functions/{FunctionName}/code-signing-config"),
-    ),
-    Operation(
-        "GetFunctionRecursionConfig",
-        FunctionRequest,
-        get_function_recursion_config,
-        RestWire("GET", "/2024-08-31/functions/{FunctionName}/recursion-config"),
-    ),
-    Operation(
-        "GetRuntimeManagementConfig",
-        QualifiedRequest,
-        get_runtime_management_config,
-        RestWire("GET", "/2021-07-20/functions/{FunctionName}/runtime-management-config", query=query_of("Qualifier")),
-    ),
-    Operation(
-        "GetAlias", GetAliasRequest, get_alias, RestWire("GET", "/2015-03-31/functions/{FunctionName}/aliases/{Name}")
-    ),
-    Operation(
-        "GetFunctionEventInvokeConfig",
-        QualifiedRequest,
-        get_function_event_invoke_config,
-        RestWire("GET", "/2019-09-25/functions/{FunctionName}/event-invoke-config", query=query_of("Qualifier")),
-    ),
-    Operation(
-        "GetFunctionUrlConfig",
-        QualifiedRequest,
-        get_function_url_config,
-        RestWire("GET", "/2021-10-31/functions/{FunctionName}/url", query=query_of("Qualifier")),
-    ),
-    Operation(
-        "GetProvisionedConcurrencyConfig",
-        GetProvisionedConcurrencyConfigRequest,
-        get_provisioned_concurrency_config,
-        RestWire("GET", "/2019-09-30/functions/{FunctionName}/provisioned-concurrency", query=query_of("Qualifier")),
+    rest_operation("GetFunctionCodeSigningConfig", members.FunctionRequest, get_function_code_signing_config),
+    rest_operation("GetFunctionRecursionConfig", members.FunctionRequest, get_function_recursion_config),
+    rest_operation("GetRuntimeManagementConfig", QualifiedRequest, get_runtime_management_config),
+    rest_operation("GetAlias", GetAliasRequest, get_alias),
+    rest_operation("GetFunctionEventInvokeConfig", QualifiedRequest, get_function_event_invoke_config),
+    rest_operation("GetFunctionUrlConfig", QualifiedRequest, get_function_url_config),
+    rest_operation(
+        "GetProvisionedConcurrencyConfig", GetProvisionedConcurrencyConfigRequest, get_provisioned_concurrency_config
     ),
 )

@@ -9,11 +9,14 @@ service model of Lambda, 2015-03-31.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+import msgspec
+
+from hashrange.aws_services.operation import Operation, Run
 from hashrange.errors import ApiError
+from hashrange.functions.api.api_paths import API_PATHS, RestMethod
 
-RestMethod = Literal["GET", "POST", "PUT", "DELETE"]
 NO_MEMBERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -43,9 +46,25 @@ class RestWire(NamedTuple):
     """Member that takes the body as bytes (Invoke's Payload); None: the body is JSON, or empty."""
 
 
-def query_of(*members: str) -> Mapping[str, str]:
-    """Query parameters that have the names of their members."""
-    return {member: member for member in members}
+def rest_operation(
+    name: str,
+    request: type[msgspec.Struct],
+    run: Run,
+    *,
+    status: int = 200,
+    query: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] = NO_MEMBERS,
+    raw_body: str | None = None,
+) -> Operation[RestWire]:
+    """The operation of this name, with the method and path that it has in the API.
+
+    `query` None: members that are not in the path of a GET or DELETE, which has no body, are in the query under their
+    own names.
+    """
+    method, path = API_PATHS[name]
+    if query is None and method in {"GET", "DELETE"}:
+        query = {one: one for one in request.__struct_fields__ if f"{{{one}}}" not in path}
+    return Operation(name, request, run, RestWire(method, path, status, query or NO_MEMBERS, headers, raw_body))
 
 
 class LambdaError(ApiError):

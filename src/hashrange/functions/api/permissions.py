@@ -7,16 +7,16 @@ An alias or a version has a policy of its own in the service; here, `$LATEST` sh
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configurations import QualifiedRequest
-from hashrange.functions.api.operation import LambdaError, RestWire, query_of
-from hashrange.functions.description import FunctionDescription, new_revision_id
+from hashrange.functions.api.operation import LambdaError, rest_operation
+from hashrange.functions.description import FunctionDescription, new_uuid
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import read_reference
 from hashrange.functions.refusals import (
@@ -29,49 +29,49 @@ from hashrange.functions.refusals import (
 from hashrange.limits import FUNCTION_POLICY_BYTES_MAX
 from hashrange.messages import functions_api as say
 from hashrange.messages import requests
+from hashrange.wire.render import lower_camel
 
 _PATTERNS = {
-    "statement_id": ("statementId", r"([a-zA-Z0-9-_]+)"),
-    "action": ("action", r"(lambda:[*]|lambda:[a-zA-Z]+|[*])"),
-    "principal": ("principal", r"[^\s]+"),
-    "source_arn": (
-        "sourceArn",
-        (
-            r"arn:(aws[a-zA-Z0-9-]*):([a-zA-Z0-9\-])+:((eusc-)?[a-z]{2}((-gov)|"
-            r"(-iso([a-z]?)))?-[a-z]+-\d{1})?:(\d{12})?:(.*)"
-        ),
+    "StatementId": r"([a-zA-Z0-9-_]+)",
+    "Action": r"(lambda:[*]|lambda:[a-zA-Z]+|[*])",
+    "Principal": r"[^\s]+",
+    "SourceArn": (
+        r"arn:(aws[a-zA-Z0-9-]*):([a-zA-Z0-9\-])+:((eusc-)?[a-z]{2}((-gov)|"
+        r"(-iso([a-z]?)))?-[a-z]+-\d{1})?:(\d{12})?:(.*)"
     ),
-    "source_account": ("sourceAccount", r"\d{12}"),
-    "event_source_token": ("eventSourceToken", r"[a-zA-Z0-9._\-]+"),
-    "organization_id": ("principalOrgID", r"o-[a-z0-9]{10,32}"),
+    "SourceAccount": r"\d{12}",
+    "EventSourceToken": r"[a-zA-Z0-9._\-]+",
+    "PrincipalOrgID": r"o-[a-z0-9]{10,32}",
 }
-"""Member → its name in messages, and its pattern."""
+"""Member of AddPermission → its pattern."""
 _is_account = re.compile(r"\d{12}", re.ASCII).fullmatch
 _is_service = re.compile(r"[a-z0-9.-]+\.amazonaws\.com(\.cn)?").fullmatch
 _is_principal_arn = re.compile(r"arn:aws[a-zA-Z-]*:(iam|sts)::\d{12}:.+", re.ASCII).fullmatch
 
 
-class StatementMembers(NamedTuple):
-    """The members of AddPermission that make a statement; None if the request lacks one."""
+class AddPermissionRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
+    """A function and a statement."""
 
-    statement_id: str
-    action: str
-    principal: str
-    source_arn: str | None = None
-    source_account: str | None = None
-    event_source_token: str | None = None
-    organization_id: str | None = None
-    url_auth_type: str | None = None
-    is_via_url: bool | None = None
+    StatementId: Annotated[str, Meta(min_length=1, max_length=100)]
+    Action: Annotated[str, Meta(max_length=10_000)]
+    Principal: Annotated[str, Meta(max_length=2048)]
+    SourceArn: Annotated[str, Meta(max_length=10_000)] | None = None
+    FunctionUrlAuthType: Literal["NONE", "AWS_IAM"] | None = None
+    InvokedViaFunctionUrl: bool | None = None
+    SourceAccount: Annotated[str, Meta(max_length=12)] | None = None
+    EventSourceToken: Annotated[str, Meta(max_length=256)] | None = None
+    Qualifier: members.Qualifier | None = None
+    RevisionId: str | None = None
+    PrincipalOrgID: Annotated[str, Meta(min_length=12, max_length=34)] | None = None
 
 
-def check_permission(given: StatementMembers) -> None:
+def check_permission(request: AddPermissionRequest) -> None:
     """Raise LambdaError for the first member that breaks its pattern, then for a principal that cannot be one."""
-    for member, (shown, pattern) in _PATTERNS.items():
-        text = getattr(given, member)
+    for member, pattern in _PATTERNS.items():
+        text = getattr(request, member)
         if text is not None and not re.fullmatch(pattern, text, re.ASCII):
-            raise constraint_refusal(shown, text, requests.PATTERN.format(bound=pattern))
-    if not _principal_of(given.principal):
+            raise constraint_refusal(lower_camel(member), text, requests.PATTERN.format(bound=pattern))
+    if not _principal_of(request.Principal):
         raise parameter_refusal(say.PRINCIPAL_INVALID)
 
 
@@ -86,28 +86,28 @@ def _principal_of(text: str) -> str | dict[str, str] | None:
     return {"Service": text} if _is_service(text) else None
 
 
-def make_statement(given: StatementMembers, resource_arn: str) -> dict[str, Any]:
+def make_statement(request: AddPermissionRequest, resource_arn: str) -> dict[str, Any]:
     """The statement."""
     statement: dict[str, Any] = {
-        "Sid": given.statement_id,
+        "Sid": request.StatementId,
         "Effect": "Allow",
-        "Principal": _principal_of(given.principal),
-        "Action": given.action,
+        "Principal": _principal_of(request.Principal),
+        "Action": request.Action,
         "Resource": resource_arn,
     }
     equals = {
-        "AWS:SourceAccount": given.source_account,
-        "lambda:EventSourceToken": given.event_source_token,
-        "lambda:FunctionUrlAuthType": given.url_auth_type,
-        "aws:PrincipalOrgID": given.organization_id,
+        "AWS:SourceAccount": request.SourceAccount,
+        "lambda:EventSourceToken": request.EventSourceToken,
+        "lambda:FunctionUrlAuthType": request.FunctionUrlAuthType,
+        "aws:PrincipalOrgID": request.PrincipalOrgID,
     }
     condition: dict[str, Any] = {}
     if given_equals := {name: value for name, value in equals.items() if value is not None}:
         condition["StringEquals"] = given_equals
-    if given.source_arn is not None:
-        condition["ArnLike"] = {"AWS:SourceArn": given.source_arn}
-    if given.is_via_url is not None:
-        condition["Bool"] = {"lambda:InvokedViaFunctionUrl": str(given.is_via_url).lower()}
+    if request.SourceArn is not None:
+        condition["ArnLike"] = {"AWS:SourceArn": request.SourceArn}
+    if request.InvokedViaFunctionUrl is not None:
+        condition["Bool"] = {"lambda:InvokedViaFunctionUrl": str(request.InvokedViaFunctionUrl).lower()}
     return statement | {"Condition": condition} if condition else statement
 
 
@@ -125,23 +125,6 @@ def require_policy_revision(description: FunctionDescription, revision_id: str |
 # --- operations -----------------------------------------------------------------------------------
 
 
-class AddPermissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A function and a statement."""
-
-    FunctionName: members.FunctionNameText
-    StatementId: Annotated[str, Meta(min_length=1, max_length=100)]
-    Action: Annotated[str, Meta(max_length=10_000)]
-    Principal: Annotated[str, Meta(max_length=2048)]
-    SourceArn: Annotated[str, Meta(max_length=10_000)] | None = None
-    FunctionUrlAuthType: Literal["NONE", "AWS_IAM"] | None = None
-    InvokedViaFunctionUrl: bool | None = None
-    SourceAccount: Annotated[str, Meta(max_length=12)] | None = None
-    EventSourceToken: Annotated[str, Meta(max_length=256)] | None = None
-    Qualifier: members.Qualifier | None = None
-    RevisionId: str | None = None
-    PrincipalOrgID: Annotated[str, Meta(min_length=12, max_length=34)] | None = None
-
-
 async def add_permission(functions: Functions, caller: Caller, request: AddPermissionRequest) -> Mapping[str, Any]:
     """AddPermission: add a statement to a function's policy. It is stored and returned;
     whoever reaches the server may invoke.
@@ -152,20 +135,9 @@ async def add_permission(functions: Functions, caller: Caller, request: AddPermi
     Store the statement, and return it as JSON text.
     """
     description = functions.find(request.FunctionName, caller, request.Qualifier)
-    given = StatementMembers(
-        statement_id=request.StatementId,
-        action=request.Action,
-        principal=request.Principal,
-        source_arn=request.SourceArn,
-        source_account=request.SourceAccount,
-        event_source_token=request.EventSourceToken,
-        organization_id=request.PrincipalOrgID,
-        url_auth_type=request.FunctionUrlAuthType,
-        is_via_url=request.InvokedViaFunctionUrl,
-    )
-    check_permission(given)
+    check_permission(request)
     resource_arn = read_reference(request.FunctionName, caller, request.Qualifier).arn
-    statement = make_statement(given, resource_arn)
+    statement = make_statement(request, resource_arn)
 
     def add(current: FunctionDescription) -> FunctionDescription:
         require_policy_revision(current, request.RevisionId)
@@ -176,16 +148,15 @@ async def add_permission(functions: Functions, caller: Caller, request: AddPermi
         if size_bytes > FUNCTION_POLICY_BYTES_MAX:
             message = say.policy_too_long(size_bytes, FUNCTION_POLICY_BYTES_MAX)
             raise LambdaError(400, "PolicyLengthExceededException", message)
-        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_revision_id())
+        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_uuid())
 
     await functions.change(description, add)
     return {"Statement": msgspec.json.encode(statement).decode()}
 
 
-class RemovePermissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RemovePermissionRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and the id of a statement."""
 
-    FunctionName: members.FunctionNameText
     StatementId: Annotated[str, Meta(min_length=1, max_length=100)]
     Qualifier: members.Qualifier | None = None
     RevisionId: str | None = None
@@ -203,7 +174,7 @@ async def remove_permission(functions: Functions, caller: Caller, request: Remov
         if len(statements) == len(current.statements):
             raise FunctionMissing(say.statement_missing(request.StatementId))
         require_policy_revision(current, request.RevisionId)
-        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_revision_id())
+        return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_uuid())
 
     await functions.change(description, remove)
 
@@ -220,27 +191,7 @@ async def get_policy(functions: Functions, caller: Caller, request: QualifiedReq
 
 
 OPERATIONS = (
-    Operation(
-        "AddPermission",
-        AddPermissionRequest,
-        add_permission,
-        RestWire("POST", "/2015-03-31/functions/{FunctionName}/policy", status=201, query=query_of("Qualifier")),
-    ),
-    Operation(
-        "RemovePermission",
-        RemovePermissionRequest,
-        remove_permission,
-        RestWire(
-            "DELETE",
-            "/2015-03-31/functions/{FunctionName}/policy/{StatementId}",
-            status=204,
-            query=query_of("Qualifier", "RevisionId"),
-        ),
-    ),
-    Operation(
-        "GetPolicy",
-        QualifiedRequest,
-        get_policy,
-        RestWire("GET", "/2015-03-31/functions/{FunctionName}/policy", query=query_of("Qualifier")),
-    ),
+    rest_operation("AddPermission", AddPermissionRequest, add_permission, status=201, query={"Qualifier": "Qualifier"}),
+    rest_operation("RemovePermission", RemovePermissionRequest, remove_permission, status=204),
+    rest_operation("GetPolicy", QualifiedRequest, get_policy),
 )

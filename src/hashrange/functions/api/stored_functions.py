@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.configurations import QualifiedRequest, configuration
 from hashrange.functions.api.members import AnyStructure, ConfigurationRequest
-from hashrange.functions.api.operation import RestWire, query_of
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.api.tags import check_function_tags
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
@@ -21,19 +21,17 @@ from hashrange.functions.refusals import parameter_refusal
 from hashrange.messages import functions_api as say
 
 
-def require_zip(
-    zipped: bytes | None, s3_object: str | None, image_uri: str | None, package_type: str | None = None
-) -> bytes:
+def require_zip(code: "FunctionCode | UpdateFunctionCodeRequest", package_type: str | None = None) -> bytes:
     """The uploaded zip. Raises LambdaError if there is none, or the code is to come from elsewhere."""
-    if s3_object is not None:
+    if code.S3Bucket or code.S3Key:
         raise parameter_refusal(say.unsupported("S3Bucket", say.NO_S3))
-    if image_uri is not None or package_type == "Image":
+    if code.ImageUri is not None or package_type == "Image":
         raise parameter_refusal(say.unsupported("ImageUri", say.NO_IMAGES))
-    if zipped is None:
+    if code.ZipFile is None:
         raise parameter_refusal(say.NO_CODE_SOURCE)
-    if not zipped:
+    if not code.ZipFile:
         raise parameter_refusal(say.EMPTY_ZIP)
-    return zipped
+    return code.ZipFile
 
 
 class FunctionCode(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -74,13 +72,10 @@ async def create_function(functions: Functions, caller: Caller, request: CreateF
     if reference.qualifier not in {None, LATEST}:
         raise parameter_refusal(say.unsupported(say.VERSION_OF_NAME, say.NO_VERSIONS))
     members.check_role(request.Role)
-    members.refuse_publishing({"Publish": request.Publish, "PublishTo": request.PublishTo})
+    members.refuse_given(request, ("Publish", "PublishTo"), say.NO_VERSIONS)
     members.refuse_unsupported(request)
-    for name in ("CodeSigningConfigArn", "TenancyConfig"):
-        if getattr(request, name):
-            raise parameter_refusal(say.unsupported(name, say.NOT_HERE))
-    code = request.Code
-    zipped = require_zip(code.ZipFile, code.S3Bucket or code.S3Key, code.ImageUri, request.PackageType)
+    members.refuse_given(request, ("CodeSigningConfigArn", "TenancyConfig"), say.NOT_HERE)
+    zipped = require_zip(request.Code, request.PackageType)
     if not request.Runtime or not request.Handler:
         raise parameter_refusal(say.NO_RUNTIME_OR_HANDLER)
     given = members.configuration_members(request)
@@ -111,10 +106,9 @@ _SET_LATER: dict[str, Any] = {
 """Members that `Functions.create` sets."""
 
 
-class UpdateFunctionCodeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UpdateFunctionCodeRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=False):
     """A function and its new code."""
 
-    FunctionName: members.FunctionNameText
     ZipFile: bytes | None = None
     S3Bucket: Annotated[str, Meta(min_length=3, max_length=63)] | None = None
     S3Key: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
@@ -140,8 +134,8 @@ async def update_function_code(
     Load the new handler, store the zip, and describe the function as InProgress. DryRun: only load the handler.
     """
     description = functions.find(request.FunctionName, caller)
-    members.refuse_publishing({"Publish": request.Publish, "PublishTo": request.PublishTo})
-    zipped = require_zip(request.ZipFile, request.S3Bucket or request.S3Key, request.ImageUri)
+    members.refuse_given(request, ("Publish", "PublishTo"), say.NO_VERSIONS)
+    zipped = require_zip(request)
     members.require_revision(description, request.RevisionId)
     given = {"architectures": tuple(request.Architectures)} if request.Architectures else {}
     updated = await functions.update(description, given, zipped, is_dry_run=bool(request.DryRun))
@@ -190,25 +184,8 @@ async def delete_function(functions: Functions, caller: Caller, request: Qualifi
 
 
 OPERATIONS = (
-    Operation(
-        "CreateFunction", CreateFunctionRequest, create_function, RestWire("POST", "/2015-03-31/functions", status=201)
-    ),
-    Operation(
-        "UpdateFunctionCode",
-        UpdateFunctionCodeRequest,
-        update_function_code,
-        RestWire("PUT", "/2015-03-31/functions/{FunctionName}/code"),
-    ),
-    Operation(
-        "UpdateFunctionConfiguration",
-        UpdateFunctionConfigurationRequest,
-        update_function_configuration,
-        RestWire("PUT", "/2015-03-31/functions/{FunctionName}/configuration"),
-    ),
-    Operation(
-        "DeleteFunction",
-        QualifiedRequest,
-        delete_function,
-        RestWire("DELETE", "/2015-03-31/functions/{FunctionName}", status=204, query=query_of("Qualifier")),
-    ),
+    rest_operation("CreateFunction", CreateFunctionRequest, create_function, status=201),
+    rest_operation("UpdateFunctionCode", UpdateFunctionCodeRequest, update_function_code),
+    rest_operation("UpdateFunctionConfiguration", UpdateFunctionConfigurationRequest, update_function_configuration),
+    rest_operation("DeleteFunction", QualifiedRequest, delete_function, status=204),
 )

@@ -10,10 +10,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Caller, Operation
+from hashrange.aws_services.operation import Caller
 from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet, is_reserved_tag
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import RestWire
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import parse_arn
@@ -78,14 +78,7 @@ async def store_function_tags(
 
 TAGGING = Tagging(find_tagged_function, added_tags, store_function_tags)
 OPERATIONS = (
-    Operation(
-        "TagResource", TagFunctionRequest, TAGGING.tag, RestWire("POST", "/2017-03-31/tags/{Resource}", status=204)
-    ),
-    Operation(
-        "UntagResource",
-        UntagFunctionRequest,
-        TAGGING.untag,
-        RestWire("DELETE", "/2017-03-31/tags/{Resource}", status=204, query={"tagKeys": "TagKeys"}),
-    ),
-    Operation("ListTags", ListTagsRequest, TAGGING.list_tags, RestWire("GET", "/2017-03-31/tags/{Resource}")),
+    rest_operation("TagResource", TagFunctionRequest, TAGGING.tag, status=204),
+    rest_operation("UntagResource", UntagFunctionRequest, TAGGING.untag, status=204, query={"tagKeys": "TagKeys"}),
+    rest_operation("ListTags", ListTagsRequest, TAGGING.list_tags),
 )

@@ -4,14 +4,17 @@ DeleteEventSourceMapping, GetEventSourceMapping, ListEventSourceMappings.
 Source of what replies say: Lambda's API reference; examples in the guide of its command line.
 """
 
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Caller, Operation
-from hashrange.functions.api.operation import RestWire, query_of
+from hashrange.aws_services.operation import Caller
+from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.api.tags import check_function_tags
+from hashrange.functions.description import new_uuid
 from hashrange.functions.names import read_reference, without_latest
+from hashrange.functions.refusals import parameter_refusal
 from hashrange.items.steps import walk
 from hashrange.limits import MAPPINGS_PER_PAGE
 from hashrange.messages import event_source_mappings as messages
@@ -32,9 +35,8 @@ from hashrange.triggers.api.requests import (
     MappingUuidRequest,
     UpdateEventSourceMappingRequest,
 )
-from hashrange.triggers.api.settings import mapping_refusal, require_agreement, settings_of
+from hashrange.triggers.api.settings import require_agreement, settings_of
 from hashrange.triggers.mapping import USER_ACTION, EventSourceMapping, StartingPosition
-from hashrange.triggers.mappings import new_uuid
 from hashrange.triggers.triggers import Triggers
 
 
@@ -108,20 +110,20 @@ async def create_event_source_mapping(
 
 def _stream_arn(request: CreateEventSourceMappingRequest) -> str:
     if request.SelfManagedEventSource is not None:
-        raise mapping_refusal(messages.no_dynamodb_stream("SelfManagedEventSource"))
+        raise parameter_refusal(messages.no_dynamodb_stream("SelfManagedEventSource"))
     if request.EventSourceArn is None:
-        raise mapping_refusal(messages.UNRECOGNIZED_SOURCE)
+        raise parameter_refusal(messages.UNRECOGNIZED_SOURCE)
     return request.EventSourceArn
 
 
 def _starting_position(request: CreateEventSourceMappingRequest, arn: str) -> StartingPosition:
     position = request.StartingPosition
     if position is None:
-        raise mapping_refusal(messages.NO_STARTING_POSITION)
+        raise parameter_refusal(messages.NO_STARTING_POSITION)
     if position == "AT_TIMESTAMP":
-        raise mapping_refusal(messages.unsupported_position(arn))
+        raise parameter_refusal(messages.unsupported_position(arn))
     if request.StartingPositionTimestamp is not None:
-        raise mapping_refusal(messages.TIMESTAMP_WITHOUT_POSITION)
+        raise parameter_refusal(messages.TIMESTAMP_WITHOUT_POSITION)
     return position
 
 
@@ -197,17 +199,14 @@ async def list_event_source_mappings(
         function = without_latest(read_reference(request.FunctionName, caller).arn)
     count_max = min(request.MaxItems or MAPPINGS_PER_PAGE, MAPPINGS_PER_PAGE)
     mappings = triggers.mappings
-    shown: list[EventSourceMapping] = []
-    for mapping in walk(mappings.all_of(caller)):
-        if mapping.uuid <= (request.Marker or ""):
-            continue
-        if request.EventSourceArn not in (None, mapping.stream_arn):
-            continue
-        if function not in (None, without_latest(mapping.function_arn)):
-            continue
-        shown.append(mapping)
-        if len(shown) > count_max:
-            break
+    fitting = (
+        one
+        for one in walk(mappings.all_of(caller))
+        if one.uuid > (request.Marker or "")
+        and request.EventSourceArn in (None, one.stream_arn)
+        and function in (None, without_latest(one.function_arn))
+    )
+    shown = list(islice(fitting, count_max + 1))
     page = shown[:count_max]
     reply: dict[str, Any] = {
         "EventSourceMappings": [
@@ -220,38 +219,13 @@ async def list_event_source_mappings(
 
 
 OPERATIONS = (
-    Operation(
-        "CreateEventSourceMapping",
-        CreateEventSourceMappingRequest,
-        create_event_source_mapping,
-        RestWire("POST", "/2015-03-31/event-source-mappings", status=202),
+    rest_operation(
+        "CreateEventSourceMapping", CreateEventSourceMappingRequest, create_event_source_mapping, status=202
     ),
-    Operation(
-        "UpdateEventSourceMapping",
-        UpdateEventSourceMappingRequest,
-        update_event_source_mapping,
-        RestWire("PUT", "/2015-03-31/event-source-mappings/{UUID}", status=202),
+    rest_operation(
+        "UpdateEventSourceMapping", UpdateEventSourceMappingRequest, update_event_source_mapping, status=202
     ),
-    Operation(
-        "DeleteEventSourceMapping",
-        MappingUuidRequest,
-        delete_event_source_mapping,
-        RestWire("DELETE", "/2015-03-31/event-source-mappings/{UUID}", status=202),
-    ),
-    Operation(
-        "GetEventSourceMapping",
-        MappingUuidRequest,
-        get_event_source_mapping,
-        RestWire("GET", "/2015-03-31/event-source-mappings/{UUID}"),
-    ),
-    Operation(
-        "ListEventSourceMappings",
-        ListEventSourceMappingsRequest,
-        list_event_source_mappings,
-        RestWire(
-            "GET",
-            "/2015-03-31/event-source-mappings",
-            query=query_of("EventSourceArn", "FunctionName", "Marker", "MaxItems"),
-        ),
-    ),
+    rest_operation("DeleteEventSourceMapping", MappingUuidRequest, delete_event_source_mapping, status=202),
+    rest_operation("GetEventSourceMapping", MappingUuidRequest, get_event_source_mapping),
+    rest_operation("ListEventSourceMappings", ListEventSourceMappingsRequest, list_event_source_mappings),
 )

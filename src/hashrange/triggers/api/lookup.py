@@ -6,10 +6,9 @@ from hashrange.aws_services.operation import Caller
 from hashrange.errors import ValidationException
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.names import read_reference, without_latest
-from hashrange.functions.refusals import FunctionMissing
+from hashrange.functions.refusals import FunctionMissing, parameter_refusal
 from hashrange.messages import event_source_mappings as messages
 from hashrange.operations.streams.stream import is_readable, parse_stream_arn
-from hashrange.triggers.api.settings import mapping_refusal
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.triggers import Triggers
 
@@ -29,7 +28,7 @@ def find_resting_mapping(triggers: Triggers, caller: Caller, uuid: str, in_use: 
     """
     mapping = find_mapping(triggers, caller, uuid)
     if mapping.is_declared:
-        raise mapping_refusal(messages.DECLARED)
+        raise parameter_refusal(messages.DECLARED)
     if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
         raise in_use_refusal(in_use)
     return mapping
@@ -43,16 +42,16 @@ def in_use_refusal(message: str) -> LambdaError:
 def require_stream(triggers: Triggers, caller: Caller, arn: str) -> None:
     """Raise LambdaError unless the caller has this stream of a table, and it can be read."""
     if arn.split(":")[2] != "dynamodb":
-        raise mapping_refusal(messages.no_dynamodb_stream(arn))
+        raise parameter_refusal(messages.no_dynamodb_stream(arn))
     try:
         region, account, table_name, label = parse_stream_arn(arn)
     except ValidationException:
-        raise mapping_refusal(messages.stream_not_found(arn)) from None
+        raise parameter_refusal(messages.stream_not_found(arn)) from None
     if (account, region) == caller:
         stream = triggers.store.streams.find(account, region, table_name, label)
         if stream is not None and is_readable(stream, triggers.clock.service_time()):
             return
-    raise mapping_refusal(messages.stream_not_found(arn))
+    raise parameter_refusal(messages.stream_not_found(arn))
 
 
 def function_arn(triggers: Triggers, caller: Caller, text: str) -> str:
@@ -61,7 +60,7 @@ def function_arn(triggers: Triggers, caller: Caller, text: str) -> str:
     try:
         triggers.functions.find(text, caller)
     except FunctionMissing:
-        raise mapping_refusal(messages.NO_FUNCTION) from None
+        raise parameter_refusal(messages.NO_FUNCTION) from None
     return reference.arn
 
 
@@ -83,4 +82,4 @@ def require_destination(triggers: Triggers, mapping: EventSourceMapping) -> None
     """Raise LambdaError if the server does not know where the messages to the mapping's failure destination go."""
     arn = mapping.destination_arn
     if arn is not None and arn not in triggers.destinations:
-        raise mapping_refusal(messages.unknown_destination(arn))
+        raise parameter_refusal(messages.unknown_destination(arn))

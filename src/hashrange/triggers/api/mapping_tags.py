@@ -12,9 +12,9 @@ from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet
 from hashrange.functions.api import tags as function_tags
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
+from hashrange.functions.refusals import parameter_refusal
 from hashrange.messages import event_source_mappings as messages
 from hashrange.triggers.api.lookup import find_mapping
-from hashrange.triggers.api.settings import mapping_refusal
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.triggers import Triggers
 
@@ -50,7 +50,7 @@ async def _store(
         return await function_tags.store_function_tags(triggers.functions, caller, tagged, change)
     mapping = tagged
     if mapping.is_declared:
-        raise mapping_refusal(messages.DECLARED)
+        raise parameter_refusal(messages.DECLARED)
     for _ in range(_ATTEMPTS_MAX):
         if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
             break

@@ -11,14 +11,14 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.functions.api.members import FunctionNameText, TagMap
+
 _INTEGER = {"shape": "Integer"}
 _REGION = "[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}"
 ARN_PATTERN = rf"arn:(aws[a-zA-Z0-9-]*):([a-zA-Z0-9\-])+:({_REGION})?:(\d{{12}})?:(.*)"
 DESTINATION_PATTERN = rf"$|kafka://([^.]([a-zA-Z0-9\-_.]{{0,248}}))|{ARN_PATTERN}"
 
 Arn = Annotated[str, Meta(max_length=10_000, extra={"pattern": ARN_PATTERN})]
-FunctionText = Annotated[str, Meta(min_length=1, max_length=256)]
-"""What names a function; `functions/names.py` checks its pattern."""
 MappingUuid = Annotated[str, Meta(min_length=36, max_length=36)]
 KmsKeyArn = Annotated[str, Meta(max_length=10_000, extra={"pattern": r"(arn:(aws[a-zA-Z-]*)?:[a-z0-9-.]+:.*)|()"})]
 
@@ -29,7 +29,6 @@ RecordAgeSeconds = Annotated[int, Meta(ge=-1, le=604_800, extra=_INTEGER)]
 RetryAttempts = Annotated[int, Meta(ge=-1, le=10_000, extra=_INTEGER)]
 TumblingWindowSeconds = Annotated[int, Meta(ge=0, le=900, extra=_INTEGER)]
 ResponseTypes = Annotated[list[Literal["ReportBatchItemFailures"]], Meta(max_length=1)]
-TagTexts = dict[Annotated[str, Meta(min_length=1, max_length=128)], Annotated[str, Meta(max_length=256)]]
 
 
 class FilterMembers(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -77,7 +76,7 @@ class CreateEventSourceMappingRequest(msgspec.Struct, frozen=True, kw_only=True,
     """The request of CreateEventSourceMapping."""
 
     EventSourceArn: Arn | None = None
-    FunctionName: FunctionText
+    FunctionName: FunctionNameText
     Enabled: bool | None = None
     BatchSize: BatchRecords | None = None
     FilterCriteria: FilterCriteriaMembers | None = None
@@ -93,7 +92,7 @@ class CreateEventSourceMappingRequest(msgspec.Struct, frozen=True, kw_only=True,
     MaximumRecordAgeInSeconds: RecordAgeSeconds | None = None
     BisectBatchOnFunctionError: bool | None = None
     MaximumRetryAttempts: RetryAttempts | None = None
-    Tags: TagTexts | None = None
+    Tags: TagMap | None = None
     TumblingWindowInSeconds: TumblingWindowSeconds | None = None
     Topics: list[str] | None = None
     Queues: list[str] | None = None
@@ -110,7 +109,7 @@ class UpdateEventSourceMappingRequest(msgspec.Struct, frozen=True, kw_only=True,
     """The request of UpdateEventSourceMapping. Members that are absent stay as they are."""
 
     UUID: MappingUuid
-    FunctionName: FunctionText | None = None
+    FunctionName: FunctionNameText | None = None
     Enabled: bool | None = None
     BatchSize: BatchRecords | None = None
     FilterCriteria: FilterCriteriaMembers | None = None
@@ -143,7 +142,7 @@ class ListEventSourceMappingsRequest(msgspec.Struct, frozen=True, kw_only=True, 
     """The request of ListEventSourceMappings."""
 
     EventSourceArn: Arn | None = None
-    FunctionName: FunctionText | None = None
+    FunctionName: FunctionNameText | None = None
     Marker: str | None = None
     MaxItems: Annotated[int, Meta(ge=1, le=10_000, extra=_INTEGER)] | None = None
 

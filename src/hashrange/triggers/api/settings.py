@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.refusals import parameter_refusal
 from hashrange.limits import EVENT_FILTERS_MAX, RECORD_AGE_SECONDS_MIN
 from hashrange.messages import event_source_mappings as messages
 from hashrange.triggers.api.requests import (
@@ -40,11 +40,11 @@ def settings_of(request: MembersOfMapping) -> dict[str, Any]:
     """Members of a mapping that the request sets. Raises LambdaError."""
     for name in OTHER_SOURCES_MEMBERS:
         if getattr(request, name, None) not in (None, []):
-            raise mapping_refusal(messages.unsupported_parameter(lower_camel(name)))
+            raise parameter_refusal(messages.unsupported_parameter(lower_camel(name)))
     given = {ours: getattr(request, name) for name, ours in _PLAIN_MEMBERS.items()}
     settings: dict[str, Any] = {name: member for name, member in given.items() if member is not None}
     if -1 < settings.get("record_age_seconds_max", -1) < RECORD_AGE_SECONDS_MIN:
-        raise mapping_refusal(messages.RECORD_AGE)
+        raise parameter_refusal(messages.RECORD_AGE)
     if request.FunctionResponseTypes is not None:
         settings["reports_item_failures"] = bool(request.FunctionResponseTypes)
     if request.FilterCriteria is not None:
@@ -63,33 +63,28 @@ def settings_of(request: MembersOfMapping) -> dict[str, Any]:
 def require_agreement(parallelization_factor: int, tumbling_window_seconds: int) -> None:
     """Raise LambdaError if a mapping has tumbling windows and parallel batches. Source: reports of users."""
     if tumbling_window_seconds and parallelization_factor > 1:
-        raise mapping_refusal(messages.WINDOW_AND_PARALLELIZATION)
-
-
-def mapping_refusal(message: str) -> LambdaError:
-    """The mapping cannot have these settings."""
-    return LambdaError(400, "InvalidParameterValueException", message)
+        raise parameter_refusal(messages.WINDOW_AND_PARALLELIZATION)
 
 
 def _filters(criteria: FilterCriteriaMembers) -> tuple[str, ...]:
     filters = criteria.Filters or []
     if len(filters) > EVENT_FILTERS_MAX:
-        raise mapping_refusal(messages.too_many_filters(EVENT_FILTERS_MAX))
+        raise parameter_refusal(messages.too_many_filters(EVENT_FILTERS_MAX))
     patterns = tuple(one.Pattern or "" for one in filters)
     try:
         compile_filters(patterns)
     except InvalidPattern:
-        raise mapping_refusal(messages.INVALID_PATTERN) from None
+        raise parameter_refusal(messages.INVALID_PATTERN) from None
     return patterns
 
 
 def _destination(config: DestinationConfigMembers) -> str | None:
     """ARN of the destination of failed batches; None if the request takes it away."""
     if config.OnSuccess is not None and config.OnSuccess.Destination:
-        raise mapping_refusal(messages.SUCCESS_DESTINATION)
+        raise parameter_refusal(messages.SUCCESS_DESTINATION)
     arn = config.OnFailure.Destination if config.OnFailure is not None else None
     if not arn:
         return None
     if not _is_destination(arn):
-        raise mapping_refusal(messages.unusable_destination(arn))
+        raise parameter_refusal(messages.unusable_destination(arn))
     return arn

@@ -23,6 +23,7 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.functions.handler_errors import logged_text
 from hashrange.items.steps import walk
+from hashrange.jobs.job import called_when_due
 from hashrange.limits import KINESIS_PUTS_AT_ONCE
 from hashrange.messages import kinesis as messages
 from hashrange.store.interface import WholeStore
@@ -49,9 +50,6 @@ class _Outdated(Exception):
 
 class KinesisDelivery:
     """The job that delivers changes to Kinesis data streams."""
-
-    name = "delivery to Kinesis"
-    waits_for_service_time = True
 
     def __init__(self, store: WholeStore, clock: Clock, endpoint: str, wake: Callable[[], None] = lambda: None) -> None:
         """`endpoint`: URL of Kinesis. `wake` is called when the job has new work, so that a slice is run.
@@ -108,23 +106,11 @@ class KinesisDelivery:
             except _Outdated:
                 continue
             if self._requests:
-                await self._wait(pause_seconds)
+                with called_when_due(self._clock, pause_seconds, self._news.set):
+                    await self._news.wait()
             elif not self._news.is_set():
                 return pause_seconds
         return None
-
-    async def _wait(self, seconds: float | None) -> None:
-        """Wait for news, at most for some seconds of service time."""
-        timer: asyncio.TimerHandle | None = None
-        if seconds is not None and not self._clock.is_virtual:
-            timer = asyncio.get_running_loop().call_later(seconds, self._news.set)
-        stop_listening = self._clock.on_advance(self._news.set)
-        try:
-            await self._news.wait()
-        finally:
-            stop_listening()
-            if timer is not None:
-                timer.cancel()
 
     # --- a pass ---------------------------------------------------------------------------------
 

@@ -4,16 +4,17 @@ once the Kinesis data stream has been found; from their checkpoints on.
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 import msgspec
 
-from hashrange.errors import StorageCorruption
 from hashrange.items.steps import walk
 from hashrange.limits import KINESIS_ENABLING_SECONDS_MAX
 from hashrange.messages import kinesis as messages
 from hashrange.store.documents import Documents
 from hashrange.store.interface import Catalog
+from hashrange.store.records import decode_document
 from hashrange.store.streams import Streams
 from hashrange.tables.kinesis_destinations import FeedTarget, destination_on, read_arn
 from hashrange.tables.streams import Sequence, Stream, parse_sequence, sequence_text
@@ -48,16 +49,15 @@ def position_changes(positions: Mapping[ShardKey, Sequence | None]) -> dict[str,
 
 def read_positions(documents: Documents) -> dict[ShardKey, Sequence]:
     """The positions of all shards that have a checkpoint. Raises StorageCorruption and other StorageErrors."""
-    found: dict[ShardKey, Sequence] = {}
-    for name, value in documents.below(PREFIX):
-        try:
-            _, stream_id, shard = name.split("/")
-            found[int(stream_id), int(shard)] = parse_sequence(value.decode())
-        except ValueError as error:
-            raise StorageCorruption(
-                f"the document {name} is no checkpoint of a delivery to Kinesis: {error}"
-            ) from error
-    return found
+    return dict(
+        decode_document(partial(_read_position, name), name, document, "checkpoint of a delivery to Kinesis")
+        for name, document in documents.below(PREFIX)
+    )
+
+
+def _read_position(name: str, document: bytes) -> tuple[ShardKey, Sequence]:
+    _, stream_id, shard = name.split("/")
+    return (int(stream_id), int(shard)), parse_sequence(document.decode())
 
 
 # --- destinations that are new --------------------------------------------------------------------

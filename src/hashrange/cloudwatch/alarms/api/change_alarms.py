@@ -2,7 +2,7 @@
 SetAlarmState.
 """
 
-from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -60,18 +60,13 @@ class SwitchAlarmActionsRequest(msgspec.Struct, frozen=True):
     AlarmNames: list[str]
 
 
-async def enable_alarm_actions(alarms: Alarms, caller: Caller, request: SwitchAlarmActionsRequest) -> None:
-    """Names without an alarm are passed over. Raises ServiceError and StorageError."""
-    await _switch_actions(alarms, caller, request.AlarmNames, are_enabled=True)
-
-
-async def disable_alarm_actions(alarms: Alarms, caller: Caller, request: SwitchAlarmActionsRequest) -> None:
-    """Names without an alarm are passed over. Raises ServiceError and StorageError."""
-    await _switch_actions(alarms, caller, request.AlarmNames, are_enabled=False)
-
-
-async def _switch_actions(alarms: Alarms, caller: Caller, names: Sequence[str], *, are_enabled: bool) -> None:
-    """Let the alarms of these names execute their actions, or not. Raises ServiceError and StorageError."""
+async def _switch_actions(
+    alarms: Alarms, caller: Caller, request: SwitchAlarmActionsRequest, *, are_enabled: bool
+) -> None:
+    """Let the alarms of these names execute their actions, or not; names without an alarm are passed over.
+    Raises ServiceError and StorageError.
+    """
+    names = request.AlarmNames
     check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
     for place, name in enumerate(names, 1):
         check_alarm_name(name, f"AlarmNames.{place}")
@@ -98,8 +93,8 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
     check_alarm_name(request.AlarmName)
     check_alarm_choice("StateValue", request.StateValue, STATES)
     check_alarm_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
+    check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
     if request.StateReasonData is not None:
-        check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
         try:
             msgspec.json.decode(request.StateReasonData)
         except (msgspec.DecodeError, RecursionError):
@@ -111,7 +106,9 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
 
 OPERATIONS = (
     Operation("DeleteAlarms", DeleteAlarmsRequest, delete_alarms, ALARM_FORM),
-    Operation("DisableAlarmActions", SwitchAlarmActionsRequest, disable_alarm_actions, ALARM_FORM),
-    Operation("EnableAlarmActions", SwitchAlarmActionsRequest, enable_alarm_actions, ALARM_FORM),
+    Operation(
+        "DisableAlarmActions", SwitchAlarmActionsRequest, partial(_switch_actions, are_enabled=False), ALARM_FORM
+    ),
+    Operation("EnableAlarmActions", SwitchAlarmActionsRequest, partial(_switch_actions, are_enabled=True), ALARM_FORM),
     Operation("SetAlarmState", SetAlarmStateRequest, set_alarm_state, ALARM_FORM),
 )

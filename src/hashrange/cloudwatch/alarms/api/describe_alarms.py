@@ -88,10 +88,8 @@ def _described(alarm: Alarm, request: DescribeAlarmsRequest) -> Mapping[str, Any
 
 def _check(request: DescribeAlarmsRequest) -> None:
     for path in ("AlarmNamePrefix", "ChildrenOfAlarmName", "ParentsOfAlarmName"):
-        if getattr(request, path) is not None:
-            check_alarm_length(path, getattr(request, path), ALARM_NAME_LENGTH_MAX)
-    if request.ActionPrefix is not None:
-        check_alarm_length("ActionPrefix", request.ActionPrefix, ALARM_ACTION_LENGTH_MAX)
+        check_alarm_length(path, getattr(request, path), ALARM_NAME_LENGTH_MAX)
+    check_alarm_length("ActionPrefix", request.ActionPrefix, ALARM_ACTION_LENGTH_MAX)
     for path in KIN:
         others = {*request.__struct_fields__} - {path, "MaxRecords", "NextToken"}
         if getattr(request, path) is not None and any(getattr(request, one) is not None for one in others):
@@ -103,8 +101,7 @@ def _check(request: DescribeAlarmsRequest) -> None:
         check_alarm_length(f"AlarmNames.{place}", name, ALARM_NAME_LENGTH_MAX)
     for place, kind in enumerate(request.AlarmTypes or (), 1):
         check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
-    if request.StateValue is not None:
-        check_alarm_choice("StateValue", request.StateValue, STATES)
+    check_alarm_choice("StateValue", request.StateValue, STATES)
 
 
 def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> list[Alarm]:
@@ -164,10 +161,8 @@ async def describe_alarms_for_metric(
     """
     check_metric(request.Namespace, request.MetricName)
     dimensions = dimensions_of(request.Dimensions)
-    if request.Statistic is not None:
-        check_alarm_choice("Statistic", request.Statistic, SIMPLE_STATISTICS)
-    if request.Unit is not None:
-        check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
+    check_alarm_choice("Statistic", request.Statistic, SIMPLE_STATISTICS)
+    check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
     return {
         "MetricAlarms": [
             describe_alarm(alarm)
@@ -205,14 +200,11 @@ async def describe_alarm_history(
 
     Returns a page of events; may give way. Raises ServiceError and StorageError.
     """
-    if request.AlarmName is not None:
-        check_alarm_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
+    check_alarm_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
     for place, kind in enumerate(request.AlarmTypes or (), 1):
         check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
-    if request.HistoryItemType is not None:
-        check_alarm_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
-    if request.ScanBy is not None:
-        check_alarm_choice("ScanBy", request.ScanBy, ORDERS)
+    check_alarm_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
+    check_alarm_choice("ScanBy", request.ScanBy, ORDERS)
     begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
     if request.StartDate is not None:
         begin_seconds = max(begin_seconds, request.StartDate.timestamp())
@@ -248,11 +240,6 @@ async def describe_alarm_history(
 
 OPERATIONS = (
     Operation("DescribeAlarms", DescribeAlarmsRequest, describe_alarms, ALARM_FORM),
-    Operation(
-        "DescribeAlarmsForMetric",
-        DescribeAlarmsForMetricRequest,
-        describe_alarms_for_metric,
-        ALARM_FORM,
-    ),
+    Operation("DescribeAlarmsForMetric", DescribeAlarmsForMetricRequest, describe_alarms_for_metric, ALARM_FORM),
     Operation("DescribeAlarmHistory", DescribeAlarmHistoryRequest, describe_alarm_history, ALARM_FORM),
 )

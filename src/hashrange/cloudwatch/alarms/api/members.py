@@ -7,7 +7,7 @@ Source: reports of users, who quote the service.
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from hashrange.cloudwatch.limits import (
 from hashrange.messages import alarms as sentences
 from hashrange.messages import cloudwatch as metric_sentences
 
+MemberT = TypeVar("MemberT")
 _bound = re.compile(r"Expected `int` (>=|<=) (-?\d+)$").match
 
 
@@ -55,32 +56,34 @@ def refuse_alarm(message: str) -> NoReturn:
     raise alarm_invalid(message)
 
 
-def require_alarm_member(path: str, value: object) -> None:
-    """Raise ServiceError if a member is not there that an alarm of this kind needs."""
+def required_alarm_member(path: str, value: MemberT | None) -> MemberT:
+    """The value of a member that an alarm of this kind needs. Raises ServiceError if the request lacks it."""
     if value is None:
         refuse_alarm(sentences.NULL.format(path=path))
+    return value
 
 
-def check_alarm_length(path: str, text: str, most: int, least: int = 1) -> None:
-    """Raise ServiceError unless the text has a length in these bounds."""
-    if not least <= len(text) <= most:
-        constraint = sentences.LONGER.format(most=most) if len(text) > most else sentences.SHORTER.format(least=least)
-        raise _unfit(path, text, constraint)
+def check_alarm_length(path: str, text: str | None, most: int, least: int = 1) -> None:
+    """Raise ServiceError unless the text, if there is one, has a length in these bounds."""
+    if text is not None and not least <= len(text) <= most:
+        raise _unfit(path, text, _bounds(len(text), most, least))
 
 
-def check_alarm_choice(path: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise ServiceError unless the value is one of these."""
-    if value not in allowed:
+def check_alarm_choice(path: str, value: str | None, allowed: Sequence[str]) -> None:
+    """Raise ServiceError unless the value, if there is one, is one of these."""
+    if value is not None and value not in allowed:
         raise _unfit(path, value, sentences.NOT_IN.format(values=", ".join(allowed)))
 
 
 def check_alarm_count(path: str, members: Sequence[object], most: int, least: int = 0) -> None:
     """Raise ServiceError for a list with too many or too few members."""
     if not least <= len(members) <= most:
-        constraint = (
-            sentences.LONGER.format(most=most) if len(members) > most else sentences.SHORTER.format(least=least)
-        )
-        raise _unfit(path, str(list(members)), constraint)
+        raise _unfit(path, str(list(members)), _bounds(len(members), most, least))
+
+
+def _bounds(length: int, most: int, least: int) -> str:
+    """The bound that a length is beyond."""
+    return sentences.LONGER.format(most=most) if length > most else sentences.SHORTER.format(least=least)
 
 
 def check_alarm_number(path: str, value: float) -> None:
@@ -127,27 +130,32 @@ def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite
         refuse_alarm(sentences.OTHER_KIND.format(name=name))
 
 
-def actions_of(
-    alarms: Alarms,
-    caller: Caller,
-    ok: Sequence[str] | None,
-    alarm: Sequence[str] | None,
-    insufficient_data: Sequence[str] | None,
-    are_enabled: bool | None,
-) -> AlarmActions:
+class AlarmMembers(msgspec.Struct, frozen=True, kw_only=True):
+    """The members that the requests for all kinds of alarms share."""
+
+    AlarmName: str
+    AlarmDescription: str | None = None
+    ActionsEnabled: bool | None = None
+    OKActions: list[str] | None = None
+    AlarmActions: list[str] | None = None
+    InsufficientDataActions: list[str] | None = None
+    Tags: list[TagMember] | None = None
+    ActionConfiguration: "ActionConfiguration | None" = None
+
+
+def actions_of(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmActions:
     """The actions of a request. Raises ServiceError."""
-    given = {"OKActions": ok, "AlarmActions": alarm, "InsufficientDataActions": insufficient_data}
+    given = {name: getattr(request, name) or () for name in ("OKActions", "AlarmActions", "InsufficientDataActions")}
     for path, actions in given.items():
-        check_alarm_count(path, actions or (), ALARM_ACTIONS_MAX)
-        for place, action in enumerate(actions or (), 1):
+        check_alarm_count(path, actions, ALARM_ACTIONS_MAX)
+        for place, action in enumerate(actions, 1):
             check_alarm_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
             is_arn = re.match(r"arn:[^:]+:[^:]+:[^:]*:[^:]*:.", action) is not None
             if not (is_arn or action.startswith(("http://", "https://"))) or not action.isprintable():
                 refuse_alarm(sentences.ACTION_UNKNOWN.format(path=path, action=action))
             _check_topic(alarms, caller, action)
-    return AlarmActions(
-        tuple(ok or ()), tuple(alarm or ()), tuple(insufficient_data or ()), are_enabled is None or are_enabled
-    )
+    ok, alarm, insufficient_data = map(tuple, given.values())
+    return AlarmActions(ok, alarm, insufficient_data, request.ActionsEnabled is not False)
 
 
 def _check_topic(alarms: Alarms, caller: Caller, action: str) -> None:

@@ -2,22 +2,21 @@
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation
-from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, AlarmDefinition, Suppressor, name_in
+from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
-    TagMember,
+    AlarmMembers,
     actions_of,
     check_action_configuration,
     check_alarm_length,
     check_alarm_name,
     check_alarm_place,
     refuse_alarm,
-    require_alarm_member,
+    required_alarm_member,
     tags_of,
 )
 from hashrange.cloudwatch.alarms.rule import RuleError, RuleNode, read_rule
@@ -30,28 +29,19 @@ from hashrange.cloudwatch.limits import (
 from hashrange.messages import alarms as sentences
 
 
-class PutCompositeAlarmRequest(msgspec.Struct, frozen=True):
+class PutCompositeAlarmRequest(AlarmMembers, frozen=True, kw_only=True):
     """Request of PutCompositeAlarm. Periods in seconds."""
 
-    AlarmName: str
     AlarmRule: str
-    AlarmDescription: str | None = None
-    ActionsEnabled: bool | None = None
-    OKActions: list[str] | None = None
-    AlarmActions: list[str] | None = None
-    InsufficientDataActions: list[str] | None = None
-    Tags: list[TagMember] | None = None
     ActionsSuppressor: str | None = None
     ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
     ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
-    ActionConfiguration: "ActionConfiguration | None" = None
 
 
 async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
-    if request.AlarmDescription is not None:
-        check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
     check_action_configuration(request.ActionConfiguration)
     check_alarm_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
     rule = _checked_rule(alarms, caller, request)
@@ -59,14 +49,7 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
     definition = AlarmDefinition(
         request.AlarmName,
         request.AlarmDescription,
-        actions_of(
-            alarms,
-            caller,
-            request.OKActions,
-            request.AlarmActions,
-            request.InsufficientDataActions,
-            request.ActionsEnabled,
-        ),
+        actions_of(alarms, caller, request),
         rule=request.AlarmRule,
         suppressor=_suppressor(caller, request),
         action_configuration=request.ActionConfiguration,
@@ -107,19 +90,17 @@ def _checked_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequ
 
 
 def _suppressor(caller: Caller, request: PutCompositeAlarmRequest) -> Suppressor | None:
-    periods = (request.ActionsSuppressorWaitPeriod, request.ActionsSuppressorExtensionPeriod)
-    if request.ActionsSuppressor is None:
-        if periods != (None, None):
-            require_alarm_member("ActionsSuppressor", None)
+    wait_seconds, extension_seconds = request.ActionsSuppressorWaitPeriod, request.ActionsSuppressorExtensionPeriod
+    if request.ActionsSuppressor is None and wait_seconds is None and extension_seconds is None:
         return None
-    wait_seconds, extension_seconds = periods
-    require_alarm_member("ActionsSuppressorWaitPeriod", wait_seconds)
-    require_alarm_member("ActionsSuppressorExtensionPeriod", extension_seconds)
-    assert wait_seconds is not None
-    assert extension_seconds is not None
-    if name_in(request.ActionsSuppressor, *caller) == request.AlarmName:
+    suppressor = Suppressor(
+        required_alarm_member("ActionsSuppressor", request.ActionsSuppressor),
+        required_alarm_member("ActionsSuppressorWaitPeriod", wait_seconds),
+        required_alarm_member("ActionsSuppressorExtensionPeriod", extension_seconds),
+    )
+    if name_in(suppressor.alarm, *caller) == request.AlarmName:
         refuse_alarm(sentences.RULE_CYCLE)
-    return Suppressor(request.ActionsSuppressor, wait_seconds, extension_seconds)
+    return suppressor
 
 
 OPERATION = Operation("PutCompositeAlarm", PutCompositeAlarmRequest, put_composite_alarm, ALARM_FORM)

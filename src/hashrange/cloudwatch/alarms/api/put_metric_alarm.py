@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import msgspec
-
 from hashrange.aws_services.operation import Caller, Operation
 from hashrange.cloudwatch.alarms.alarm import (
     COMPARISONS,
     MISSING_DATA,
-    ActionConfiguration,
     AlarmDefinition,
     Threshold,
     WatchedMetric,
@@ -17,7 +14,7 @@ from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_querie
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
-    TagMember,
+    AlarmMembers,
     actions_of,
     check_action_configuration,
     check_alarm_choice,
@@ -26,14 +23,10 @@ from hashrange.cloudwatch.alarms.api.members import (
     check_alarm_number,
     check_alarm_place,
     refuse_alarm,
-    require_alarm_member,
+    required_alarm_member,
     tags_of,
 )
-from hashrange.cloudwatch.api.checks import (
-    DimensionMember,
-    IntegerFromOne,
-    dimensions_of,
-)
+from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, dimensions_of
 from hashrange.cloudwatch.limits import (
     ALARM_DESCRIPTION_LENGTH_MAX,
     ALARM_SECONDS_MAX,
@@ -54,15 +47,9 @@ BESIDE_METRICS = ("MetricName", "Namespace", "Period", "Statistic", "ExtendedSta
 _ANOMALY = ("LessThanLowerOrGreaterThanUpperThreshold", "LessThanLowerThreshold", "GreaterThanUpperThreshold")
 
 
-class PutMetricAlarmRequest(msgspec.Struct, frozen=True):
+class PutMetricAlarmRequest(AlarmMembers, frozen=True, kw_only=True):
     """Request of PutMetricAlarm. `Period` in seconds."""
 
-    AlarmName: str
-    AlarmDescription: str | None = None
-    ActionsEnabled: bool | None = None
-    OKActions: list[str] | None = None
-    AlarmActions: list[str] | None = None
-    InsufficientDataActions: list[str] | None = None
     MetricName: str | None = None
     Namespace: str | None = None
     Statistic: str | None = None
@@ -77,26 +64,18 @@ class PutMetricAlarmRequest(msgspec.Struct, frozen=True):
     TreatMissingData: str | None = None
     EvaluateLowSampleCountPercentile: str | None = None
     Metrics: list[MetricDataQuery] | None = None
-    Tags: list[TagMember] | None = None
     ThresholdMetricId: str | None = None
     EvaluationCriteria: dict[str, Any] | None = None
     EvaluationInterval: int | None = None
     EvaluationWindow: dict[str, Any] | None = None
     WarmUpConfiguration: dict[str, Any] | None = None
-    ActionConfiguration: "ActionConfiguration | None" = None
 
 
 async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAlarmRequest) -> None:
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
-    if request.AlarmDescription is not None:
-        check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
-    for member in (
-        "EvaluationCriteria",
-        "EvaluationInterval",
-        "EvaluationWindow",
-        "WarmUpConfiguration",
-    ):
+    check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    for member in ("EvaluationCriteria", "EvaluationInterval", "EvaluationWindow", "WarmUpConfiguration"):
         if getattr(request, member) is not None:
             refuse_alarm(sentences.NOT_SUPPORTED.format(member=member))
     check_action_configuration(request.ActionConfiguration)
@@ -115,14 +94,7 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
     definition = AlarmDefinition(
         request.AlarmName,
         request.AlarmDescription,
-        actions_of(
-            alarms,
-            caller,
-            request.OKActions,
-            request.AlarmActions,
-            request.InsufficientDataActions,
-            request.ActionsEnabled,
-        ),
+        actions_of(alarms, caller, request),
         threshold,
         metric,
         queries,
@@ -132,67 +104,49 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
 
 
 def _threshold(request: PutMetricAlarmRequest) -> Threshold:
-    require_alarm_member("EvaluationPeriods", request.EvaluationPeriods)
-    require_alarm_member("ComparisonOperator", request.ComparisonOperator)
-    assert request.EvaluationPeriods is not None
-    assert request.ComparisonOperator is not None
-    if request.ComparisonOperator in _ANOMALY or request.ThresholdMetricId is not None:
+    evaluation_periods = required_alarm_member("EvaluationPeriods", request.EvaluationPeriods)
+    comparison = required_alarm_member("ComparisonOperator", request.ComparisonOperator)
+    if comparison in _ANOMALY or request.ThresholdMetricId is not None:
         refuse_alarm(sentences.NO_ANOMALY_DETECTION)
-    check_alarm_choice("ComparisonOperator", request.ComparisonOperator, tuple(COMPARISONS))
-    require_alarm_member("Threshold", request.Threshold)
-    assert request.Threshold is not None
-    check_alarm_number("Threshold", request.Threshold)
-    if request.TreatMissingData is not None:
-        check_alarm_choice("TreatMissingData", request.TreatMissingData, MISSING_DATA)
-    if request.EvaluateLowSampleCountPercentile is not None:
-        check_alarm_choice(
-            "EvaluateLowSampleCountPercentile", request.EvaluateLowSampleCountPercentile, ("evaluate", "ignore")
-        )
-    if request.DatapointsToAlarm is not None and request.DatapointsToAlarm > request.EvaluationPeriods:
+    check_alarm_choice("ComparisonOperator", comparison, tuple(COMPARISONS))
+    threshold = required_alarm_member("Threshold", request.Threshold)
+    check_alarm_number("Threshold", threshold)
+    low_samples = request.EvaluateLowSampleCountPercentile
+    check_alarm_choice("TreatMissingData", request.TreatMissingData, MISSING_DATA)
+    check_alarm_choice("EvaluateLowSampleCountPercentile", low_samples, ("evaluate", "ignore"))
+    if request.DatapointsToAlarm is not None and request.DatapointsToAlarm > evaluation_periods:
         refuse_alarm(sentences.TOO_MANY_DATAPOINTS)
     return Threshold(
-        request.ComparisonOperator,
-        request.Threshold,
-        request.EvaluationPeriods,
+        comparison,
+        threshold,
+        evaluation_periods,
         request.DatapointsToAlarm,
         request.TreatMissingData,
-        request.EvaluateLowSampleCountPercentile,
+        low_samples,
     )
 
 
 def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
-    for path in ("MetricName", "Namespace", "Period"):
-        require_alarm_member(path, getattr(request, path))
-    assert request.MetricName is not None
-    assert request.Namespace is not None
-    assert request.Period is not None
-    if not request.MetricName.isascii():
+    name = required_alarm_member("MetricName", request.MetricName)
+    namespace = required_alarm_member("Namespace", request.Namespace)
+    period_seconds = required_alarm_member("Period", request.Period)
+    if not name.isascii():
         refuse_alarm(sentences.METRIC_NAME_NOT_ASCII)
-    check_alarm_length("Namespace", request.Namespace, METRIC_NAME_LENGTH_MAX)
-    check_alarm_length("MetricName", request.MetricName, METRIC_NAME_LENGTH_MAX)
+    check_alarm_length("Namespace", namespace, METRIC_NAME_LENGTH_MAX)
+    check_alarm_length("MetricName", name, METRIC_NAME_LENGTH_MAX)
     if request.Statistic is not None and request.ExtendedStatistic is not None:
         refuse_alarm(sentences.STATISTIC_TWICE)
-    statistic = request.Statistic or request.ExtendedStatistic
-    require_alarm_member("Statistic", statistic)
-    assert statistic is not None
+    statistic = required_alarm_member("Statistic", request.Statistic or request.ExtendedStatistic)
     if request.Statistic is not None:
         check_alarm_choice("Statistic", statistic, SIMPLE_STATISTICS)
     elif statistic in SIMPLE_STATISTICS or statistic_of(statistic) is None:
         refuse_alarm(metric_sentences.STATISTIC_UNKNOWN.format(value=statistic, path="ExtendedStatistic"))
     if request.EvaluateLowSampleCountPercentile is not None and request.Statistic is not None:
         refuse_alarm(sentences.LOW_SAMPLES_OF_SIMPLE)
-    if request.Period not in SHORT_ALARM_PERIODS_SECONDS and request.Period % 60:
+    if period_seconds not in SHORT_ALARM_PERIODS_SECONDS and period_seconds % 60:
         refuse_alarm(sentences.PERIOD_NOT_MULTIPLE)
-    if request.Unit is not None:
-        check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
-    return WatchedMetric(
-        request.Namespace,
-        request.MetricName,
-        statistic,
-        request.Period,
-        dimensions_of(request.Dimensions),
-        request.Unit,
-    )
+    check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
+    return WatchedMetric(namespace, name, statistic, period_seconds, dimensions_of(request.Dimensions), request.Unit)
 
 
 def _check_window(period_seconds: int, threshold: Threshold) -> None:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from hashrange.aws_services.operation import Operation
+from hashrange.functions.api.api_paths import API_PATHS
 from hashrange.functions.api.operation import RestWire
-from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 
 
 class Route(NamedTuple):

@@ -1,10 +1,14 @@
-"""Which operations does Lambda's API have? All of them, so that the protocol knows its paths,
-and names an operation that is not served.
+"""Which operations does Lambda's API have, and by which method and path are they called? All of them are here, so that
+the protocol knows the paths of the API, and names an operation that is not served.
 
 Source: botocore's service model of Lambda, 2015-03-31, as of botocore 1.44.5; a test compares the table with it.
 """
 
-API_PATHS: dict[str, tuple[str, str]] = {
+from collections.abc import Mapping
+from typing import Literal
+
+RestMethod = Literal["GET", "POST", "PUT", "DELETE"]
+API_PATHS: Mapping[str, tuple[RestMethod, str]] = {
     "AddLayerVersionPermission": ("POST", "/2018-10-31/layers/{LayerName}/versions/{VersionNumber}/policy"),
     "AddPermission": ("POST", "/2015-03-31/functions/{FunctionName}/policy"),
     "CheckpointDurableExecution": ("POST", "/2025-12-01/durable-executions/{DurableExecutionArn}/checkpoint"),
