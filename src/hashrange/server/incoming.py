@@ -90,20 +90,6 @@ Waiting = deque[tuple[AnsweredConnection, bytes | None]]
 class Incoming:
     """Queues of the received input of all connections, and of requests that wait."""
 
-    __slots__ = (
-        "_call_soon",
-        "_dear",
-        "_handle",
-        "_is_due",
-        "_is_turning",
-        "_long",
-        "_monotonic",
-        "_new",
-        "_open",
-        "_outgoing",
-        "_waiting",
-    )
-
     def __init__(
         self,
         handle: Handle,
