@@ -16,8 +16,8 @@ from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError
 from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
+from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.server.protocols.rest_json.members import RequestReader
-from hashrange.server.protocols.rest_json.unserved_paths import UNSERVED_PATHS
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
 from hashrange.wire.http import HttpRequest, layout_of
 from hashrange.wire.shape import Shape, structure_of
@@ -27,7 +27,6 @@ from tests.unit.server.lambda_front import LambdaFrontEnd
 
 ROUNDS = int(os.environ.get("HASHRANGE_FUZZ_ROUNDS", "300"))
 OPERATIONS = (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS)
-PATHS = UNSERVED_PATHS | {one.name: (one.wire.method, one.wire.path) for one in OPERATIONS}
 KNOWN_STATUS = {200, 201, 202, 204, 400, 403, 404, 413}
 PIECES = [
     "/", "//", "%", "%2F", "%00", "%ff", "%C3%A9", ":", "%3A", "?", "&", "=", "+", "..", ".", "%2e%2e", "$LATEST",
@@ -71,8 +70,8 @@ VALUES: list[Any] = [
 
 def random_path(random_source: random.Random) -> str:
     """The path of an operation with random texts, and perhaps a few random changes."""
-    names = random_source.choice((sorted(PATHS), [one.name for one in SERVED]))
-    _, path = PATHS[random_source.choice(names)]
+    names = random_source.choice((list(API_PATHS), [one.name for one in SERVED]))
+    _, path = API_PATHS[random_source.choice(names)]
     while "{" in path:
         before, _, behind = path.partition("{")
         text = random_source.choice(TEXTS)

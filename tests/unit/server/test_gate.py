@@ -10,16 +10,14 @@ from urllib.parse import quote
 import boto3
 import pytest
 
-from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.access import sessions_for
 from hashrange.server.host_names import KNOWN_MAX
 from hashrange.server.protocols.admin.registry import ENDPOINTS
-from hashrange.server.protocols.rest_json.unserved_paths import UNSERVED_PATHS
+from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.settings import Settings, SettingUnusable
 from hashrange.sts.api.registry import sts_api
 from hashrange.testing import server
-from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
@@ -111,8 +109,6 @@ def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
                     Asked("POST", f"/service/{api.target_prefix}/operation/{operation.name}?{signed}", b"\xa0"),
                 ]
     signed = PRESIGNED.replace("SERVICE", "lambda")
-    served = [(one.wire.method, one.wire.path) for one in (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS)]
-    lambda_paths = [*UNSERVED_PATHS.values(), *served]
     named = [one.name.replace("NAME", "a").split(" ") for one in ENDPOINTS]
     admin = [Asked(method, "/_hashrange/v1/" + path.lower(), b"{}") for method, path in named]
     return {
@@ -121,7 +117,7 @@ def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
         "LambdaProtocol": [
             *(
                 Asked(method, path.replace("{", "").replace("}", "") + f"?{signed}", b"{}")
-                for method, path in lambda_paths
+                for method, path in API_PATHS.values()
             ),
             Asked("POST", f"/2015-03-31/functions?{signed}", b"{}", {"Content-Type": "text/plain"}),
         ],

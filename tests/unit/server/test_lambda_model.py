@@ -17,9 +17,9 @@ from botocore.loaders import Loader
 from hashrange.aws_services.operation import Operation
 from hashrange.functions.api.operation import RestWire
 from hashrange.functions.api.registry import OPERATIONS as FUNCTION_OPERATIONS
+from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 from hashrange.server.protocols.rest_json.replies import MESSAGE_IN_CAPITALS
 from hashrange.server.protocols.rest_json.routes import Routes
-from hashrange.server.protocols.rest_json.unserved_paths import UNSERVED_PATHS
 from hashrange.triggers.api.registry import OPERATIONS as MAPPING_OPERATIONS
 from hashrange.triggers.api.requests import ARN_PATTERN
 from hashrange.wire.shape import Bounds, Shape, structure_of
@@ -27,7 +27,6 @@ from hashrange.wire.shape import Bounds, Shape, structure_of
 SOURCE = Path(__file__).parents[3] / "src" / "hashrange"
 MODEL: dict[str, Any] = Loader().load_service_model("lambda", "service-2", "2015-03-31")
 SHAPES: dict[str, dict[str, Any]] = MODEL["shapes"]
-MODEL_PATHS = {name: (one["http"]["method"], one["http"]["requestUri"]) for name, one in MODEL["operations"].items()}
 OPERATIONS: dict[str, Operation[RestWire]] = {one.name: one for one in (*FUNCTION_OPERATIONS, *MAPPING_OPERATIONS)}
 
 REGION_OF_MODEL = r"(eusc-)?[a-z]{2}((-gov)|(-iso([a-z]?)))?-[a-z]+-\d{1}"
@@ -83,7 +82,9 @@ def required_of(name: str) -> set[str]:
 
 
 def test_the_table_of_paths_is_the_models() -> None:
-    assert {name: path for name, path in MODEL_PATHS.items() if name not in OPERATIONS} == UNSERVED_PATHS
+    assert {
+        name: (one["http"]["method"], one["http"]["requestUri"]) for name, one in MODEL["operations"].items()
+    } == API_PATHS
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
@@ -93,9 +94,9 @@ def test_an_operation_has_the_models_method_path_and_status(name: str) -> None:
     assert operation.wire.status == STATUSES.get(name, http["responseCode"])
 
 
-@pytest.mark.parametrize("name", sorted(MODEL_PATHS))
+@pytest.mark.parametrize("name", sorted(API_PATHS))
 def test_each_operation_is_found_by_its_own_path(name: str) -> None:
-    method, path = MODEL_PATHS[name]
+    method, path = API_PATHS[name]
     routes = Routes(OPERATIONS.values())
     url = re.sub(r"\{(\w+)\}", r"a%2F\1", path).encode()
     found = routes.find(method, url)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from hashrange.aws_services.operation import Operation
 from hashrange.functions.api.operation import RestWire
-from hashrange.server.protocols.rest_json.unserved_paths import UNSERVED_PATHS
+from hashrange.server.protocols.rest_json.api_paths import API_PATHS
 
 
 class Route(NamedTuple):
@@ -29,14 +29,14 @@ class Routes:
     """The routes of all operations of the API."""
 
     def __init__(self, served: Iterable[Operation[RestWire]]) -> None:
-        operations = {one.name: one for one in served}
-        routes = [(method, _route(name, path, None)) for name, (method, path) in UNSERVED_PATHS.items()]
-        routes += [(one.wire.method, _route(one.name, one.wire.path, one)) for one in operations.values()]
+        routes = {name: _route(name, path, None) for name, (_, path) in API_PATHS.items()}
+        routes |= {one.name: _route(one.name, one.wire.path, one) for one in served}
         self._routes: dict[tuple[str, int], list[Route]] = {}
         """Method and number of segments → routes; first those that need a query."""
-        for method, route in sorted(routes, key=lambda one: not one[1].query):
+        for route in sorted(routes.values(), key=lambda one: not one.query):
+            method = API_PATHS[route.name][0] if route.operation is None else route.operation.wire.method
             self._routes.setdefault((method, len(route.segments)), []).append(route)
-        self._beginnings = {route.segments[:2] for _, route in routes}
+        self._beginnings = {route.segments[:2] for route in routes.values()}
 
     def is_path(self, url: bytes) -> bool:
         """True if the URL begins with a date and a kind of resource, as in Lambda's API: `/2015-03-31/functions`."""
