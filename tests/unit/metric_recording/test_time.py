@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock
-from hashrange.service.metric_recording import MetricRecording
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.unit.metric_recording.seen import DAY_SECONDS, Seen, create_table, freeze_at_minute, key, start_recording
@@ -322,19 +321,16 @@ def test_metrics_survive_a_restart(folder: str) -> None:
         assert seen.sum(WRITTEN, **ORDERS) == 2
 
 
-def test_nothing_is_counted_before_the_start_and_after_the_end(database: Database, client: Any, seen: Seen) -> None:
-    create_table(client)
-    process = database._process
-    recording = process.service.recording
-    assert isinstance(recording, MetricRecording)
-    client.put_item(TableName="orders", Item=key())
-    process.run(recording.stop)
-    client.put_item(TableName="orders", Item=key())
-    database.clock.advance(600)
-    assert values(seen, WRITTEN, **ORDERS) == [(10, 1, 1)]
-    process.run(recording.start)
-    client.put_item(TableName="orders", Item=key())
-    assert values(seen, WRITTEN, **ORDERS) == [(10, 1, 1), (0, 1, 1)]
+def test_nothing_is_counted_before_the_start() -> None:
+    with server(Settings(data_dir=None, port=0, metrics="off")) as database:
+        freeze_at_minute(database)
+        client = database.client()
+        create_table(client)
+        client.put_item(TableName="orders", Item=key())
+        database.clock.advance(600)
+        seen = Seen(database)
+        client.put_item(TableName="orders", Item=key())
+        assert values(seen, WRITTEN, **ORDERS) == [(0, 1, 1)]
 
 
 @pytest.fixture
