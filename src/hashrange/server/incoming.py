@@ -60,10 +60,6 @@ class AnsweredConnection(Protocol):
         """True if the connection is closing or lost: a reply would not be sent."""
 
     @property
-    def peer(self) -> Sequence[object] | None:
-        """The client's address as the transport reports it, the host first; None if unknown."""
-
-    @property
     def respond(self) -> Respond:
         """The function that answers the request that `take` returned last."""
 
