@@ -134,13 +134,6 @@ class HttpRequest(msgspec.Struct, gc=False):
         return b"%b %b HTTP/%b\r\n%b\r\n" % (self.method, self.url, version.encode(), b"".join(lines))
 
 
-def note_end(*requests: HttpRequest | None) -> None:
-    """The client has ended what it sends; these requests of it are not answered yet."""
-    for request in requests:
-        if request is not None:
-            request.is_input_over = True
-
-
 def query_pairs(url: bytes) -> list[tuple[str, str]]:
     """Decoded names and values of a URL's query, in order; a plus sign is not decoded to a blank."""
     pieces = url.partition(b"?")[2].decode("latin-1").split("&")
