@@ -89,7 +89,7 @@ def _reasons(reasons: list[Structure], write_item: WriteItem | None) -> list[byt
     for place, reason in enumerate(reasons):
         for name in ("Code", "Message"):
             text = reason.get(name)
-            found.append(NULL if text is None else results.as_text(text))
+            found.append(NULL if text is None else results.as_cbor_text(text))
         item = reason.get("Item")
         found.append(NULL if item is None or write_item is None else write_item(place, item))
     return found

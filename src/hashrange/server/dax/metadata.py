@@ -21,7 +21,7 @@ def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer:
     except ResourceNotFoundException:
         node.service.hints.table_not_found(scope, [table_name])
         raise
-    named = b"".join([results.as_text(name) + results.as_text(kind) for name, kind in shape.schema])
+    named = b"".join([results.as_cbor_text(name) + results.as_cbor_text(kind) for name, kind in shape.schema])
     answer.send(results.SUCCESS + head(MAP, len(shape.schema)) + named)
 
 
@@ -30,7 +30,7 @@ def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], ans
     if arguments[0].__class__ is not int:
         raise BadBytes("an id was expected")
     names = node.lists.of(scope.account).names_of(arguments[0])
-    answer.send(results.SUCCESS + results.array([results.as_text(name) for name in walk(names)]))
+    answer.send(results.SUCCESS + results.array([results.as_cbor_text(name) for name in walk(names)]))
 
 
 def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:

@@ -56,7 +56,7 @@ def as_bytes(content: bytes) -> bytes:
     return head(BYTES, len(content)) + content
 
 
-def as_text(text: str) -> bytes:
+def as_cbor_text(text: str) -> bytes:
     """Text."""
     content = text.encode()
     return head(TEXT, len(content)) + content
