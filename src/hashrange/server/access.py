@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hashrange.sts.sessions import Sessions
 
 SIGNERS_MAX = 1024
-SIGNING_KEYS_MAX = 1024
 DATES_MAX = 256
 PREFIX_BYTES_MAX = 2048
 _credential = re.compile(rb"Credential=([^/,\s]{1,128})/[0-9]+/([^/,\s]{1,64})/dynamodb/").search
@@ -57,8 +56,6 @@ class Access:
         self._signers: dict[bytes, tuple[KnownSigner, str, Scope, bytes | None, KnownKey | None]] = {}
         """Authorization header without signature → checker of its signatures, signing name, Scope,
         session token, and the key if it expires."""
-        self._keys: dict[tuple[str, str, str, str], bytes] = {}
-        """Secret key, day, Region and signing name → signing key. Two sessions may have the same access key."""
         self._dates: dict[bytes, int] = {}
 
     def authorize(self, request: HttpRequest, service: str) -> Scope:
@@ -123,7 +120,7 @@ class Access:
         credential = known.credential
         if credential.regions is not None and claim.region not in credential.regions:
             raise InvalidSignatureException(sentences.SCOPE_REGION.format(region=claim.region))
-        key = self._signing_key(credential, claim)
+        key = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
         check_signature(request, claim, key)
         check_chunks(request, claim, key)
         if claim.session_token != credential.session_token:
@@ -131,15 +128,6 @@ class Access:
         if known_keys.is_expired(known):
             raise ExpiredTokenException(sentences.EXPIRED_SESSION_TOKEN)
         return known
-
-    def _signing_key(self, credential: Credential, claim: Claim) -> bytes:
-        place = (credential.secret_key, claim.day, claim.region, claim.service)
-        key = self._keys.get(place)
-        if key is None:
-            if len(self._keys) >= SIGNING_KEYS_MAX:
-                self._keys.clear()
-            key = self._keys[place] = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
-        return key
 
     def _remember(self, request: HttpRequest, claim: Claim, known: KnownKey | None, scope: Scope) -> None:
         """Cache what the client's next requests repeat: the date, and the Authorization header without its signature.

@@ -34,7 +34,7 @@ from hashrange.server.outgoing import LARGE_BYTES
 from hashrange.server.reading import OFFER, Reading
 from hashrange.server.receive_budget import Share
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
-from hashrange.wire.http import CONTINUE, HttpRequest, note_end
+from hashrange.wire.http import CONTINUE, HttpRequest
 
 _log = logging.getLogger("hashrange.server")
 
@@ -181,7 +181,9 @@ class Connection(asyncio.Protocol):
     def reach_end(self) -> None:
         """Note the end of input, queued behind all earlier bytes; `incoming.py` calls `take` next."""
         self.input = states.REACH_END[self.input]
-        note_end(self.request, *self.ready)
+        for request in (self.request, *self.ready):
+            if request is not None:
+                request.is_input_over = True
 
     def read_on(self) -> None:
         """Parse more of the bytes `reading.rest`, unless a body waits for memory. Refuses the client after a fault."""

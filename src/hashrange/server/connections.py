@@ -8,6 +8,7 @@ This file must not know how a connection handles its client (`connection.py`). S
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol
 
 from hashrange.clock import Clock
@@ -27,7 +28,7 @@ from hashrange.server.connection_states import (
     Sending,
 )
 from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming, Waiting
-from hashrange.server.misdirected_clients import HttpsHint
+from hashrange.server.misdirected_clients import hint_https
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.reading import PLAIN_LONG_BODIES, LongBodies, Reading
 from hashrange.server.receive_budget import ReceiveBudget, Share
@@ -115,7 +116,8 @@ class Connections:
         )
         self.connections_max = connections_max
         self.access_log = access_log
-        self.hint_https = HttpsHint()
+        self.hint_https = cache(hint_https)
+        """Logs the hint once."""
         self.is_stopping = False
         self._unswept: list[OpenConnection] = []
         self._unstopped: list[OpenConnection] = []

@@ -13,7 +13,7 @@ import msgspec
 from hashrange.cloudwatch.feature import METRICS
 from hashrange.service.opening import open_fork
 from hashrange.service.service import Service
-from hashrange.service.snapshots import ServiceSnapshot, take_snapshot
+from hashrange.service.snapshots import ServiceSnapshot, handed_over, take_snapshot
 
 if TYPE_CHECKING:
     from hashrange.server.connections import Connections
@@ -147,11 +147,8 @@ class Forks:
         try:
             if snapshot is None:
                 own = await take_snapshot(self._service)
-                own.checkpoint.hand_over()
-                try:
+                with handed_over(own.checkpoint):
                     service = await self._open_service(own, connections)
-                finally:
-                    own.checkpoint.release()
             else:
                 service = await self._open_service(snapshot, connections)
             try:

@@ -60,10 +60,6 @@ class AnsweredConnection(Protocol):
         """True if the connection is closing or lost: a reply would not be sent."""
 
     @property
-    def peer(self) -> Sequence[object] | None:
-        """The client's address as the transport reports it, the host first; None if unknown."""
-
-    @property
     def respond(self) -> Respond:
         """The function that answers the request that `take` returned last."""
 
@@ -89,20 +85,6 @@ Waiting = deque[tuple[AnsweredConnection, bytes | None]]
 
 class Incoming:
     """Queues of the received input of all connections, and of requests that wait."""
-
-    __slots__ = (
-        "_call_soon",
-        "_dear",
-        "_handle",
-        "_is_due",
-        "_is_turning",
-        "_long",
-        "_monotonic",
-        "_new",
-        "_open",
-        "_outgoing",
-        "_waiting",
-    )
 
     def __init__(
         self,

@@ -44,17 +44,9 @@ class OtherServiceHint:
         )
 
 
-class HttpsHint:
-    """Logs once that a client speaks HTTPS to a port that serves HTTP."""
-
-    def __init__(self) -> None:
-        self._is_given = False
-
-    def __call__(self) -> None:
-        """Called when a client's first bytes were `TLS_HANDSHAKE`: log the hint, the first time only."""
-        if not self._is_given:
-            self._is_given = True
-            _log.warning(
-                "a client speaks HTTPS, but this port serves HTTP: use an endpoint that begins with http://, "
-                "or serve HTTPS with --tls-cert and --tls-key"
-            )
+def hint_https() -> None:
+    """Log that a client speaks HTTPS to a port that serves HTTP: its first bytes were `TLS_HANDSHAKE`."""
+    _log.warning(
+        "a client speaks HTTPS, but this port serves HTTP: use an endpoint that begins with http://, "
+        "or serve HTTPS with --tls-cert and --tls-key"
+    )

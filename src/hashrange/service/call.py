@@ -92,7 +92,7 @@ class Call(_Begun, gc=False, eq=False):
 
     def replace_reply(self, error: ApiError) -> None:
         """Let `send` send this error, instead of the reply that `done` or `refuse` has made."""
-        raise NotImplementedError
+        self.refuse(error)
 
     def cut_reply(self, share: float) -> None:
         """Send only this share of the reply's body, from 0 (nothing at all) to 1, and end the connection.

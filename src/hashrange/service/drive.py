@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+import msgspec
 from greenlet import GreenletExit
 
 from hashrange.errors import Abandoned
@@ -20,30 +21,21 @@ WhenEnded = Callable[[Any, BaseException | None], None]
 """Called as ended(result, None) or ended(None, error)."""
 
 
-class Driver:
-    """Continues a coroutine that has suspended, as often as it suspends; when it ends, calls `ended` exactly once."""
+class Driver(msgspec.Struct, eq=False):
+    """Continues a coroutine, by `wait` or `step`, as often as it suspends; when it ends, calls `ended` exactly once."""
 
-    __slots__ = ("call", "coroutine", "ended", "workers")
-
-    def __init__(
-        self,
-        coroutine: Coroutine[Any, Any, Any],
-        waits_for: object,
-        ended: WhenEnded,
-        workers: Workers,
-        call: Abandonable | None = None,
-    ) -> None:
-        """`waits_for`: what the coroutine has yielded; None also if it has not begun. `call`, if given: once its client
-        has left, and if it changes nothing, Abandoned is raised where the coroutine suspends or gives way.
-        """
-        self.call = call
-        self.coroutine = coroutine
-        self.ended = ended
-        self.workers = workers
-        self.wait(waits_for)
+    coroutine: Coroutine[Any, Any, Any]
+    ended: WhenEnded
+    workers: Workers
+    call: Abandonable | None = None
+    """Once the client of this call has left, and if it changes nothing, Abandoned is raised where the coroutine
+    suspends or gives way."""
 
     def wait(self, waits_for: object) -> None:
-        """Schedule `step`: in a later turn if `waits_for` is None, or when the future `waits_for` is done."""
+        """Schedule `step`: in a later turn if `waits_for` is None, or when the future `waits_for` is done.
+
+        `waits_for`: what the coroutine has yielded; None also if it has not begun.
+        """
         if waits_for is None:
             self.workers.run_later(self.step)
             return
@@ -58,15 +50,16 @@ class Driver:
     def step(self) -> None:
         """Run the coroutine until it suspends or ends; call `ended` if it ends."""
         call, workers = self.call, self.workers
+        outer = workers.running  # that of the operation which has begun this one in the same turn, if any
         try:
-            workers.running = call
+            workers.running = call or outer
             try:
                 if call is not None and call.is_abandoned:
                     waits_for = self.coroutine.throw(Abandoned())
                 else:
                     waits_for = self.coroutine.send(None)
             finally:
-                workers.running = None
+                workers.running = outer
         except StopIteration as stop:
             self.ended(stop.value, None)
         except GreenletExit:
@@ -101,20 +94,9 @@ def in_turns(coroutine: Coroutine[Any, Any, T], workers: Workers, *, begins_now:
         else:
             future.set_exception(error)
 
-    def begin() -> None:
-        try:
-            waits_for = coroutine.send(None)
-        except StopIteration as stop:
-            ended(stop.value, None)
-        except GreenletExit:
-            raise  # the worker ends with its server
-        except BaseException as error:  # noqa: BLE001 - whoever awaits the future decides what each error means
-            ended(None, _from_below(error))  # type: ignore[arg-type]  # there is no result
-        else:
-            Driver(coroutine, waits_for, ended, workers)
-
+    driver = Driver(coroutine, ended, workers)
     if begins_now:
-        workers.run(begin)
+        workers.run(driver.step)
     else:
-        Driver(coroutine, None, ended, workers)
+        driver.wait(None)
     return future

@@ -18,7 +18,7 @@ from hashrange.operations.operation import JsonWire
 from hashrange.service.drive import in_turns
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
-from hashrange.service.snapshots import ServiceSnapshot, initial_time, return_in_turns, return_to
+from hashrange.service.snapshots import ServiceSnapshot, handed_over, initial_time, return_in_turns, return_to
 from hashrange.service.store_opening import open_copy_of
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
@@ -48,16 +48,10 @@ async def begin_with_folder(
     from hashrange.init.applying import counted  # noqa: PLC0415 - nothing is applied at most starts
 
     base = await store.copying.checkpoint()
-    base.hand_over()
-    try:
+    with handed_over(base):
         applied, counts = await _applied_to(base, files, clock, settings, operations, _in_task)
-    finally:
-        base.release()
-    applied.hand_over()
-    try:
+    with handed_over(applied):
         store.copying.restore(applied)
-    finally:
-        applied.release()
     counted_things = ((len(files), "file"), (counts["tables"], "new table"), (counts["items"], "item"))
     _log.info("%s: %s applied, with %s and %s", settings.init, *[counted(*thing) for thing in counted_things])
 
@@ -77,11 +71,8 @@ async def reset_service(service: Service) -> None:
     if content is None:
         return_to(service, None)
         return
-    content.checkpoint.hand_over()
-    try:
+    with handed_over(content.checkpoint):
         await return_in_turns(service, content)
-    finally:
-        content.checkpoint.release()
 
 
 async def _initial_content(service: Service, folder: str) -> ServiceSnapshot | None:
@@ -95,12 +86,9 @@ async def _initial_content(service: Service, folder: str) -> ServiceSnapshot | N
     time_state = initial_time(service.settings)
     clock = MovableClock(SystemClock(), time_state)
     nothing = service.store.copying.checkpoint_of(())
-    nothing.hand_over()
-    try:
-        in_workers = partial(in_turns, workers=service.workers)
+    in_workers = partial(in_turns, workers=service.workers)
+    with handed_over(nothing):
         checkpoint, _ = await _applied_to(nothing, files, clock, service.settings, service.operations, in_workers)
-    finally:
-        nothing.release()
     return ServiceSnapshot(checkpoint, time_state, clock.service_time())
 
 

@@ -42,12 +42,7 @@ NO_USER_ERRORS = {"ConditionalCheckFailedException", "ProvisionedThroughputExcee
 THROTTLED = {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
 THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestLimitExceeded"}
 """Codes of throttled actions of a transaction, and of throttled statements of a batch."""
-_VERBS = {
-    "SELECT": "PartiQLSelect",
-    "INSERT": "PartiQLInsert",
-    "UPDATE": "PartiQLUpdate",
-    "DELETE": "PartiQLDelete",
-}
+_VERBS = {verb: f"PartiQL{verb.capitalize()}" for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")}
 
 
 def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds: int) -> None:

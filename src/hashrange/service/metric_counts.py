@@ -124,10 +124,6 @@ class Counts:
         self._values, self._microseconds = {}, {}
         return taken
 
-    def forget(self) -> None:
-        """Forget all that has been counted."""
-        self.take()
-
 
 class TakenCounts:
     """What was counted up to some moment, until it is recorded."""

@@ -8,7 +8,7 @@ what was counted before is recorded for the minute before.
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ from hashrange.tables.throttling import ThrottleEvent
 from hashrange.triggers.feature import KINESIS
 
 if TYPE_CHECKING:
-    from hashrange.triggers.kinesis.observation import DeliveryObservation, ObserveDelivery
+    from hashrange.triggers.kinesis.observation import DeliveryObservation
 
 LOOK_SECONDS = 0.25
 """Real time after which what calls have appended is counted, so that it does not fill the memory."""
@@ -74,10 +74,6 @@ class MetricRecording:
         """What was counted in minutes that are over, each with its begin, and is recorded when somebody reads."""
         self._beginnings = 0
         """How often recording has begun anew."""
-        self._is_recording = False
-        self._has_source = False
-        self._leave: list[Callable[[], None]] = []
-        """Functions that end what `start` has begun."""
         self._now_seconds = 0.0
         """Service time of the last look at the clock."""
         self._minute_seconds = 0
@@ -92,34 +88,13 @@ class MetricRecording:
 
     def start(self) -> None:
         """Record from now on."""
-        self._is_recording = True
         self._begin(self._clock.service_time())
         self._store.maintenance.on_expired(self._expired)
-        self._observe_deliveries(self._delivered)
-        self._leave = [
-            self._features.requests.throttle_events.follow(self._throttled),
-            self._clock.on_advance(self._moved),
-        ]
-        if not self._has_source:
-            self._has_source = True
-            self._metrics.add_source(self.record)
-
-    def stop(self) -> None:
-        """Record what has been counted, and nothing more: from now on, no call may be counted."""
-        if not self._is_recording:
-            return
-        self._metrics.read_sources()
-        self._is_recording = False
-        self._store.maintenance.on_expired(None)
-        self._observe_deliveries(None)
-        for leave in self._leave:
-            leave()
-
-    def _observe_deliveries(self, observe: "ObserveDelivery | None") -> None:
-        """From now on, tell `observe` what becomes of changes that are sent to Kinesis; None: tell nobody."""
-        kinesis = self._features.loaded(KINESIS)
-        if kinesis is not None:
-            kinesis.on_delivered(observe)
+        if (kinesis := self._features.loaded(KINESIS)) is not None:
+            kinesis.on_delivered(self._delivered)
+        self._features.requests.throttle_events.follow(self._throttled)
+        self._clock.on_advance(self._moved)
+        self._metrics.add_source(self.record)
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -260,7 +235,7 @@ class MetricRecording:
         """See what time it is; record what has been counted if its minute is over."""
         now_seconds = self._clock.service_time()
         if self._store.documents.generation != self._generation:
-            self._counts.forget()  # of the content that has been replaced
+            self._counts.take()  # of the content that has been replaced
             self._aside.clear()
             self._begin(min(self._before_move(), now_seconds) if has_moved else now_seconds)
             return
@@ -290,8 +265,6 @@ class MetricRecording:
         """Record what has been counted, and what gauges have shown, up to this service time,
         in pieces. A `RecordCounts`.
         """
-        if not self._is_recording:
-            return
         self._turn()
         self._put_aside()
         self._gauges.look(now_seconds)

@@ -148,7 +148,7 @@ class Service:
                 # Other operations begin in a later turn: what opens and closes sockets must not run inside of a read.
                 begins_now = call.kind == "dynamodb" or not workers.has_loop
                 waits_for = soon.send(None) if begins_now else None
-                Driver(soon, waits_for, partial(self._end, call), workers, call)
+                Driver(soon, partial(self._end, call), workers, call).wait(waits_for)
                 return
             reply = soon
         except StopIteration as stop:

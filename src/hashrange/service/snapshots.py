@@ -4,6 +4,7 @@ Its content by checkpoints of its store, together with its service time.
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
@@ -54,6 +55,18 @@ async def _take_snapshot(service: Service) -> ServiceSnapshot:
             break
     checkpoint = await store.copying.checkpoint()
     return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), service.features.states())
+
+
+@contextmanager
+def handed_over(checkpoint: Checkpoint) -> Iterator[None]:
+    """Inside this `with` block, the next store that begins with this checkpoint takes its files;
+    it is released at the end of the block.
+    """
+    checkpoint.hand_over()
+    try:
+        yield
+    finally:
+        checkpoint.release()
 
 
 async def return_in_turns(service: Service, snapshot: ServiceSnapshot) -> None:

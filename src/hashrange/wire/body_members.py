@@ -105,15 +105,12 @@ def is_surely_unusual(body: bytes, *, carries_items: bool) -> bool:
 
 
 def has_long_numbers(body: bytes) -> bool:
-    """True if a body over 1 MB holds a number of 400 or more digits; reading time grows with their square."""
+    """True if a body over 1 MB holds a number of 400 or more digits; reading time grows with their square.
+    To search for zeros in place of digits is 30 times as fast as a regular expression.
+    """
     return len(body) > _LONG_NUMBERS_FROM_BYTES and any(
-        _LONG_NUMBER in _as_zeros(piece) for piece in _outside_texts(body)
+        _LONG_NUMBER in piece.translate(_ZEROS) for piece in _outside_texts(body)
     )
-
-
-def _as_zeros(text: bytes) -> bytes:
-    """Replace each digit by a zero: searching the result for zeros is 30 times as fast as a regular expression."""
-    return text.translate(_ZEROS)
 
 
 def decode_large(text: bytes, decoder: "msgspec.json.Decoder[T]") -> T:

@@ -26,33 +26,11 @@ LAYOUTS_MAX = 512
 CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b"application/json": b"application/json"}
 """Content types of the JSON protocol: that of a request → that of its reply."""
 
-REASONS = {
-    200: b"OK",
-    201: b"Created",
-    202: b"Accepted",
-    204: b"No Content",
-    400: b"Bad Request",
-    403: b"Forbidden",
-    401: b"Unauthorized",
-    404: b"Not Found",
-    405: b"Method Not Allowed",
-    408: b"Request Timeout",
-    409: b"Conflict",
-    412: b"Precondition Failed",
-    413: b"Request Entity Too Large",
-    415: b"Unsupported Media Type",
-    429: b"Too Many Requests",
-    500: b"Internal Server Error",
-    501: b"Not Implemented",
-    502: b"Bad Gateway",
-    503: b"Service Unavailable",
-    508: b"Loop Detected",
-}
-"""The phrase of each status that this server's own replies have."""
+REASONS = {status.value: status.phrase.encode() for status in HTTPStatus} | {413: b"Request Entity Too Large"}
+"""The phrase of each status. That of 413 is named differently by newer versions of Python."""
 COMPLETE_HEAD = b""
 """As content type of a reply: all its headers but Connection and Content-Length are given,
 and its body is sent as it is."""
-_STATUSES = frozenset(HTTPStatus)
 NOT_MODIFIED = 304
 """Status of replies without a body, whose Content-Length is that of the body which they spare."""
 NO_CONTENT = 204
@@ -62,26 +40,6 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 class HeaderLayout:
     """The positions of headers in a request's list of values; an absent header has -1, where the list has a None."""
-
-    __slots__ = (
-        "accept_encoding",
-        "authorization",
-        "content_encoding",
-        "content_length",
-        "content_sha256",
-        "content_type",
-        "expect",
-        "host",
-        "is_hashed",
-        "is_plain",
-        "names",
-        "origin",
-        "positions",
-        "security_token",
-        "target",
-        "transfer_encoding",
-        "x_amz_date",
-    )
 
     def __init__(self, names: Sequence[bytes]) -> None:
         self.names = tuple(name.lower() for name in names)
@@ -176,13 +134,6 @@ class HttpRequest(msgspec.Struct, gc=False):
         return b"%b %b HTTP/%b\r\n%b\r\n" % (self.method, self.url, version.encode(), b"".join(lines))
 
 
-def note_end(*requests: HttpRequest | None) -> None:
-    """The client has ended what it sends; these requests of it are not answered yet."""
-    for request in requests:
-        if request is not None:
-            request.is_input_over = True
-
-
 def query_pairs(url: bytes) -> list[tuple[str, str]]:
     """Decoded names and values of a URL's query, in order; a plus sign is not decoded to a blank."""
     pieces = url.partition(b"?")[2].decode("latin-1").split("&")
@@ -268,7 +219,7 @@ class ReplyWriter:
 
     def _handed_on(self, request: HttpRequest, status: int, body: bytes, lines: bytes) -> HttpReply:
         """A reply of another server. `lines` have a Content-Length only if the body is not sent."""
-        reason = HTTPStatus(status).phrase.encode() if status in _STATUSES else b""
+        reason = REASONS.get(status, b"")
         connection = b"keep-alive" if request.keeps_alive else b"close"
         has_body = request.method != b"HEAD" and status not in (NO_CONTENT, NOT_MODIFIED)
         length = b"Content-Length: %d\r\n" % len(body) if has_body else b""
@@ -306,22 +257,12 @@ CORS_LINES = (
     b"x-amz-crc32,Date\r\n"
 )
 
-_DAYS = (b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun")
-_MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
-
 
 def http_date(second: int) -> bytes:
     """A date as in HTTP, `Sun, 06 Nov 1994 08:49:37 GMT`, whatever the machine's language is."""
     moment = datetime.fromtimestamp(second, UTC)
-    return b"%b, %02d %b %d %02d:%02d:%02d GMT" % (
-        _DAYS[moment.weekday()],
-        moment.day,
-        _MONTHS[moment.month - 1],
-        moment.year,
-        moment.hour,
-        moment.minute,
-        moment.second,
-    )
+    weekday, month, _, time, year = moment.ctime().split()  # always English
+    return f"{weekday}, {moment.day:02d} {month} {year} {time} GMT".encode()
 
 
 def retry_after_line(milliseconds: int) -> bytes:

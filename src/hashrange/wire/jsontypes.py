@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from hashrange.errors import SerializationException
 from hashrange.items.steps import batches, spend, walk
 from hashrange.messages import requests as messages
-from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape
+from hashrange.wire.shape import ATTRIBUTE_VALUE, Shape, ShapeKind
 
 VALUE_LEVELS_MAX = 64
 """Attribute values inside this many others or more are not checked: beyond 32 levels, nesting is refused anyway."""
@@ -97,15 +97,17 @@ def _token(value: Any) -> str:
     return "NUMBER_VALUE" if isinstance(value, int) else "DECIMAL_VALUE"
 
 
-def _refuse_scalar(value: Any, type_name: str) -> NoReturn:
+def _refuse_scalar(value: Any, kind: ShapeKind) -> NoReturn:
     """Raise the fault of a value that is not a scalar of this type."""
     if isinstance(value, list):
-        _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=messages.JAVA_SCALAR.format(type=type_name))
+        _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=_java_type(Shape(kind)))
     if isinstance(value, dict):
         _refuse(messages.UNEXPECTED_STRUCTURE)
     if value is None:
         _refuse(messages.UNEXPECTED_VALUE_TYPE)
-    _refuse(messages.NOT_CONVERTIBLE, token=_token(value), type=type_name)
+    if kind == "Blob":
+        _refuse(messages.BLOB_NOT_TEXT)
+    _refuse(messages.NOT_CONVERTIBLE, token=_token(value), type=kind)
 
 
 def _boolean(value: Any) -> bool:
@@ -142,13 +144,7 @@ def _number(value: Any, shape: Shape) -> int | float:
 
 def _blob(value: Any) -> str:
     if not isinstance(value, str):
-        if isinstance(value, list):
-            _refuse(messages.UNRECOGNIZED_COLLECTION_OF_CLASS, java_type=messages.JAVA_BLOB)
-        if isinstance(value, dict):
-            _refuse(messages.UNEXPECTED_STRUCTURE)
-        if value is None:
-            _refuse(messages.UNEXPECTED_VALUE_TYPE)
-        _refuse(messages.BLOB_NOT_TEXT)
+        _refuse_scalar(value, "Blob")
     if len(value) % 4:
         _refuse(messages.BLOB_LENGTH, length=len(value))
     if not _is_base64(value):

@@ -11,8 +11,8 @@ from hashrange.cloudwatch.api.registry import METRIC_OPERATIONS
 from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.server.protocols.aws_forms import requests
-from hashrange.server.protocols.aws_forms.requests import CBOR_PIECE_BYTES, Requests, Served
-from hashrange.server.protocols.aws_forms.shapes import MembersWrong, shape_of, with_scalars
+from hashrange.server.protocols.aws_forms.requests import CBOR_PIECE_BYTES, Requests
+from hashrange.server.protocols.aws_forms.shapes import MembersWrong, with_scalars
 from tests.support.working import lines_between_looks
 
 MEMBERS = 100_000
@@ -63,8 +63,7 @@ def test_the_decoding_ends_when_the_client_has_left(monkeypatch: pytest.MonkeyPa
 
 def test_very_many_names_give_way() -> None:
     names = dict.fromkeys(map(str, range(MEMBERS)), 1)
-    operation = next(one for one in METRIC_OPERATIONS if one.name == "PutMetricData")
-    served = Served(operation, shape_of(PutMetricDataRequest))
+    served = next(one for one in METRIC_OPERATIONS if one.name == "PutMetricData")
 
     def read() -> None:
         with pytest.raises(MembersWrong):
@@ -75,15 +74,14 @@ def test_very_many_names_give_way() -> None:
 
 @pytest.mark.parametrize("value", [0, -(2**63), 2**63 - 1, 2**53 + 1, 2**63, 2**64 - 1, True, 10**400])
 def test_integers_become_the_floats_that_msgspec_makes_of_them(value: int) -> None:
-    operation = next(one for one in METRIC_OPERATIONS if one.name == "PutMetricData")
-    served = Served(operation, shape_of(PutMetricDataRequest))
+    served = next(one for one in METRIC_OPERATIONS if one.name == "PutMetricData")
     members = {"Namespace": "own", "MetricData": [{"MetricName": "m", "Values": [value]}]}
     if value is True or value == 10**400:
         with pytest.raises(MembersWrong):
             Requests([]).struct(served, members)
         return
     if -(2**63) <= value < 2**63:
-        (datum,) = with_scalars(members, served.shape)["MetricData"]
+        (datum,) = with_scalars(members, shape_of(served.request))["MetricData"]
         assert type(datum["Values"][0]) is float, "msgspec has none to convert"
     request = Requests([]).struct(served, members)
     assert isinstance(request, PutMetricDataRequest)

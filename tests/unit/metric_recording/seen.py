@@ -8,7 +8,6 @@ from hashrange.cloudwatch.dynamodb.definitions import DYNAMODB_NAMESPACE
 from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.statistic import Datapoint, StatisticSet, merged
-from hashrange.service.metric_recording import MetricRecording
 from hashrange.service.service import Service
 from hashrange.testing import Database
 
@@ -21,21 +20,6 @@ def start_recording(database: Database) -> None:
     service: Service = database._process.service
     if service.recording is None:
         database._process.run(service.start_recording)
-
-
-def stop_recording(database: Database) -> MetricRecording:
-    """Let the database, which records its metrics, record none; returns what can be started again."""
-    service: Service = database._process.service
-    recording, service.recording = service.recording, None
-    assert recording is not None
-    database._process.run(recording.stop)
-    return recording
-
-
-def resume_recording(database: Database, recording: MetricRecording) -> None:
-    """Undo `stop_recording`."""
-    database._process.service.recording = recording
-    database._process.run(recording.start)
 
 
 class Seen:

@@ -12,7 +12,7 @@ from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from hashrange.triggers.kinesis import shard_delivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, threaded_kinesis
-from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key, resume_recording, stop_recording
+from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key
 
 AGE, UNITS = "AgeOfOldestUnreplicatedRecord", "ConsumedChangeDataCaptureUnits"
 THROTTLED, FAILED = "ThrottledPutRecordCount", "FailedToReplicateRecordCount"
@@ -272,14 +272,16 @@ def test_a_server_without_metrics_delivers_all_the_same(kinesis: FakeKinesis) ->
         assert len(kinesis.changes()) == 1
 
 
-def test_what_is_accepted_while_nothing_is_recorded_is_never_counted(
-    database: Database, client: Any, seen: Seen, kinesis: FakeKinesis
-) -> None:
-    recording = stop_recording(database)
-    put(client, "unseen")
-    database.clock.advance(0)
-    assert len(kinesis.changes()) == 1
-    resume_recording(database, recording)
-    put(client, "seen", size=1_500)
-    database.clock.advance(0)
-    assert seen.sum(UNITS, **OF_ORDERS) == 2
+def test_what_is_accepted_while_nothing_is_recorded_is_never_counted(kinesis: FakeKinesis) -> None:
+    settings = Settings(data_dir=None, port=0, kinesis_endpoint=kinesis.url, metrics="off")
+    with server(settings) as database:
+        client = database.client()
+        database.clock.freeze()
+        enable(database, client, "orders")
+        put(client, "unseen")
+        database.clock.advance(0)
+        assert len(kinesis.changes()) == 1
+        seen = Seen(database)
+        put(client, "seen", size=1_500)
+        database.clock.advance(0)
+        assert seen.sum(UNITS, **OF_ORDERS) == 2

@@ -308,9 +308,9 @@ def test_a_reply_may_have_its_own_status_headers_and_body(front: LambdaFrontEnd)
             {"Type": "User", "message": "Rate Exceeded.", "Reason": "CallerRateLimitExceeded"},
         ),
         (
-            refusal(502, "InvalidRuntimeException", "no"),
-            502,
-            "InvalidRuntimeException",
+            refusal(500, "ServiceException", "no"),
+            500,
+            "ServiceException",
             {"Type": "Service", "Message": "no"},
         ),
         (ValidationException("bad"), 400, "ValidationException", {"message": "bad"}),

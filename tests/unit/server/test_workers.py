@@ -638,7 +638,7 @@ def test_what_ends_with_its_worker_tells_nobody(workers: Workers, turns: Turns, 
         await PAUSE
         work(clock, [], "a", 3)()
 
-    Driver(operation(), None, lambda *result: told.append(result), workers)
+    Driver(operation(), lambda *result: told.append(result), workers).wait(None)
     turns.turn()
     turns.turn()
     assert workers._left

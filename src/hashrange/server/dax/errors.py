@@ -17,7 +17,7 @@ from hashrange.server.dax import results
 from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.server.protocols.dynamodb_json.writing import error_message
 from hashrange.wire.dax.reading import BadBytes
-from hashrange.wire.dax.writing import NULL, write_text
+from hashrange.wire.dax.writing import NULL
 from hashrange.wire.identifiers import next_number, request_id_of
 
 _log = logging.getLogger("hashrange.dax")
@@ -86,12 +86,8 @@ def _reasons(reasons: list[Structure], write_item: WriteItem | None) -> list[byt
     found = []
     for place, reason in enumerate(reasons):
         for name in ("Code", "Message"):
-            out = bytearray()
-            if reason.get(name) is None:
-                out += NULL
-            else:
-                write_text(out, reason[name])
-            found.append(bytes(out))
+            text = reason.get(name)
+            found.append(NULL if text is None else results.as_cbor_text(text))
         item = reason.get("Item")
         found.append(NULL if item is None or write_item is None else write_item(place, item))
     return found

@@ -10,7 +10,7 @@ from hashrange.server.dax import results
 from hashrange.server.dax.arguments import list_of, text_of
 from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.wire.dax.reading import TAG_STRING_SET, BadBytes, Tagged
-from hashrange.wire.dax.writing import MAP, head, write_integer, write_text
+from hashrange.wire.dax.writing import MAP, head
 
 
 def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -21,24 +21,16 @@ def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer:
     except ResourceNotFoundException:
         node.service.hints.table_not_found(scope, [table_name])
         raise
-    out = bytearray(results.SUCCESS)
-    out += head(MAP, len(shape.schema))
-    for name, kind in shape.schema:
-        write_text(out, name)
-        write_text(out, kind)
-    answer.send(bytes(out))
+    named = b"".join([results.as_cbor_text(name) + results.as_cbor_text(kind) for name, kind in shape.schema])
+    answer.send(results.SUCCESS + head(MAP, len(shape.schema)) + named)
 
 
 def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """The names of an attribute list."""
     if arguments[0].__class__ is not int:
         raise BadBytes("an id was expected")
-    elements = []
-    for name in walk(node.lists.of(scope.account).names_of(arguments[0])):
-        out = bytearray()
-        write_text(out, name)
-        elements.append(bytes(out))
-    answer.send(results.SUCCESS + results.array(elements))
+    names = node.lists.of(scope.account).names_of(arguments[0])
+    answer.send(results.SUCCESS + results.array([results.as_cbor_text(name) for name in walk(names)]))
 
 
 def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -47,9 +39,7 @@ def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], 
     if listed.__class__ is Tagged and listed.tag == TAG_STRING_SET:
         listed = listed.value  # so the client for Java writes it
     names = tuple([text_of(name) for name in walk(list_of(listed))])
-    out = bytearray(results.SUCCESS)
-    write_integer(out, node.lists.of(scope.account).define(names))
-    node.deliver(answer, bytes(out))
+    node.deliver(answer, results.SUCCESS + results.as_integer(node.lists.of(scope.account).define(names)))
 
 
 METHODS: Mapping[str, Method] = {

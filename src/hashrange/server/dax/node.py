@@ -330,10 +330,6 @@ class DaxCall(Call):
         """Send what has been written."""
         self.node.deliver(self.answer, self.content)
 
-    def replace_reply(self, error: ApiError) -> None:
-        """Write this error instead."""
-        self.refuse(error)
-
     def cut_reply(self, share: float) -> None:
         """Send this share of the reply, and end the connection."""
         self.answer.cut(self.content[: int(len(self.content) * share)])

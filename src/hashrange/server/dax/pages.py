@@ -84,13 +84,24 @@ def _page(
     shape = node.shapes.find(scope, name)
     paths = paths_of(options.get(PROJECTION))
     members = _members(name, shape, key_condition, options, paths)
-    node.ask(
-        scope,
-        operation,
-        members,
-        answer,
-        partial(_write_page, node, scope, shape, paths, cache_key, is_index=INDEX_NAME in options),
-    )
+
+    def write(reply: dict[str, Any], _meter: Meter) -> bytes:
+        parts: results.Parts = {}
+        uses = node.lists.passing_uses
+        if "Items" in reply:
+            parts[results.ITEMS] = results.found_items(shape, reply["Items"], paths, partial(node.content_of, scope))
+        parts[results.COUNT] = results.as_integer(reply["Count"])
+        parts[results.SCANNED_COUNT] = results.as_integer(reply["ScannedCount"])
+        if "LastEvaluatedKey" in reply:
+            last_key = results.last_key(shape, reply["LastEvaluatedKey"], is_index=INDEX_NAME in options)
+            parts[results.LAST_KEY] = last_key
+        content = results.result(parts)
+        if cache_key is not None and node.lists.passing_uses == uses:
+            caches.keep_reply(cache_key, _size_bytes(cache_key), content)
+        consumed = reply.get("ConsumedCapacity")
+        return _with_capacity(content, None if consumed is None else results.capacity(consumed))
+
+    node.ask(scope, operation, members, answer, write)
 
 
 def _members(
@@ -117,32 +128,6 @@ def _members(
 def _is_global(shape: TableShape, index_name: str | None) -> bool:
     source = None if index_name is None else shape.table.read_source(index_name)
     return source is not None and source.index is not None and source.index.is_global
-
-
-def _write_page(
-    node: DaxNode,
-    scope: Scope,
-    shape: TableShape,
-    paths: list[Path] | None,
-    cache_key: Any,
-    reply: Mapping[str, Any],
-    _meter: Meter,
-    *,
-    is_index: bool,
-) -> bytes:
-    parts: results.Parts = {}
-    uses = node.lists.passing_uses
-    if "Items" in reply:
-        parts[results.ITEMS] = results.found_items(shape, reply["Items"], paths, partial(node.content_of, scope))
-    parts[results.COUNT] = results.as_integer(reply["Count"])
-    parts[results.SCANNED_COUNT] = results.as_integer(reply["ScannedCount"])
-    if "LastEvaluatedKey" in reply:
-        parts[results.LAST_KEY] = results.last_key(shape, reply["LastEvaluatedKey"], is_index=is_index)
-    content = results.result(parts)
-    if cache_key is not None and node.lists.passing_uses == uses:
-        node.caches.keep_reply(cache_key, _size_bytes(cache_key), content)
-    consumed = reply.get("ConsumedCapacity")
-    return _with_capacity(content, None if consumed is None else results.capacity(consumed))
 
 
 def _size_bytes(cache_key: Iterable[Any]) -> int:

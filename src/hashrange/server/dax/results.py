@@ -17,9 +17,11 @@ from hashrange.wire.dax.keys import IdOf, index_key_bytes
 from hashrange.wire.dax.writing import (
     ARRAY,
     BREAK,
+    BYTES,
     MAP,
     NULL,
     OPEN_MAP,
+    TEXT,
     head,
     write_bytes,
     write_float,
@@ -51,9 +53,13 @@ def result(parts: Parts) -> bytes:
 
 def as_bytes(content: bytes) -> bytes:
     """A byte string that holds this."""
-    out = bytearray()
-    write_bytes(out, content)
-    return bytes(out)
+    return head(BYTES, len(content)) + content
+
+
+def as_cbor_text(text: str) -> bytes:
+    """Text."""
+    content = text.encode()
+    return head(TEXT, len(content)) + content
 
 
 def as_integer(number: int) -> bytes:

@@ -54,7 +54,7 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
     node.run_long(node.answer, partial(_read_item, known=known), scope, arguments, answer)
 
 
-def _read_item(  # noqa: C901 - the members of a request, each once
+def _read_item(
     node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer, *, known: CachedItem | None
 ) -> None:
     """An item from the cache, or from DynamoDB, whole, so that the cache knows it for every projection."""
@@ -91,8 +91,7 @@ def _read_item(  # noqa: C901 - the members of a request, each once
         if row is not None and item is not None and content is not None:
             parts[results.ITEM] = results.as_bytes(content) if paths is None else results.projected(item, paths)
             results.free_item(item, row)
-        if "ConsumedCapacity" in reply:
-            parts[results.CAPACITY] = results.capacity(reply["ConsumedCapacity"])
+        _add_reported(parts, reply)
         return results.result(parts)
 
     node.ask(scope, "GetItem", members, answer, write)
@@ -114,15 +113,10 @@ def cached_item(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, 
 
 def answer_put_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
     """Put an item, and keep it."""
-    name, raw_key, raw_item, options = (
-        text_of(arguments[0]),
-        bytes_of(arguments[1]),
-        arguments[2],
-        options_of(arguments[3]),
-    )
+    name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[3])
     node.caches.counts["PutItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    item = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of)
+    item = read_dax_item(bytes_of(arguments[2]), node.lists.of(scope.account).names_of)
     item.update(shape.key_item(raw_key))
     _write(node, scope, "PutItem", shape, {"TableName": name, "Item": item}, options, answer)
 

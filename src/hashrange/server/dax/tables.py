@@ -2,6 +2,8 @@
 may be written in several ways.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from hashrange.errors import Malformed, ResourceNotFoundException
@@ -52,7 +54,8 @@ class TableShapes:
     """The tables that requests have named."""
 
     def __init__(self) -> None:
-        self._known: dict[OpenTable, TableShape] = {}
+        self.of = lru_cache(KNOWN_MAX)(TableShape)
+        """Returns the shape of a table."""
 
     def find(self, scope: Scope, name: str) -> TableShape:
         """The shape of an active table. Raises ResourceNotFoundException, and ValidationException for
@@ -67,12 +70,3 @@ class TableShapes:
         if table is None:
             raise ResourceNotFoundException(TABLE_NOT_FOUND)
         return self.of(table)
-
-    def of(self, table: OpenTable) -> TableShape:
-        """The shape of a table."""
-        shape = self._known.get(table)
-        if shape is None:
-            if len(self._known) >= KNOWN_MAX:
-                self._known.clear()
-            shape = self._known[table] = TableShape(table)
-        return shape

@@ -25,26 +25,9 @@ GAUGES = frozenset(one.name for one in ALL_METRICS if one.is_gauge)
 REPEATING = frozenset({"OperationType", "Source", "Verb"})
 """Dimensions whose metrics count again what those without it count:
 a sum over all samples of a family would count it twice."""
-LATENCY_BOUNDS_SECONDS = (
-    0.0001,
-    0.00025,
-    0.0005,
-    0.001,
-    0.0025,
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1.0,
-    2.5,
-    5.0,
-    10.0,
-)
-"""Upper bounds of a histogram's buckets. CloudWatch's buckets are a tenth wide, so a value may be counted in the bucket
-above its own."""
+LATENCY_BOUNDS_SECONDS = (*(step / parts for parts in (10_000, 1_000, 100, 10, 1) for step in (1, 2.5, 5)), 10.0)
+"""Upper bounds of a histogram's buckets: 0.1 ms, 0.25 ms, 0.5 ms, 1 ms and so on to 10 s. CloudWatch's buckets are a
+tenth wide, so a value may be counted in the bucket above its own."""
 HISTOGRAM_STEPS = 50
 """Steps that counting or writing the buckets of one histogram takes."""
 _words = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub

@@ -82,7 +82,9 @@ class Texts:
         scrapes = self._next.popleft()
         self._is_making = True
         try:
-            self._answer_all(scrapes, *self._reply(scrapes))
+            reply = self._reply(scrapes)
+            for _, respond in scrapes.waiting:
+                respond(*reply)
         finally:
             self._is_making = bool(self._next)
         if self._is_making:
@@ -107,7 +109,3 @@ class Texts:
             return 500, b"", b"text/plain", b""
         finally:
             workers.running = None
-
-    def _answer_all(self, scrapes: _Scrapes, status: int, body: bytes, content_type: bytes, extra: bytes) -> None:
-        for _, respond in scrapes.waiting:
-            respond(status, body, content_type, extra)

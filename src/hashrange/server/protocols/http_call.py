@@ -66,10 +66,6 @@ class HttpCall(Call):
         """Send the written reply."""
         self.respond(*self.written)
 
-    def replace_reply(self, error: ApiError) -> None:
-        """Write this error instead of the reply."""
-        self.refuse(error)
-
     def cut_reply(self, share: float) -> None:
         """Send this share of the written reply, and end the connection."""
         cut_reply(self.respond, self.written.status, self.written.body, share)

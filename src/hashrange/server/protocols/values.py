@@ -89,10 +89,6 @@ class ValuesCall(Call):
             assert self.reply is not None
             self.ended.set_result(self.reply)
 
-    def replace_reply(self, error: ApiError) -> None:
-        """Keep this error instead of the reply."""
-        self.error = error
-
     def cut_reply(self, share: float) -> None:
         """Raise ConnectionError for the caller, whose reply is lost."""
         self.ended.set_exception(ConnectionError("The reply was lost."))

@@ -34,35 +34,30 @@ def read_key(schema: DaxKeySchema, raw: bytes) -> Item:
     partition = schema[0]
     try:
         if len(schema) == 1:
-            return {partition.name: _read_alone(partition, raw)}
+            return {partition.name: _read_part(partition, raw, _read_cbor_number)}
         reader = CborReader(raw)
         found = attribute_value_of(reader.value())
         if partition.type_name not in found:
             raise BadBytes("a partition key that has another type")
-        return {partition.name: found, schema[1].name: _read_sort_key(schema[1], reader.rest())}
+        return {partition.name: found, schema[1].name: _read_part(schema[1], reader.rest(), read_lex_decimal)}
     except CutOff:
         raise BadBytes("a key that is cut off") from None
 
 
-def _read_alone(attribute: KeyAttribute, raw: bytes) -> Value:
+def _read_part(attribute: KeyAttribute, raw: bytes, read_number: Callable[[bytes], str]) -> Value:
+    """The value of a key attribute that is read to the end of the bytes, a number in one of two forms."""
     if attribute.type_name == "N":
-        return {"N": number_text(CborReader(raw).value())}
-    return _read_plain(attribute, raw)
-
-
-def _read_sort_key(attribute: KeyAttribute, raw: bytes) -> Value:
-    if attribute.type_name == "N":
-        return {"N": read_lex_decimal(raw)}
-    return _read_plain(attribute, raw)
-
-
-def _read_plain(attribute: KeyAttribute, raw: bytes) -> Value:
+        return {"N": read_number(raw)}
     if attribute.type_name == "B":
         return {"B": b64encode(raw).decode()}
     try:
         return {"S": raw.decode()}
     except UnicodeDecodeError:
         raise BadBytes("text that is not UTF-8") from None
+
+
+def _read_cbor_number(raw: bytes) -> str:
+    return number_text(CborReader(raw).value())
 
 
 def key_bytes(schema: DaxKeySchema, item: Item) -> bytes:

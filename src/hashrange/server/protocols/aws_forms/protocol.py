@@ -8,12 +8,12 @@ of the request (`replies.py`). This file must not know any operation by name.
 from collections.abc import Sequence
 from typing import ClassVar
 
-from hashrange.aws_services.operation import Caller, MemberFault, ServiceApi, SignedCaller
+from hashrange.aws_services.operation import Caller, FormWire, MemberFault, Operation, ServiceApi, SignedCaller
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.aws_forms.replies import WireForm
-from hashrange.server.protocols.aws_forms.requests import Named, Requests, Served, unserved_error
+from hashrange.server.protocols.aws_forms.requests import Named, Requests
 from hashrange.server.protocols.aws_forms.shapes import MembersWrong
 from hashrange.server.protocols.http_call import HttpCall, answer_error
 from hashrange.service.call import CallKind
@@ -63,23 +63,21 @@ class AwsForms:
             if named.fault is not None:
                 raise named.fault
             served = self._requests.find(named)
-            if served is None:
-                raise unserved_error(named)
             caller = self._caller(named.api, served, request)
             try:
                 members = self._requests.members(named, served, request)
             except MembersWrong as wrong:
-                raise (served.operation.wire.word or named.api.word)(wrong.fault) from None
+                raise (served.wire.word or named.api.word)(wrong.fault) from None
             except ContentEncodingError as wrong:
                 raise named.api.word(MemberFault("type", "", str(wrong))) from None
         except Exception as error:  # noqa: BLE001 - each error has its reply
             answer_error(request, respond, wire, error)
             return None
-        return FormCall(caller, served.operation, members, NOTHING_USED, 0, True, request, respond, wire)
+        return FormCall(caller, served, members, NOTHING_USED, 0, True, request, respond, wire)
 
-    def _caller(self, api: ServiceApi, served: Served, request: HttpRequest) -> Caller | SignedCaller:
+    def _caller(self, api: ServiceApi, served: Operation[FormWire], request: HttpRequest) -> Caller | SignedCaller:
         """Who sends a request. Raises the errors of `Access.authorize`."""
-        if not served.operation.wire.is_signed:
+        if not served.wire.is_signed:
             return NOBODY
         scope = self._access.authorize(request, api.signing_name)
         if not api.needs_signer:

@@ -19,7 +19,6 @@ from hashrange.server.protocols.aws_forms.cbor_heads import fault_of_heads
 from hashrange.server.protocols.aws_forms.query_form import member_in, pairs_in
 from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
-    MemberShape,
     MembersWrong,
     from_tree,
     shape_of,
@@ -49,13 +48,6 @@ class Named(NamedTuple):
     """Why the request names no operation of any version that is served."""
 
 
-class Served(NamedTuple):
-    """One operation that is served."""
-
-    operation: Operation[FormWire]
-    shape: MemberShape
-
-
 class Requests:
     """Reads requests of some services."""
 
@@ -63,8 +55,6 @@ class Requests:
         self._by_prefix = {api.target_prefix: api for api in apis if api.target_prefix}
         self._query_apis = [api for api in apis if api.xml_namespace is not None]
         self._served = {(api.name, operation.name): operation for api in apis for operation in api.operations}
-        self._found: dict[tuple[str, str], Served] = {}
-        """Operations that have been asked for: to find the shapes of all takes 20 ms."""
 
     def name_in_target(self, target: bytes) -> Named | None:
         """What X-Amz-Target names; None if it is of another service."""
@@ -129,20 +119,18 @@ class Requests:
         unknown = sentences.NO_SUCH_VERSION.format(operation=action[:100], version=str(version)[:100])
         return Named("query", api, action, fault=ServiceError("InvalidAction", unknown))
 
-    def find(self, named: Named) -> Served | None:
-        """The operation that is named; None if it is not served."""
-        key = (named.api.name, named.operation)
-        found = self._found.get(key)
-        if found is None and key in self._served:
-            operation = self._served[key]
-            found = self._found[key] = Served(operation, shape_of(operation.request))
-        return found
+    def find(self, named: Named) -> Operation[FormWire]:
+        """The operation that is named. Raises ServiceError if it is not served."""
+        served = self._served.get((named.api.name, named.operation))
+        if served is None:
+            raise _unserved_error(named)
+        return served
 
-    def members(self, named: Named, served: Served, request: HttpRequest) -> msgspec.Struct:
+    def members(self, named: Named, served: Operation[FormWire], request: HttpRequest) -> msgspec.Struct:
         """The request struct; may give way. Raises MembersWrong, ContentEncodingError, and ServiceError for
         a body that is no form, or too large.
         """
-        most = served.operation.wire.body_bytes_max
+        most = served.wire.body_bytes_max
         if most is not None and len(request.body) > most:
             message = sentences.REQUEST_TOO_LARGE.format(size=len(request.body), most=most)
             raise ServiceError("RequestEntityTooLarge", message)
@@ -150,8 +138,7 @@ class Requests:
             pairs = pairs_in(named.text)
             if pairs is None:
                 raise ServiceError("MalformedQueryString", sentences.MALFORMED_FORM)
-            node = from_tree(tree_of(pairs), served.shape)
-            return struct_of(node, served.operation.request, strict=False)
+            return struct_of(from_tree(tree_of(pairs), shape_of(served.request)), served.request, strict=False)
         body = request.body
         if request.layout.content_encoding >= 0:
             try:
@@ -162,12 +149,12 @@ class Requests:
             raise _too_large()
         return self.struct(served, _json(body) if named.form == "json" else _cbor(body))
 
-    def struct(self, served: Served, members: Any) -> msgspec.Struct:
+    def struct(self, served: Operation[FormWire], members: Any) -> msgspec.Struct:
         """The request struct of members as plain values. Raises MembersWrong."""
-        return struct_of(with_scalars(_object(members), served.shape), served.operation.request, strict=True)
+        return struct_of(with_scalars(_object(members), shape_of(served.request)), served.request, strict=True)
 
 
-def unserved_error(named: Named) -> ServiceError:
+def _unserved_error(named: Named) -> ServiceError:
     """The error of a request that names an operation which is not served."""
     if named.operation in named.api.unserved:
         return ServiceError("UnsupportedOperationException", sentences.NOT_SUPPORTED.format(operation=named.operation))

@@ -14,7 +14,7 @@ from hashrange.errors import ApiError, Malformed
 from hashrange.messages.aws_forms import NO_JSON, SERVICE_FAILED
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.protocols.aws_forms.replies import present_members
-from hashrange.server.protocols.aws_forms.requests import Named, Requests, unserved_error
+from hashrange.server.protocols.aws_forms.requests import Named, Requests
 from hashrange.server.protocols.aws_forms.shapes import MembersWrong
 from hashrange.server.protocols.values import ValuesCall
 from hashrange.service.call import Call, CallKind
@@ -74,17 +74,15 @@ class ServiceCalls:
         api, requests = self._find(service)
         named = Named("json", api, operation)
         served = requests.find(named)
-        if served is None:
-            raise unserved_error(named)
         try:
             _require_json(members)
             request = requests.struct(served, members)
         except MembersWrong as wrong:
-            raise (served.operation.wire.word or api.word)(wrong.fault) from None
+            raise (served.wire.word or api.word)(wrong.fault) from None
         ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         caller = Caller(account, region)
         call: Call = MembersCall(
-            caller, served.operation, request, NOTHING_USED, 0, True, b"", ended, failed_code=api.internal_error
+            caller, served, request, NOTHING_USED, 0, True, b"", ended, failed_code=api.internal_error
         )
         self._service.run(deque([call]))
         return await asyncio.shield(ended)  # whoever has left must not cancel what the call sets

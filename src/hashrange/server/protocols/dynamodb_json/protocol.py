@@ -28,7 +28,7 @@ from hashrange.items.steps import spend_decoding
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.messages.http import BODY_OVER_LIMIT
 from hashrange.operations.meter import NOTHING_USED
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.operation import JsonWire
 from hashrange.server.access import Access
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.dynamodb_json.call import SURELY_QUICK_BYTES, JsonCall, fail
@@ -60,21 +60,17 @@ class DynamoDBJson(WireProtocol):
         make_call: type[JsonCall] = JsonCall,
     ) -> None:
         self.guard = Guard(checks_signatures=True, is_open_to_pages=True, refuse=self._refuse)
-        self._make_call = make_call
+        self.make_call = make_call
         self._count_refused = access.count_refused
         self._hint_other_service = hint_other_service
-        self._authorize = access.authorize
-        self._named: dict[bytes | None, _Target] = {
-            f"{operation.wire.service}.{operation.name}".encode(): _Target(
-                operation, access.authorize, make_call, self.prepare
-            )
+        self.authorize = access.authorize
+        self._named = {
+            f"{operation.wire.service}.{operation.name}".encode(): _Target(operation, self)
             for operation in operations.values()
         }
-        self.targets = {name: target.prepare for name, target in self._named.items() if name is not None}
+        self.targets = {name: target.prepare for name, target in self._named.items()}
         self.quick_targets = {
-            name: not target.operation.writes
-            for name, target in self._named.items()
-            if name is not None and target.operation.wire.is_quick
+            name: not target.operation.writes for name, target in self._named.items() if target.operation.wire.is_quick
         }
 
     def claims(self, request: HttpRequest) -> bool:
@@ -100,11 +96,11 @@ class DynamoDBJson(WireProtocol):
                 too_many = excess_of_members(body)
                 if too_many is None or len(body) <= READ_OVER_BYTES_MAX:
                     check_object(body)
-            target = self._named.get(request.header(b"x-amz-target"))
+            target = self._named.get(request.header(b"x-amz-target") or b"")
             if target is None:
                 raise UnknownOperationException
             operation = target.operation
-            scope: Scope = self._authorize(request, SIGNING_NAME)
+            scope = self.authorize(request, SIGNING_NAME)
             parsed: Any
             if too_many is not None:
                 parsed = target.decode_elements(body, too_many)
@@ -112,7 +108,7 @@ class DynamoDBJson(WireProtocol):
                 parsed = read_leniently(
                     operation.request, operation.wire.rules, decode_object(body) if is_large else decoded
                 )
-            return self._make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond, is_large)
+            return self.make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond, is_large)
         except ApiError as error:
             self._hint_other_service(request)
             self._count_refused(request, error)
@@ -132,18 +128,12 @@ class _Target:
 
     __slots__ = ("_authorize", "_decode", "_decode_large", "_make_call", "_prepare_slowly", "operation")
 
-    def __init__(
-        self,
-        operation: Operation[JsonWire],
-        authorize: Callable[[HttpRequest, str], Scope],
-        make_call: type[JsonCall],
-        prepare_slowly: Callable[[HttpRequest, Respond], JsonCall | None],
-    ) -> None:
+    def __init__(self, operation: Operation[JsonWire], protocol: DynamoDBJson) -> None:
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(operation.request)
         self.operation = operation
-        self._authorize = authorize
-        self._make_call = make_call
-        self._prepare_slowly = prepare_slowly
+        self._authorize = protocol.authorize
+        self._make_call = protocol.make_call
+        self._prepare_slowly = protocol.prepare
         self._decode = decoder.decode
         self._decode_large = (
             partial(decode_large, decoder=decoder)

@@ -18,48 +18,8 @@ from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.wire.http import NO_CONTENT
 
 JSON = b"application/json"
-MESSAGE_IN_CAPITALS = frozenset(
-    {
-        "CallbackTimeoutException",
-        "CodeSigningConfigNotFoundException",
-        "CodeVerificationFailedException",
-        "DurableExecutionAlreadyStartedException",
-        "EC2AccessDeniedException",
-        "EC2ThrottledException",
-        "EC2UnexpectedException",
-        "EFSIOException",
-        "EFSMountConnectivityException",
-        "EFSMountFailureException",
-        "EFSMountTimeoutException",
-        "ENILimitReachedException",
-        "ENINotReadyException",
-        "InvalidCodeSignatureException",
-        "InvalidRuntimeException",
-        "InvalidSecurityGroupIDException",
-        "InvalidSubnetIDException",
-        "InvalidZipFileException",
-        "KMSAccessDeniedException",
-        "KMSDisabledException",
-        "KMSInvalidStateException",
-        "KMSNotFoundException",
-        "NoPublishedVersionException",
-        "PublicPolicyException",
-        "RecursiveInvocationException",
-        "ResourceInUseException",
-        "ResourceNotFoundException",
-        "S3FilesMountConnectivityException",
-        "S3FilesMountFailureException",
-        "S3FilesMountTimeoutException",
-        "ServiceException",
-        "ServiceQuotaExceededException",
-        "SnapStartException",
-        "SnapStartNotReadyException",
-        "SnapStartRegenerationFailureException",
-        "SnapStartTimeoutException",
-        "SubnetIPAddressLimitReachedException",
-    }
-)
-"""Errors whose body has the member `Message`; that of all others is `message`."""
+MESSAGE_IN_CAPITALS = frozenset({"ResourceInUseException", "ResourceNotFoundException", "ServiceException"})
+"""Errors, of those that Hashrange raises, whose body has the member `Message`; that of all others is `message`."""
 _UNAUTHENTICATED = frozenset(
     {
         "AccessDeniedException",

@@ -53,33 +53,33 @@ class UnservedServices:
             self.emulator.end()
 
 
-class SignedForOthers(WireProtocol):
-    """Protocol of requests that are signed for another service, whatever their path is. It is asked first."""
+class _ForOthers(WireProtocol):
+    """Protocol of requests that are for services which are not served here."""
 
     def __init__(self, unserved: UnservedServices) -> None:
         self._unserved = unserved
         self.guard = unserved.guard
-
-    def claims(self, request: HttpRequest) -> bool:
-        """True if the request is signed for a service that is not served here."""
-        name = signing_name_of(request)
-        return name is not None and name not in self._unserved.served
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Refuse the request, or hand it on; returns None."""
         self._unserved.answer(request, respond)
 
 
-class UnsignedForOthers(WireProtocol):
+class SignedForOthers(_ForOthers):
+    """Protocol of requests that are signed for another service, whatever their path is. It is asked first."""
+
+    def claims(self, request: HttpRequest) -> bool:
+        """True if the request is signed for a service that is not served here."""
+        name = signing_name_of(request)
+        return name is not None and name not in self._unserved.served
+
+
+class UnsignedForOthers(_ForOthers):
     """Protocol of requests without a signature that are for another service.
     It is asked after all services that are served.
 
     If there is another emulator, it also gets whatever has a path, such as an object of S3 that everybody may read.
     """
-
-    def __init__(self, unserved: UnservedServices) -> None:
-        self._unserved = unserved
-        self.guard = unserved.guard
 
     def claims(self, request: HttpRequest) -> bool:
         """True if a target, a path or a form shows another service."""
@@ -87,7 +87,3 @@ class UnsignedForOthers(WireProtocol):
             return False
         has_path = request.url.partition(b"?")[0] != b"/"
         return service_of(request) is not None or (self._unserved.emulator is not None and has_path)
-
-    def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Refuse the request, or hand it on; returns None."""
-        self._unserved.answer(request, respond)
