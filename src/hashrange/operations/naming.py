@@ -3,7 +3,7 @@ ResourceArn or StreamArn holds the name.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any
 
 import msgspec
 
@@ -22,44 +22,24 @@ TABLE_ARN_FIRST = RequestRules(required=RequiredMember("ResourceArn", TABLE_ARN_
 _ARN_TABLE = ":table/"
 
 
-class _NamesTable(Protocol):
-    @property
-    def TableName(self) -> str | None: ...  # noqa: N802
-
-
-class _NamesTableArn(Protocol):
-    @property
-    def TableArn(self) -> str | None: ...  # noqa: N802
-
-
-class _NamesResource(Protocol):
-    @property
-    def ResourceArn(self) -> str: ...  # noqa: N802
-
-
-class _NamesStream(Protocol):
-    @property
-    def StreamArn(self) -> str: ...  # noqa: N802
-
-
-def by_table_name(request: _NamesTable) -> Iterable[str]:
+def by_table_name(request: Any) -> Iterable[str]:
     """The name or ARN in `TableName`, if given."""
     name = request.TableName
     return () if name is None else (name,)
 
 
-def by_table_arn(request: _NamesTableArn) -> Iterable[str]:
+def by_table_arn(request: Any) -> Iterable[str]:
     """The ARN in `TableArn`, if given."""
     arn = request.TableArn
     return () if arn is None else (arn,)
 
 
-def by_resource_arn(request: _NamesResource) -> Iterable[str]:
+def by_resource_arn(request: Any) -> Iterable[str]:
     """The ARN in `ResourceArn`: of a table, or of a stream of the table."""
     return (request.ResourceArn,)
 
 
-def by_stream_arn(request: _NamesStream) -> Iterable[str]:
+def by_stream_arn(request: Any) -> Iterable[str]:
     """The ARN in `StreamArn`, which contains the table's name."""
     return (request.StreamArn,)
 

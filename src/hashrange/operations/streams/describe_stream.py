@@ -12,7 +12,7 @@ from hashrange.items.steps import walk
 from hashrange.limits import DESCRIBE_STREAM_MAX
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_stream_arn
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.operation import STREAMS_JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.stream import find_shard, find_stream, readable_shard, readable_shards
 from hashrange.tables.description import describe_keys
@@ -90,10 +90,4 @@ def _status(stream: Stream, now_seconds: float) -> str:
     return "ENABLED" if stream.is_on else "DISABLED"
 
 
-OPERATION = Operation(
-    "DescribeStream",
-    DescribeStreamRequest,
-    describe_stream,
-    JsonWire(service="DynamoDBStreams_20120810"),
-    tables=by_stream_arn,
-)
+OPERATION = Operation("DescribeStream", DescribeStreamRequest, describe_stream, STREAMS_JSON, tables=by_stream_arn)

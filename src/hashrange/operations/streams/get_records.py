@@ -15,7 +15,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessException
 from hashrange.limits import GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES
 from hashrange.messages import streams as say
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.operation import STREAMS_JSON, Scope
 from hashrange.operations.reply import Records, Reply
 from hashrange.operations.streams.iterators import (
     Position,
@@ -66,6 +66,6 @@ OPERATION = Operation(
     "GetRecords",
     GetRecordsRequest,
     get_records,
-    JsonWire(service="DynamoDBStreams_20120810"),
+    STREAMS_JSON,
     tables=lambda request: (arn_of_iterator(request.ShardIterator),),
 )

@@ -13,7 +13,7 @@ from hashrange.errors import ResourceNotFoundException, TrimmedDataAccessExcepti
 from hashrange.messages import streams as say
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_stream_arn
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.operation import STREAMS_JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.iterators import Position, encode_iterator, end_of_records
 from hashrange.operations.streams.stream import find_shard, find_stream, parse_stream_arn
@@ -94,9 +94,5 @@ def _first_and_horizon(
 
 
 OPERATION = Operation(
-    "GetShardIterator",
-    GetShardIteratorRequest,
-    get_shard_iterator,
-    JsonWire(service="DynamoDBStreams_20120810"),
-    tables=by_stream_arn,
+    "GetShardIterator", GetShardIteratorRequest, get_shard_iterator, STREAMS_JSON, tables=by_stream_arn
 )

@@ -16,7 +16,7 @@ from hashrange.items.steps import sort, walk
 from hashrange.limits import LIST_STREAMS_MAX
 from hashrange.operations import shapes
 from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.operation import STREAMS_JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.streams.stream import is_readable, parse_stream_arn
@@ -60,6 +60,4 @@ def _place(table_name: str, label: str) -> str:
     return f"{table_name}\0{label.translate(_newest_first)}"
 
 
-OPERATION = Operation(
-    "ListStreams", ListStreamsRequest, list_streams, JsonWire(service="DynamoDBStreams_20120810"), tables=by_table_name
-)
+OPERATION = Operation("ListStreams", ListStreamsRequest, list_streams, STREAMS_JSON, tables=by_table_name)
