@@ -98,7 +98,8 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     asked = _compile(request)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
+    consistent = request.ConsistentRead is True
+    source = requested_source(table, request.IndexName, consistent=consistent)
 
     if len(asked.terms) > _KEY_ATTRIBUTES_MAX:
         maximum = max(_KEY_ATTRIBUTES_MAX, len(source.key_names))
@@ -117,14 +118,11 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     if request.Select is not None:
         check_select(request)
 
-    consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     fetches = fetches_items(request, source, asked.projection, asked.filter)
     returned = returned_projection(request, source, asked.projection, fetches=fetches)
-    wanted = Wanted(asked.filter, asked.values, returned, is_count, fetches)
-    return read_reply(
-        scope, table, source, span, request.Limit, wanted, request.TableName, meter, consistent=consistent
-    )
+    wanted = Wanted(table, source, consistent, asked.filter, asked.values, returned, is_count, fetches)
+    return read_reply(scope, wanted, span, request.Limit, request.TableName, meter)
 
 
 def _compile(request: QueryRequest) -> _Asked:

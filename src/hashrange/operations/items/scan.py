@@ -85,7 +85,8 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
 
-    source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
+    consistent = request.ConsistentRead is True
+    source = requested_source(table, request.IndexName, consistent=consistent)
     fetches = fetches_items(request, source, projection, condition)
     span = scan_span(request.Segment, request.TotalSegments)
     if start_item is not None:
@@ -95,13 +96,10 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
 
-    consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     returned = returned_projection(request, source, projection, fetches=fetches)
-    wanted = Wanted(condition, values, returned, is_count, fetches, HashOrderedRows)
-    return read_reply(
-        scope, table, source, span, request.Limit, wanted, request.TableName, meter, consistent=consistent
-    )
+    wanted = Wanted(table, source, consistent, condition, values, returned, is_count, fetches, HashOrderedRows)
+    return read_reply(scope, wanted, span, request.Limit, request.TableName, meter)
 
 
 def _legacy_filter(request: ScanRequest) -> CompiledCondition | None:
