@@ -23,10 +23,8 @@ from hashrange.messages.reads import CANNOT_UPDATE_KEY, ITEM_TOO_LARGE, KEY_MUST
 from hashrange.operations.items import put_item, update_item
 from hashrange.operations.items.actions import (
     Action,
-    check_by_key,
-    check_put,
-    check_update,
     plan_action,
+    requested_action,
     unconditional_delete,
     unconditional_put,
 )
@@ -79,13 +77,16 @@ def planned(action: Action, old: Item | None = None, table: OpenTable = INDEXED)
 
 def put(**members: Any) -> Action:
     request = msgspec.convert({"TableName": "orders", "Item": ITEM} | members, PutItemRequest)
-    return check_put(put_item.RULES, request, legacy_parameters(request.Expected, request.ConditionalOperator))
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
+    return requested_action("put", put_item.RULES, request, request.Item, legacy)
 
 
 def update(**members: Any) -> Action:
     request = msgspec.convert(UPDATE | members, UpdateItemRequest)
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
-    return check_update(update_item.RULES, request, legacy)
+    return requested_action(
+        "update", update_item.RULES, request, request.Key, legacy, update_text=request.UpdateExpression
+    )
 
 
 def statement(text: str) -> Action:
@@ -93,12 +94,13 @@ def statement(text: str) -> Action:
 
 
 def delete(**members: Any) -> Action:
-    return check_by_key("delete", NO_RULES, msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete))
+    request = msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete)
+    return requested_action("delete", NO_RULES, request, request.Key)
 
 
 def check(**members: Any) -> Action:
     request = msgspec.convert({"TableName": "orders", "Key": KEY} | IS_THERE | members, ConditionCheck)
-    return check_by_key("check", NO_RULES, request)
+    return requested_action("check", NO_RULES, request, request.Key)
 
 
 # --- each kind of action --------------------------------------------------------------------------

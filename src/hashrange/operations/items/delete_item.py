@@ -12,7 +12,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
-from hashrange.operations.items.actions import check_by_key
+from hashrange.operations.items.actions import requested_action
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
@@ -55,7 +55,7 @@ RULES = RequestRules(
 def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Soon[Reply]:
     """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
-    action = check_by_key("delete", RULES, request, legacy, request.ReturnValues)
+    action = requested_action("delete", RULES, request, request.Key, legacy, request.ReturnValues)
     return write_item(scope, request, action, meter)
 
 

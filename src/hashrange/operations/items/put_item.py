@@ -10,7 +10,7 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
-from hashrange.operations.items.actions import check_put
+from hashrange.operations.items.actions import requested_action
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
@@ -50,7 +50,7 @@ RULES = RequestRules(
 def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Soon[Reply]:
     """Commit the item; the reply holds the replaced item if ReturnValues is ALL_OLD."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
-    action = check_put(RULES, request, legacy, request.ReturnValues)
+    action = requested_action("put", RULES, request, request.Item, legacy, request.ReturnValues)
     return write_item(scope, request, action, meter)
 
 

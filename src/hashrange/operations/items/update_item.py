@@ -12,7 +12,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.messages.requests import ACTION_UNKNOWN, RETURN_VALUES_UNKNOWN
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
-from hashrange.operations.items.actions import check_update
+from hashrange.operations.items.actions import requested_action
 from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.items.write_item import write_item
 from hashrange.operations.meter import Meter
@@ -55,7 +55,7 @@ RULES = RequestRules(
 def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Soon[Reply]:
     """Commit the changed item; the reply holds the attributes that ReturnValues requests."""
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
-    action = check_update(RULES, request, legacy)
+    action = requested_action("update", RULES, request, request.Key, legacy, update_text=request.UpdateExpression)
     return write_item(scope, request, action, meter)
 
 
