@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from hashrange.expressions.tree import (
+    MIRRORED,
     And,
     Between,
     Comparison,
@@ -42,7 +43,6 @@ _SCALARS = frozenset((str, bool))
 """Python's types of the scalars that are hashed."""
 _TRUE: Value = {"BOOL": True}
 _FALSE: Value = {"BOOL": False}
-_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Memberships:
@@ -210,7 +210,7 @@ def compile_operand(operand: Operand, tests: Tests) -> Getter:
 def _compile_comparison(node: Comparison, tests: Tests) -> Test:
     operator, left, right = node
     if isinstance(left, ValueToken) and not isinstance(right, ValueToken):
-        operator, left, right = _MIRRORED[operator], right, left
+        operator, left, right = MIRRORED[operator], right, left
     if operator == "=":
         return _compile_equality(left, right, tests)
     if operator == "<>":

@@ -18,6 +18,7 @@ from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.expressions.projection import CompiledProjection
+from hashrange.expressions.tree import split_conditions
 from hashrange.limits import STATEMENT_PARTITIONS_MAX
 from hashrange.messages.partiql import (
     FILTER_NOT_PROJECTED,
@@ -34,7 +35,6 @@ from hashrange.operations.partiql.key_ranges import KeyBranch, key_branches
 from hashrange.operations.partiql.where_keys import (
     find_branches,
     find_sort_tokens,
-    split_conditions,
     take_choices,
     take_sort_term,
 )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.tree import (
+    MIRRORED,
     And,
     Between,
     Comparison,
@@ -21,9 +22,8 @@ from hashrange.expressions.tree import (
     Operand,
     Or,
     ValueToken,
+    split_conditions,
 )
-
-_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Branch(NamedTuple):
@@ -31,19 +31,6 @@ class Branch(NamedTuple):
 
     tokens: tuple[str, ...]
     parts: tuple[ConditionNode, ...]
-
-
-def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
-    """The conditions that AND joins, in the order of the text, regardless of parentheses; empty without a WHERE."""
-    parts: list[ConditionNode] = []
-    pending = [] if where is None else [where]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, And):
-            pending.extend(node.conditions[::-1])
-        else:
-            parts.append(node)
-    return parts
 
 
 def take_equalities(parts: list[ConditionNode], name: str) -> list[str]:
@@ -208,7 +195,7 @@ def _sort_term(node: ConditionNode, name: str) -> Term | None:
         if token is not None:
             return Term(name, node.operator, (token,))
         token = _value_against(node.right, node.left, name)
-        return None if token is None else Term(name, _MIRRORED[node.operator], (token,))
+        return None if token is None else Term(name, MIRRORED[node.operator], (token,))
     if isinstance(node, Between):
         operator, operands = "BETWEEN", tuple(node)
     elif isinstance(node, FunctionCall) and node.function == "begins_with":
