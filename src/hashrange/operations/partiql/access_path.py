@@ -160,7 +160,7 @@ def _order(
         return "written", False, False
     if statement.where is None:
         raise ValidationException(ORDER_WITHOUT_WHERE)
-    names = source.keys.partition_names + source.keys.sort_names
+    names = source.keys.names
     for key in statement.order:
         if key.name not in names:
             raise ValidationException(ORDER_NOT_KEY.format(name=key.name))

@@ -20,11 +20,11 @@ from hashrange.errors import (
 from hashrange.limits import TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import policies as say
 from hashrange.messages import tables as tables_say
-from hashrange.operations.lookup import find_table, require_active
+from hashrange.operations.lookup import described_table, require_serving
 from hashrange.operations.operation import Scope
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.tables.schema import ResourcePolicy, Table
-from hashrange.tables.states import serves_items, status
+from hashrange.tables.states import status
 
 _NAME = f"{NAME_PATTERN.removesuffix('+')}{{{TABLE_NAME_LENGTH_MIN},{TABLE_NAME_LENGTH_MAX}}}"
 _ARN = re.compile(rf"arn:([^:]*):dynamodb:([^:]*):([^:]*):table/({_NAME})(?:/(index|stream)/([^/]+))?").fullmatch
@@ -70,9 +70,7 @@ async def find_resource(scope: Scope, resource: Resource) -> Table:
 
     Raises ResourceNotFoundException if the table is missing, or if the stream is missing or not the table's latest.
     """
-    table = await find_table(scope, resource.table_name)
-    if table is None:
-        raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=resource.table_name))
+    table = await described_table(scope, resource.table_name)
     if resource.stream_label is not None and resource.stream_label != table.stream_label:
         raise ResourceNotFoundException(
             say.STREAM_NOT_FOUND.format(label=resource.stream_label, name=resource.table_name)
@@ -84,8 +82,7 @@ def refuse_unready(table: Table, now_seconds: float) -> None:
     """Raise ResourceNotFoundException while the table is CREATING, ResourceInUseException while it is DELETING."""
     if status(table, now_seconds) == "CREATING":
         raise ResourceNotFoundException(tables_say.TABLE_NOT_FOUND.format(name=table.name))
-    if not serves_items(table, now_seconds):
-        require_active(table, now_seconds)
+    require_serving(table, now_seconds)
 
 
 def refuse_pending(resource: Resource, policy: ResourcePolicy | None, now_seconds: float, delay_seconds: float) -> None:

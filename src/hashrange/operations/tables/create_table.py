@@ -43,13 +43,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     document = None
     if request.ResourcePolicy is not None:
         document = stored_form(read_document(request.ResourcePolicy, "table"))
-    refuse_unimplemented_members(
-        {
-            "GlobalTableSourceArn": request.GlobalTableSourceArn,
-            "GlobalTableSettingsReplicationMode": request.GlobalTableSettingsReplicationMode,
-            "VectorIndexes": request.VectorIndexes,
-        }
-    )
+    refuse_unimplemented_members(request, "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes")
     await purge_gone_tables(scope)
     if name in scope.tables:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))

@@ -51,7 +51,7 @@ def check_creation(request: CreateTableRequest) -> None:
     _check_duplicates(indexes)
     _check_unused(request.KeySchema, indexes, defined)
     _check_limits(global_indexes or (), local_indexes or ())
-    check_stream(request.StreamSpecification)
+    check_stream(request.StreamSpecification, say.STREAM_DISABLED_WITH_VIEW, say.STREAM_WITHOUT_VIEW)
     check_encryption(request.SSESpecification)
     read_tags(request.Tags or ())
 

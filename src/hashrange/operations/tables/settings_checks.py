@@ -7,29 +7,20 @@ Source: service behaviour, captures to October 2026; `messages.tables` marks our
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
 from hashrange.operations.tables.members import SSESpecification, StreamSpecification
+from hashrange.operations.tables.requests import CreateTableRequest, UpdateTableRequest
 
 _REPLICATION_OFF = "DISABLED"
 """GlobalTableSettingsReplicationMode of a table without replicas."""
 
 
-def check_stream(stream: StreamSpecification | None) -> None:
-    """CreateTable: require a view type if StreamEnabled is true, refuse one if it is false."""
+def check_stream(stream: StreamSpecification | None, off_with_view: str, on_without_view: str) -> None:
+    """Require a view type if StreamEnabled is true, refuse one if it is false; the texts are the messages."""
     if stream is None:
         return
     if not stream.StreamEnabled and stream.StreamViewType is not None:
-        raise ValidationException(say.STREAM_DISABLED_WITH_VIEW)
+        raise ValidationException(off_with_view)
     if stream.StreamEnabled and stream.StreamViewType is None:
-        raise ValidationException(say.STREAM_WITHOUT_VIEW)
-
-
-def check_stream_change(stream: StreamSpecification | None) -> None:
-    """UpdateTable: require a view type if StreamEnabled is true, refuse one if it is false."""
-    if stream is None:
-        return
-    if not stream.StreamEnabled and stream.StreamViewType is not None:
-        raise ValidationException(say.STREAM_OFF_WITH_VIEW)
-    if stream.StreamEnabled and stream.StreamViewType is None:
-        raise ValidationException(say.STREAM_ON_WITHOUT_VIEW)
+        raise ValidationException(on_without_view)
 
 
 def check_encryption(encryption: SSESpecification | None) -> None:
@@ -47,8 +38,9 @@ def check_encryption(encryption: SSESpecification | None) -> None:
             raise ValidationException(say.SSE_DISABLED_WITH.format(member=member))
 
 
-def refuse_unimplemented_members(members: dict[str, object]) -> None:
-    """Raise ValidationException for the first of `members` (name → value) that is not null, false or DISABLED."""
-    for name, value in members.items():
+def refuse_unimplemented_members(request: CreateTableRequest | UpdateTableRequest, *names: str) -> None:
+    """Raise ValidationException for the first of these members that is not null, false or DISABLED."""
+    for name in names:
+        value = getattr(request, name)
         if value is not None and value is not False and value != _REPLICATION_OFF:
             raise ValidationException(say.NOT_SUPPORTED_YET.format(member=name))

@@ -13,6 +13,7 @@ import msgspec
 from hashrange.items.steps import walk
 from hashrange.operations.tables.members import OnDemandThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
+from hashrange.operations.tables.throughput_checks import given_units
 from hashrange.operations.tables.update_table_checks import makes_updating
 from hashrange.tables.change_quotas import decreases_today
 from hashrange.tables.description import StatisticsBySource, describe_encryption, table_description, warm_units
@@ -108,10 +109,4 @@ def _show_ended_maxima(description: dict[str, Any], request: UpdateTableRequest)
 
 
 def _ended_maxima(given: OnDemandThroughput | None) -> dict[str, int]:
-    if given is None:
-        return {}
-    members = {
-        "MaxReadRequestUnits": given.MaxReadRequestUnits,
-        "MaxWriteRequestUnits": given.MaxWriteRequestUnits,
-    }
-    return {member: units for member, units in members.items() if units == -1}
+    return {member: units for member, units in given_units(given) if units == -1}

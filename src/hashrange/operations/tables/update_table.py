@@ -31,6 +31,15 @@ from hashrange.wire.rules import RequestRules
 
 FIRST_BACKFILL_ROWS = 256
 """Maximum rows for which the request itself makes entries of a new index; about 2 ms."""
+_LATER_MEMBERS = (
+    "ReplicaUpdates",
+    "MultiRegionConsistency",
+    "GlobalTableWitnessUpdates",
+    "GlobalTableSettingsReplicationMode",
+    "DisassociationProtectionEnabled",
+    "VectorIndexUpdates",
+)
+"""Members that are refused, in this order."""
 
 
 async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
@@ -53,7 +62,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         check_capacity(scope, table, new)
         if request.StreamSpecification is not None:
             new = with_free_label(scope, new, now_seconds)
-        refuse_unimplemented_members(_later_members(request))
+        refuse_unimplemented_members(request, *_LATER_MEMBERS)
         statistics = await scope.store.statistics(described_sources(new))
         description = described_update(request, table, new, now_seconds, statistics)
         stored = without_gone_indexes(new, now_seconds)
@@ -68,18 +77,6 @@ async def _backfill_first(scope: Scope, source_id: bytes) -> None:
     """Make the first entries of the index `source_id`, as a slice of the index backfill job would."""
     maintenance = scope.maintenance
     await maintenance.backfill(source_id, maintenance.lease(), FIRST_BACKFILL_ROWS)
-
-
-def _later_members(request: UpdateTableRequest) -> dict[str, object]:
-    """Name → value (None: not given) of the members that Hashrange does not implement yet."""
-    return {
-        "ReplicaUpdates": request.ReplicaUpdates,
-        "MultiRegionConsistency": request.MultiRegionConsistency,
-        "GlobalTableWitnessUpdates": request.GlobalTableWitnessUpdates,
-        "GlobalTableSettingsReplicationMode": request.GlobalTableSettingsReplicationMode,
-        "DisassociationProtectionEnabled": request.DisassociationProtectionEnabled,
-        "VectorIndexUpdates": request.VectorIndexUpdates,
-    }
 
 
 OPERATION = Operation(

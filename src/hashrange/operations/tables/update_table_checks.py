@@ -28,7 +28,7 @@ from hashrange.operations.tables.index_members import (
 )
 from hashrange.operations.tables.members import AttributeDefinition, OnDemandThroughput, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
-from hashrange.operations.tables.settings_checks import check_encryption, check_stream_change
+from hashrange.operations.tables.settings_checks import check_encryption, check_stream
 from hashrange.operations.tables.throughput_checks import (
     TABLE,
     HasThroughput,
@@ -134,7 +134,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
         check_warm_bounds(change.WarmThroughput, warm_subject(change.IndexName))
     _check_index_updates(updates)
     _check_definitions_agree(request.AttributeDefinitions or [])
-    check_stream_change(request.StreamSpecification)
+    check_stream(request.StreamSpecification, say.STREAM_OFF_WITH_VIEW, say.STREAM_ON_WITHOUT_VIEW)
     check_encryption(request.SSESpecification)
     check_combination(request)
 
