@@ -8,12 +8,10 @@ from hashrange.operations.insights import contributor_insights
 from hashrange.operations.items import (
     batch_get_item,
     batch_write_item,
-    delete_item,
     get_item,
-    put_item,
     query,
     scan,
-    update_item,
+    write_item,
 )
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction
@@ -41,7 +39,6 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         batch_write_item.OPERATION,
         *contributor_insights.OPERATIONS,
         create_table.OPERATION,
-        delete_item.OPERATION,
         delete_table.OPERATION,
         describe_stream.OPERATION,
         describe_table.OPERATION,
@@ -54,7 +51,6 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         list_streams.OPERATION,
         list_tables.OPERATION,
         *not_there.OPERATIONS,
-        put_item.OPERATION,
         query.OPERATION,
         *resource_policies.OPERATIONS,
         scan.OPERATION,
@@ -62,8 +58,8 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         *time_to_live.OPERATIONS,
         transact_get_items.OPERATION,
         transact_write_items.OPERATION,
-        update_item.OPERATION,
         update_table.OPERATION,
+        *write_item.OPERATIONS,
     )
 }
 """Name → record of each implemented operation."""

@@ -15,8 +15,8 @@ from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.init.applying import ATTEMPTS_MAX, LINES_TOGETHER, TOGETHER_BYTES, carry_out
-from hashrange.operations.items.put_item import OPERATION
 from hashrange.operations.operation import JsonWire
+from hashrange.operations.registry import OPERATIONS
 from hashrange.service import initial_content
 from tests.support.scopes import scope_of
 from tests.support.stores import make_store
@@ -52,7 +52,7 @@ class Busy:
     @property
     def operation(self) -> Operation[JsonWire]:
         """The record of an operation that runs this."""
-        return msgspec.structs.replace(OPERATION, run=self.run)
+        return msgspec.structs.replace(OPERATIONS["PutItem"], run=self.run)
 
 
 LEFT: dict[str, Any] = {"UnprocessedItems": {"Users": [{}]}}
@@ -94,7 +94,7 @@ def test_it_is_not_sent_for_ever(reply: dict[str, Any] | None, sentence: str) ->
 )
 def test_the_first_fault_is_told_in_the_services_words(body: bytes, code: str, message: str | None) -> None:
     with pytest.raises(ApiError) as caught:
-        asyncio.run(carried_out(OPERATION, body))
+        asyncio.run(carried_out(OPERATIONS["PutItem"], body))
     assert caught.value.code == code
     if message is None:
         assert caught.value.message is None
