@@ -29,6 +29,8 @@ from hashrange.messages.expressions import (
 NamedParameters = Sequence[tuple[str, object]]
 """Pairs (parameter name, its value or None), in the order in which the service's messages list them."""
 
+NO_VALUES: dict[str, Value] = {}
+"""The values of a request without ExpressionAttributeValues."""
 _NAMES = "ExpressionAttributeNames"
 _VALUES = "ExpressionAttributeValues"
 _NAME_TOKEN = re.compile(r"#[A-Za-z0-9_]+")

@@ -17,7 +17,7 @@ from hashrange.operations.operation import JsonWire
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import resource_policies
-from hashrange.operations.streams import describe_stream, get_records, get_shard_iterator, list_streams
+from hashrange.operations.streams import iterators, stream
 from hashrange.operations.tables import (
     create_table,
     delete_table,
@@ -40,20 +40,18 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         *contributor_insights.OPERATIONS,
         create_table.OPERATION,
         delete_table.OPERATION,
-        describe_stream.OPERATION,
         describe_table.OPERATION,
         execute_statement.OPERATION,
         execute_transaction.OPERATION,
         get_item.OPERATION,
-        get_records.OPERATION,
-        get_shard_iterator.OPERATION,
+        *iterators.OPERATIONS,
         *kinesis_streaming.OPERATIONS,
-        list_streams.OPERATION,
         list_tables.OPERATION,
         *not_there.OPERATIONS,
         query.OPERATION,
         *resource_policies.OPERATIONS,
         scan.OPERATION,
+        *stream.OPERATIONS,
         *tags.OPERATIONS,
         *time_to_live.OPERATIONS,
         transact_get_items.OPERATION,

@@ -13,6 +13,7 @@ import msgspec
 
 from hashrange.errors import KeyFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.parameters import NO_VALUES
 from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Value
@@ -29,7 +30,6 @@ from hashrange.operations.items.action_plans import (
     plan_put,
     plan_update,
 )
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_operation_parameters
 from hashrange.operations.items.nesting_checks import check_map, check_return_values

@@ -30,7 +30,7 @@ from hashrange.errors import (
     ValidationException,
     without_frames,
 )
-from hashrange.expressions.parameters import check_mixing, check_unused
+from hashrange.expressions.parameters import NO_VALUES, check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
@@ -46,7 +46,6 @@ from hashrange.limits import (
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
 from hashrange.messages.requests import BATCH_GET_EMPTY, BATCH_GET_MANY_KEYS, BATCH_GET_NO_KEYS
 from hashrange.operations import shapes
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection

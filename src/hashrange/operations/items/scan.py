@@ -13,7 +13,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import CompiledCondition, compile_condition
 from hashrange.expressions.legacy_conditions import filter_condition
-from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.items.values import check_values
 from hashrange.messages import requests as messages
 from hashrange.messages.reads import (
@@ -24,7 +24,6 @@ from hashrange.messages.reads import (
 )
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import SCAN, check_operation_parameters
 from hashrange.operations.items.projections import (

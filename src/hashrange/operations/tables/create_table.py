@@ -19,14 +19,13 @@ from hashrange.operations.lookup import purge_gone_tables, require_own_arn, tabl
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.policies.document import read_document, stored_form
-from hashrange.operations.policies.resource import next_revision
+from hashrange.operations.policies.resource_policies import next_revision
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.stream import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
-from hashrange.operations.tables.create_table_checks import check_creation
+from hashrange.operations.tables.create_table_checks import check_creation, refuse_unimplemented_members
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import TABLE_CLASS, CreateTableRequest
-from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
 from hashrange.wire.rules import RequestRules, RequiredMember

@@ -18,9 +18,9 @@ from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.stream import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
+from hashrange.operations.tables.create_table_checks import refuse_unimplemented_members
 from hashrange.operations.tables.requests import TABLE_CLASS, UpdateTableRequest
 from hashrange.operations.tables.running_changes import is_dropped, require_changeable
-from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.operations.tables.update_reply import described_drop, described_update
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
 from hashrange.operations.tables.updated_table import created_index, updated_table

@@ -15,10 +15,12 @@ from hashrange.errors import LimitExceededException, ResourceNotFoundException, 
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.tables.create_table_checks import (
+    check_encryption,
     check_global_keys,
     check_index_definitions,
     check_index_names,
     check_projection,
+    check_stream,
 )
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
@@ -28,7 +30,6 @@ from hashrange.operations.tables.index_members import (
 )
 from hashrange.operations.tables.members import AttributeDefinition, OnDemandThroughput, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
-from hashrange.operations.tables.settings_checks import check_encryption, check_stream
 from hashrange.operations.tables.throughput_checks import (
     TABLE,
     HasThroughput,
