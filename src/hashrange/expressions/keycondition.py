@@ -8,8 +8,7 @@ Source: service behaviour, captures to Oct 2026.
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.condition import read_checked_condition
-from hashrange.expressions.terms import ValueCheck
+from hashrange.expressions.condition import ValueCheck, read_checked_condition
 from hashrange.expressions.tree import (
     MIRRORED,
     Between,

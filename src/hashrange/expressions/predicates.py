@@ -416,6 +416,6 @@ CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Tests, Holds], Test]] = {
     "begins_with": _compile_begins_with,
     "contains": _compile_contains,
 }
-"""Function → its compiler. Each function of `terms.CONDITION_FUNCTIONS` is a key here or in OPERAND_FUNCTIONS."""
+"""Function → its compiler. Each function of `condition.CONDITION_FUNCTIONS` is a key here or in OPERAND_FUNCTIONS."""
 OPERAND_FUNCTIONS = ("size",)
 """Functions used as operands; `compile_operand` compiles them."""

@@ -10,8 +10,8 @@ from hashrange.expressions.checks import (
     operand_type,
     path_required_fault,
 )
+from hashrange.expressions.condition import CONDITION_FUNCTIONS
 from hashrange.expressions.lexer import fault
-from hashrange.expressions.terms import CONDITION_FUNCTIONS
 from hashrange.expressions.tree import Arithmetic, Clauses, DocumentPath, FunctionCall, Operand
 from hashrange.items.types import SET_TYPES
 from hashrange.messages.expressions import UPDATE_OPERAND_TYPE

@@ -50,6 +50,8 @@ def bare_name(name_or_arn: str) -> str:
     return rest.partition("/")[0] if mark else name_or_arn
 
 
-def table_operation(name: str, request: type[msgspec.Struct], run: Run, *, writes: bool = False) -> Operation[JsonWire]:
-    """The record of an operation on one table, which consumes no capacity; TableName is checked first."""
-    return Operation(name, request, run, JsonWire(rules=TABLE_NAME_FIRST), tables=by_table_name, writes=writes)
+def table_operation(
+    name: str, request: type[msgspec.Struct], run: Run, rules: RequestRules = TABLE_NAME_FIRST, *, writes: bool = False
+) -> Operation[JsonWire]:
+    """The record of an operation on one table, which consumes no capacity; usually TableName is checked first."""
+    return Operation(name, request, run, JsonWire(rules=rules), tables=by_table_name, writes=writes)

@@ -11,7 +11,13 @@ from typing import Any, Literal
 from hashrange.errors import Malformed, RequestFault
 from hashrange.expressions.cache import Cache
 from hashrange.expressions.checks import check_disjoint, check_operator_count, check_paths, misuse_fault
-from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.condition import (
+    CONDITION_FUNCTIONS,
+    CompiledCondition,
+    ValueCheck,
+    check_terms,
+    run_value_checks,
+)
 from hashrange.expressions.partiql.literals import Build, compile_build, compile_build_map
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
@@ -31,7 +37,6 @@ from hashrange.expressions.partiql.tree import (
 )
 from hashrange.expressions.predicates import compile_conditions
 from hashrange.expressions.projection import CompiledProjection
-from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms, run_value_checks
 from hashrange.expressions.tree import And, Clauses, ConditionNode, DocumentPath, FunctionCall
 from hashrange.expressions.update import CompiledUpdate, compile_clauses
 from hashrange.expressions.update_terms import check_actions

@@ -15,12 +15,11 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.cache import Cache, cache_key
-from hashrange.expressions.condition import CompiledCondition, compile_condition
+from hashrange.expressions.condition import CompiledCondition, compile_condition, run_value_checks
 from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition, read_key_condition
-from hashrange.expressions.legacy_conditions import filter_condition, key_conditions
+from hashrange.expressions.legacy import filter_condition, key_conditions
 from hashrange.expressions.parameters import NO_VALUES, TokenUser, check_unused
 from hashrange.expressions.projection import CompiledProjection
-from hashrange.expressions.terms import run_value_checks
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_values
 from hashrange.messages.reads import (

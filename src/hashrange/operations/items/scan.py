@@ -12,7 +12,7 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import CompiledCondition, compile_condition
-from hashrange.expressions.legacy_conditions import filter_condition
+from hashrange.expressions.legacy import filter_condition
 from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.items.values import check_values
 from hashrange.messages import requests as messages

@@ -9,11 +9,9 @@ Refusals are not cached.
 from typing import NamedTuple, Protocol
 
 from hashrange.expressions.cache import Cache, cache_key
-from hashrange.expressions.condition import CompiledCondition, compile_condition
-from hashrange.expressions.legacy_conditions import expected_condition
-from hashrange.expressions.legacy_updates import attribute_updates
+from hashrange.expressions.condition import CompiledCondition, compile_condition, run_value_checks
+from hashrange.expressions.legacy import attribute_updates, expected_condition
 from hashrange.expressions.parameters import NO_VALUES, check_unused
-from hashrange.expressions.terms import run_value_checks
 from hashrange.expressions.update import CompiledUpdate, compile_update
 from hashrange.items.types import Value
 from hashrange.items.values import check_values

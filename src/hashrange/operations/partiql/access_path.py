@@ -31,10 +31,11 @@ from hashrange.messages.partiql import (
 )
 from hashrange.messages.reads import INDEX_BACKFILLING, NOT_PROJECTED
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.partiql.key_ranges import KeyBranch, key_branches
 from hashrange.operations.partiql.where_keys import (
+    KeyBranch,
     find_branches,
     find_sort_tokens,
+    key_branches,
     take_choices,
     take_sort_term,
 )

@@ -21,9 +21,9 @@ from hashrange.operations.meter import PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
 from hashrange.operations.partiql.key_faults import check_read_values, is_too_long, surely_fit
-from hashrange.operations.partiql.key_ranges import branch_spans, valued_term
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.partiql.statements import LastTableCache
+from hashrange.operations.partiql.where_keys import branch_spans, valued_term
 from hashrange.operations.reply import HashOrderedRows
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units

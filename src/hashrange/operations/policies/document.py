@@ -5,10 +5,11 @@ no blanks, a list of one element as that element, accounts as their root ARN, a 
 without a Version is stored without one and returned with Version 2008-10-17. Order of checks: size → JSON → unknown
 elements → Version → Id → statements → statement ids. Source: service behaviour, captures of October 2026.
 
-Order of checks of a statement: all elements are known → Sid → Effect → Principal → Action → Resource → Condition → action names →
-resources fit the policy's kind → no unconditional Allow for everybody. Sid, Action and Resource keep their text; a list
-of one element becomes that element. A Principal is `"*"`, or a map from a kind of principal to one or several names. An
-account's number becomes the ARN of its root; repeated names are dropped; a principal need not exist.
+Order of checks of a statement: all elements are known → Sid → Effect → Principal → Action → Resource → Condition →
+action names → resources fit the policy's kind → no unconditional Allow for everybody. Sid, Action and Resource keep
+their text; a list of one element becomes that element. A Principal is `"*"`, or a map from a kind of principal to one
+or several names. An account's number becomes the ARN of its root; repeated names are dropped; a principal need not
+exist.
 """
 
 import re

@@ -1,9 +1,9 @@
 """The operations on policies of tables and streams: PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy.
 
-Order of checks of the resource: the text is an ARN → of a DynamoDB table, index or stream → of the caller's account → of this Region →
-not of an index; later, the table exists → the stream exists → the table is not being created or deleted. Revision ids
-are times in milliseconds, always increasing; a deletion is a change too, with its own id. Source: service behaviour,
-captures of October 2026.
+Order of checks of the resource: the text is an ARN → of a DynamoDB table, index or stream → of the caller's account →
+of this Region → not of an index; later, the table exists → the stream exists → the table is not being created or
+deleted. Revision ids are times in milliseconds, always increasing; a deletion is a change too, with its own id. Source:
+service behaviour, captures of October 2026.
 """
 
 import re

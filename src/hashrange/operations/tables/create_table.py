@@ -11,13 +11,12 @@ from typing import Any
 import msgspec
 
 from hashrange import limits
-from hashrange.aws_services.operation import Operation
 from hashrange.errors import LimitExceededException, ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
 from hashrange.messages.requests import TABLE_NAME_REQUIRED
 from hashrange.operations.lookup import purge_gone_tables, require_own_arn, table_name
-from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.naming import table_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.policies.document import read_document, stored_form
 from hashrange.operations.policies.resource_policies import next_revision
 from hashrange.operations.reply import Reply
@@ -86,15 +85,7 @@ def _show_warm(description: dict[str, Any], request: CreateTableRequest) -> None
             index["WarmThroughput"]["Status"] = "UPDATING"
 
 
-OPERATION = Operation(
-    "CreateTable",
-    CreateTableRequest,
-    create_table,
-    JsonWire(
-        rules=RequestRules(
-            required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
-        )
-    ),
-    tables=by_table_name,
-    writes=True,
+_RULES = RequestRules(
+    required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
 )
+OPERATION = table_operation("CreateTable", CreateTableRequest, create_table, _RULES, writes=True)

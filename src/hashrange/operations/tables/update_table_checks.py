@@ -152,10 +152,8 @@ def check_against_table(request: UpdateTableRequest, table: Table, now_seconds: 
 def capacity_actions(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
     """The Update and Create actions among `updates`: each may hold the capacity of its index."""
     for update in walk(updates):
-        if update.Update is not None:
-            yield update.Update
-        elif update.Create is not None:
-            yield update.Create
+        if action := update.Update or update.Create:
+            yield action
 
 
 def _actions(update: GlobalSecondaryIndexUpdate) -> list[IndexAction]:
