@@ -333,14 +333,9 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
         removed=removed,
         read=[],
         can_create=bool(sets or additions or not updates),
-        statement_size_bytes=_no_statement,
+        statement_size_bytes=lambda _values, _item: 0,  # only the size of the item is limited
         assigned_types=assigned_types(sets, additions),
     )
-
-
-def _no_statement(values: dict[str, Value], item: Item | None) -> int:
-    """0, because there is no statement: only the size of the item is limited."""
-    return 0
 
 
 def _read_update(members: Mapping[str, Any]) -> tuple[str, Value | None]:
