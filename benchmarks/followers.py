@@ -17,7 +17,6 @@ import msgspec
 
 from benchmarks.machine import describe_hardware
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.operations.items.put_item import PutItemRequest
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
@@ -95,7 +94,7 @@ def requests(kind: str, number: int) -> list[Any]:
         fixed = {"N": str(soon + place)}
         names = {"expires": changing, "n": fixed} if kind == "expiry-moves" else {"expires": fixed, "n": changing}
         item = {"pk": {"S": f"key-{place}"}, "text": {"S": "x" * TEXT_BYTES}, **names}
-        made.append(msgspec.convert({"TableName": kind, "Item": item}, PutItemRequest))
+        made.append(msgspec.convert({"TableName": kind, "Item": item}, OPERATIONS["PutItem"].request))
     return made
 
 

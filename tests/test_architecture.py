@@ -85,7 +85,7 @@ LONG_FUNCTIONS: dict[str, int] = {}
 
 
 def package_of(file: str) -> str:
-    """`operations/items/put_item.py` → `operations`."""
+    """`operations/items/write_item.py` → `operations`."""
     return file.split("/", maxsplit=1)[0].removesuffix(".py")
 
 

@@ -9,9 +9,8 @@ import random
 import pytest
 
 from hashrange.errors import ValidationException
-from hashrange.operations.policies.document import read_document, shown_form, stored_form
+from hashrange.operations.policies.document import ResourceKind, read_document, shown_form, stored_form
 from hashrange.operations.policies.lockout import locks_out
-from hashrange.operations.policies.statements import ResourceKind
 from tests.fuzz.mutations import spoiled
 
 DOCUMENTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 8

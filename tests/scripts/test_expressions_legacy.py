@@ -2,8 +2,7 @@
 
 import json
 
-from hashrange.expressions.legacy_conditions import expected_condition, filter_condition, key_conditions
-from hashrange.expressions.legacy_updates import attribute_updates
+from hashrange.expressions.legacy import attribute_updates, expected_condition, filter_condition, key_conditions
 from tests.scripts.cases import case_test
 from tests.scripts.expression_cases import Setting, lines_of, show_json
 

@@ -41,10 +41,10 @@ def lines(tree: Tree, reader: StatementReader) -> list[str]:
             shown = [f"delete from {show_source(tree.target)}"]
         case UpdateStatement():
             shown = [f"update {show_source(tree.target)}"]
-            shown += [f"set {show_path(path)} = {show(value, data)}" for path, value in tree.sets]
-            shown += [f"remove {show_path(path)}" for path in tree.removals]
-            shown += [f"add {show_path(path)} {show(value, data)}" for path, value in tree.additions]
-            shown += [f"delete {show_path(path)} {show(value, data)}" for path, value in tree.deletions]
+            shown += [f"set {show_path(path)} = {show(value, data)}" for path, value in tree.clauses.sets]
+            shown += [f"remove {show_path(path)}" for path in tree.clauses.removals]
+            shown += [f"add {show_path(path)} {show(value, data)}" for path, value in tree.clauses.additions]
+            shown += [f"delete {show_path(path)} {show(value, data)}" for path, value in tree.clauses.deletions]
     if tree.where is not None:
         shown.append(f"where {show(tree.where, data)}")
     if isinstance(tree, SelectStatement):

@@ -11,8 +11,8 @@ from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
-from hashrange.operations.partiql.key_ranges import KeyBranch
 from hashrange.operations.partiql.statement_writes import WHERES, bind_write, check_write
+from hashrange.operations.partiql.where_keys import KeyBranch
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
 from tests.scripts.cases import case_test

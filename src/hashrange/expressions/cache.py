@@ -1,8 +1,9 @@
 """How long are compiled expressions kept? Until newer ones displace them:
 each cache is bounded, and shared by all requests.
 
-A cache key holds everything that the compiled expression depends on, such as the name and the
-text of its parameter, ExpressionAttributeNames, and the *type* of each value. The number of entries and the length
+A cache key holds everything that compiled expressions and the checks of them against each other depend on: texts,
+ExpressionAttributeNames, and tokens with the *types* of their values. What is found under a key has passed all checks
+except those of values. The number of entries and the length
 of their keys are bounded, so long expressions cannot fill the memory. Faults are not cached.
 """
 
@@ -47,26 +48,19 @@ class Cache(Generic[Compiled]):
         entries[key] = compiled
 
 
-def cache_key(
-    kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None
-) -> tuple[object, ...]:
-    """An expression's cache key: kind (the parameter's name), text, names, types of values. About 0.5 µs.
+def cache_key(texts: tuple[str | None, ...], names: dict[str, str] | None, values: dict[str, Value] | None) -> CacheKey:
+    """The cache key of expressions: their texts (or a parameter's name and text), names, types of values. 0.6 µs.
 
-    Empty if `has_too_many_tokens`: the expression must not be cached.
+    `values` may be as received. Empty if there are more than KEY_TOKENS_MAX names or values: the expressions must not
+    be cached.
     """
-    if has_too_many_tokens(names, values):
+    if (names is not None and len(names) > KEY_TOKENS_MAX) or (values is not None and len(values) > KEY_TOKENS_MAX):
         return ()
     return (
-        kind,
-        text,
-        tuple(names.items()) if names else None,
-        tuple([(token, *value) for token, value in values.items()]) if values else None,
+        texts,
+        None if names is None else tuple(names.items()),
+        None if values is None else (tuple(values), tuple(map(tuple, values.values()))),
     )
-
-
-def has_too_many_tokens(names: dict[str, str] | None, values: dict[str, Value] | None) -> bool:
-    """True if there are more than KEY_TOKENS_MAX names or values, too many to cache."""
-    return (names is not None and len(names) > KEY_TOKENS_MAX) or (values is not None and len(values) > KEY_TOKENS_MAX)
 
 
 def _count_characters(key: object) -> int:

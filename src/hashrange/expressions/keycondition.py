@@ -5,14 +5,12 @@ and compare one attribute with values. Callers check against the table which att
 Source: service behaviour, captures to Oct 2026.
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.condition import read_checked_condition
-from hashrange.expressions.terms import ValueCheck
+from hashrange.expressions.condition import ValueCheck, read_checked_condition
 from hashrange.expressions.tree import (
-    And,
+    MIRRORED,
     Between,
     Comparison,
     ConditionNode,
@@ -23,6 +21,7 @@ from hashrange.expressions.tree import (
     Operand,
     Or,
     ValueToken,
+    split_conditions,
 )
 from hashrange.items.types import Value
 from hashrange.messages.expressions import (
@@ -36,7 +35,6 @@ from hashrange.messages.expressions import (
     KEY_TWO_ATTRIBUTES,
 )
 
-_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _KIND = "KeyConditionExpression"
 
 
@@ -64,8 +62,6 @@ class CompiledKeyCondition(NamedTuple):
     """A compiled key condition: its terms must all be true, and no two of them have the same attribute."""
 
     terms: tuple[Term, ...]
-    used_names: frozenset[str] = frozenset()
-    used_values: frozenset[str] = frozenset()
     value_checks: tuple[ValueCheck, ...] = ()
 
 
@@ -83,21 +79,10 @@ def compile_key_condition(read: ParsedKeyCondition) -> CompiledKeyCondition:
 
     Raises RequestFault for the first term that no key condition may have, then for two terms on one attribute.
     """
-    terms = [_read_term(part) for part in _flatten(read.root)]
+    terms = [_read_term(part) for part in split_conditions(read.root)]
     if len({term.attribute for term in terms}) < len(terms):
         raise RequestFault(KEY_REPEATED, KEY_REPEATED_OLDER)
-    return CompiledKeyCondition(tuple(terms), read.used_names, read.used_values, read.value_checks)
-
-
-def _flatten(root: ConditionNode) -> Iterable[ConditionNode]:
-    """The terms joined by AND, in text order, regardless of parentheses."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, And):
-            pending.extend(node.conditions[::-1])
-        else:
-            yield node
+    return CompiledKeyCondition(tuple(terms), read.value_checks)
 
 
 def _read_term(node: ConditionNode) -> Term:
@@ -123,7 +108,7 @@ def _read_comparison(node: Comparison) -> Term:
     if isinstance(left, DocumentPath) and isinstance(right, ValueToken):
         return Term(_key_name(left), operator, (right.token,))
     if isinstance(left, ValueToken) and isinstance(right, DocumentPath):
-        return Term(_key_name(right), _MIRRORED[operator], (left.token,))
+        return Term(_key_name(right), MIRRORED[operator], (left.token,))
     raise RequestFault(KEY_NO_ATTRIBUTE)
 
 

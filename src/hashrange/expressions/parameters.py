@@ -29,6 +29,8 @@ from hashrange.messages.expressions import (
 NamedParameters = Sequence[tuple[str, object]]
 """Pairs (parameter name, its value or None), in the order in which the service's messages list them."""
 
+NO_VALUES: dict[str, Value] = {}
+"""The values of a request without ExpressionAttributeValues."""
 _NAMES = "ExpressionAttributeNames"
 _VALUES = "ExpressionAttributeValues"
 _NAME_TOKEN = re.compile(r"#[A-Za-z0-9_]+")
@@ -47,14 +49,6 @@ class TokenUser(Protocol):
     def used_values(self) -> frozenset[str]:
         """The `:tokens` that the expression uses."""
         ...
-
-
-def check_expression_parameters(
-    legacy: NamedParameters, expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None
-) -> None:
-    """Run the checks that come before values are checked and expressions compiled: `check_mixing` and `check_maps`."""
-    check_mixing(legacy, expressions)
-    check_maps(expressions, names, values)
 
 
 def check_mixing(legacy: NamedParameters, expressions: NamedParameters) -> None:
@@ -104,20 +98,13 @@ def _check_tokens(parameter: str, tokens: Collection[str], pattern: re.Pattern[s
 def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: TokenUser | None) -> None:
     """Refuse names, then values, that no compiled expression uses."""
     if names:
-        unused = set(names)
-        for expression in compiled:
-            if expression is not None:
-                unused -= expression.used_names
-        if unused:
-            raise RequestFault(_unused(_NAMES, names, unused))
+        _refuse_unused(_NAMES, names, [one.used_names for one in compiled if one is not None])
     if values:
-        unused = set(values)
-        for expression in compiled:
-            if expression is not None:
-                unused -= expression.used_values
-        if unused:
-            raise RequestFault(_unused(_VALUES, values, unused))
+        _refuse_unused(_VALUES, values, [one.used_values for one in compiled if one is not None])
 
 
-def _unused(parameter: str, tokens: Collection[str], unused: set[str]) -> str:
-    return UNUSED.format(parameter=parameter, keys=", ".join([token for token in walk(tokens) if token in unused]))
+def _refuse_unused(parameter: str, tokens: Collection[str], used: list[frozenset[str]]) -> None:
+    unused = set(tokens).difference(*used)
+    if unused:
+        keys = ", ".join([token for token in walk(tokens) if token in unused])
+        raise RequestFault(UNUSED.format(parameter=parameter, keys=keys))

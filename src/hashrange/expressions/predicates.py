@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from hashrange.expressions.tree import (
+    MIRRORED,
     And,
     Between,
     Comparison,
@@ -42,7 +43,6 @@ _SCALARS = frozenset((str, bool))
 """Python's types of the scalars that are hashed."""
 _TRUE: Value = {"BOOL": True}
 _FALSE: Value = {"BOOL": False}
-_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Memberships:
@@ -210,7 +210,7 @@ def compile_operand(operand: Operand, tests: Tests) -> Getter:
 def _compile_comparison(node: Comparison, tests: Tests) -> Test:
     operator, left, right = node
     if isinstance(left, ValueToken) and not isinstance(right, ValueToken):
-        operator, left, right = _MIRRORED[operator], right, left
+        operator, left, right = MIRRORED[operator], right, left
     if operator == "=":
         return _compile_equality(left, right, tests)
     if operator == "<>":
@@ -390,14 +390,6 @@ def _compile_type(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Tes
     return test_type
 
 
-def _compile_begins_with(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
-    return _compile_pair(call, tests, has_prefix)
-
-
-def _compile_contains(call: FunctionCall, tests: Tests, holds_member: Holds) -> Test:
-    return _compile_pair(call, tests, holds_member)
-
-
 def _compile_pair(call: FunctionCall, tests: Tests, holds: Holds) -> Test:
     """Compile a call of two operands to a test that calls `holds` on their values; false if a value is missing."""
     get_first, get_second = compile_operand(call.operands[0], tests), compile_operand(call.operands[1], tests)
@@ -413,9 +405,9 @@ CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Tests, Holds], Test]] = {
     "attribute_exists": _compile_exists,
     "attribute_not_exists": _compile_not_exists,
     "attribute_type": _compile_type,
-    "begins_with": _compile_begins_with,
-    "contains": _compile_contains,
+    "begins_with": lambda call, tests, _holds_member: _compile_pair(call, tests, has_prefix),
+    "contains": _compile_pair,
 }
-"""Function → its compiler. Each function of `terms.CONDITION_FUNCTIONS` is a key here or in OPERAND_FUNCTIONS."""
+"""Function → its compiler. Each function of `condition.CONDITION_FUNCTIONS` is a key here or in OPERAND_FUNCTIONS."""
 OPERAND_FUNCTIONS = ("size",)
 """Functions used as operands; `compile_operand` compiles them."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from hashrange.expressions.predicates import compile_path
 from hashrange.expressions.sets import added_members
-from hashrange.expressions.tree import Arithmetic, DocumentPath, Operand, SetAction, ValueAction, ValueToken
+from hashrange.expressions.tree import Arithmetic, Clauses, DocumentPath, Operand, ValueToken
 from hashrange.items.sizes import value_size_bytes
 from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import SET_TYPES, Item, Value
@@ -29,22 +29,20 @@ lacks count; without an item (None), all.
 """
 
 
-def measure_statement(
-    sets: list[SetAction], removals: list[DocumentPath], additions: list[ValueAction], deletions: list[ValueAction]
-) -> StatementSize:
+def measure_statement(clauses: Clauses) -> StatementSize:
     """Return the function that measures a statement: it adds the sizes of values to the sum of all other sizes."""
     tokens: list[str] = []
     fixed_bytes = _STATEMENT_BYTES
-    for action in walk(sets):
+    for action in walk(clauses.sets):
         fixed_bytes += _WRITE_BYTES + _target_bytes(action.path) + _operand_bytes(action.value, tokens)
-    for path in walk(removals):
+    for path in walk(clauses.removals):
         fixed_bytes += _REMOVE_BYTES + _target_bytes(path)
-    for deletion in walk(deletions):
+    for deletion in walk(clauses.deletions):
         fixed_bytes += _REMOVE_BYTES + _target_bytes(deletion.path)
-    for addition in walk(additions):
+    for addition in walk(clauses.additions):
         fixed_bytes += _WRITE_BYTES + _target_bytes(addition.path)
     uses = Counter(tokens).items()
-    added = [(compile_path(path.elements), value.token) for path, value in walk(additions)]
+    added = [(compile_path(path.elements), value.token) for path, value in walk(clauses.additions)]
 
     are_few = len(uses) + len(added) <= FEW_MEMBERS
 

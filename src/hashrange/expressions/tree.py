@@ -85,8 +85,23 @@ class Or(NamedTuple):
     conditions: "tuple[ConditionNode, ...]"
 
 
+MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Operator of a comparison → the operator that says the same with left and right exchanged."""
 ConditionNode: TypeAlias = Comparison | Between | Membership | FunctionCall | Not | And | Or
 Node: TypeAlias = Operand | ConditionNode
+
+
+def split_conditions(where: ConditionNode | None) -> list[ConditionNode]:
+    """The conditions that AND joins, in the order of the text, regardless of parentheses; empty without any."""
+    parts: list[ConditionNode] = []
+    pending = [] if where is None else [where]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, And):
+            pending.extend(node.conditions[::-1])
+        else:
+            parts.append(node)
+    return parts
 
 
 class SetAction(NamedTuple):
@@ -101,3 +116,13 @@ class ValueAction(NamedTuple):
 
     path: DocumentPath
     value: ValueToken
+
+
+class Clauses(NamedTuple):
+    """An update's actions by clause, and the paths that they change, each in text order."""
+
+    sets: list[SetAction]
+    removals: list[DocumentPath]
+    additions: list[ValueAction]
+    deletions: list[ValueAction]
+    targets: list[DocumentPath]

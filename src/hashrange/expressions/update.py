@@ -7,10 +7,8 @@ arithmetic. Source: service behaviour, captures to Oct 2026.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.checks import (
     check_disjoint,
     check_functions_known,
@@ -26,6 +24,7 @@ from hashrange.expressions.projection import compile_project
 from hashrange.expressions.statement_size import StatementSize, measure_statement
 from hashrange.expressions.tree import (
     Arithmetic,
+    Clauses,
     DocumentPath,
     FunctionCall,
     Operand,
@@ -115,37 +114,11 @@ class CompiledUpdate:
         self.used_values = used_values
 
 
-class Clauses(NamedTuple):
-    """An update's actions by clause, each in text order."""
-
-    sets: list[SetAction]
-    removals: list[DocumentPath]
-    additions: list[ValueAction]
-    deletions: list[ValueAction]
-
-
-_CACHE: Cache[CompiledUpdate] = Cache()
-_cached: Callable[[tuple[object, ...]], CompiledUpdate | None] = _CACHE.entries.get
-
-
-def compile_update(
-    text: str, names: dict[str, str] | None, values: dict[str, Value] | None, kind: str = "UpdateExpression"
-) -> CompiledUpdate:
-    """Compile an UpdateExpression; `values` are canonical. Raises RequestFault for the first static fault.
-
-    Cached: a hit costs about 1 µs.
-    """
-    key = cache_key(kind, text, names, values)
-    update = _cached(key)
-    if update is None:
-        update = _compile(kind, text, names, values)
-        _CACHE.add(key, update)
-    return update
-
-
-def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> CompiledUpdate:
+def compile_update(text: str, names: dict[str, str] | None, values: dict[str, Value] | None) -> CompiledUpdate:
+    """Compile an UpdateExpression; `values` are canonical. Raises RequestFault for the first static fault."""
+    kind = "UpdateExpression"
     parser = ExpressionParser(kind, text, names, values, UPDATE_KEYWORDS)
-    clauses, targets, repeated = read_clauses(parser)
+    clauses, repeated = read_clauses(parser)
     check_operator_count(parser)
     check_reserved(parser)
     check_paths(parser)
@@ -156,8 +129,8 @@ def _compile(kind: str, text: str, names: dict[str, str] | None, values: dict[st
         check_name_defined(kind, path)
     for value in parser.value_tokens:
         check_value_defined(kind, value)
-    check_disjoint(kind, targets)
-    check_actions(kind, clauses.sets, clauses.additions, clauses.deletions)
+    check_disjoint(kind, clauses.targets)
+    check_actions(kind, clauses)
 
     return compile_clauses(clauses, parser.paths, frozenset(parser.used_names), frozenset(parser.used_values))
 
@@ -181,7 +154,7 @@ def compile_clauses(
         removed=[path.elements for path in clauses.removals],
         read=[path.elements for path in paths],
         can_create=bool(clauses.sets or clauses.additions),
-        statement_size_bytes=measure_statement(clauses.sets, clauses.removals, clauses.additions, clauses.deletions),
+        statement_size_bytes=measure_statement(clauses),
         assigned_types=assigned_types(clauses.sets, clauses.additions),
         may_nest_container=any(len(path.elements) > 1 and _may_be_container(value) for path, value in clauses.sets),
         used_names=used_names,
@@ -235,10 +208,9 @@ def _may_be_container(operand: Operand) -> bool:
     return not isinstance(operand, Arithmetic)
 
 
-def read_clauses(parser: ExpressionParser) -> tuple[Clauses, list[DocumentPath], str | None]:
-    """Read all clauses; returns their actions, all targets in text order, and the first repeated clause or None."""
-    clauses = Clauses([], [], [], [])
-    targets: list[DocumentPath] = []
+def read_clauses(parser: ExpressionParser) -> tuple[Clauses, str | None]:
+    """Read all clauses; returns their actions, and the first repeated clause or None."""
+    clauses = Clauses([], [], [], [], [])
     seen: set[str] = set()
     repeated: str | None = None
     while True:
@@ -249,18 +221,19 @@ def read_clauses(parser: ExpressionParser) -> tuple[Clauses, list[DocumentPath],
             repeated = clause
         seen.add(clause)
         parser.position += 1
-        targets.append(_read_action(parser, clause, clauses))
+        _read_action(parser, clause, clauses)
         while parser.is_symbol(","):
             parser.take_symbol(",")
-            targets.append(_read_action(parser, clause, clauses))
+            _read_action(parser, clause, clauses)
         if not parser.keyword():
             parser.expect_end()
-            return clauses, targets, repeated
+            return clauses, repeated
 
 
-def _read_action(parser: ExpressionParser, clause: str, clauses: Clauses) -> DocumentPath:
-    """Read one action of `clause` into `clauses`; returns its target."""
+def _read_action(parser: ExpressionParser, clause: str, clauses: Clauses) -> None:
+    """Read one action of `clause` into `clauses`."""
     path = parser.read_path()
+    clauses.targets.append(path)
     if clause == "SET":
         parser.take_symbol("=")
         clauses.sets.append(SetAction(path, parser.read_set_value()))
@@ -269,4 +242,3 @@ def _read_action(parser: ExpressionParser, clause: str, clauses: Clauses) -> Doc
     else:
         actions = clauses.additions if clause == "ADD" else clauses.deletions
         actions.append(ValueAction(path, parser.read_value_token()))
-    return path

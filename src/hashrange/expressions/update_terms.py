@@ -10,9 +10,9 @@ from hashrange.expressions.checks import (
     operand_type,
     path_required_fault,
 )
+from hashrange.expressions.condition import CONDITION_FUNCTIONS
 from hashrange.expressions.lexer import fault
-from hashrange.expressions.terms import CONDITION_FUNCTIONS
-from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Operand, SetAction, ValueAction
+from hashrange.expressions.tree import Arithmetic, Clauses, DocumentPath, FunctionCall, Operand
 from hashrange.items.types import SET_TYPES
 from hashrange.messages.expressions import UPDATE_OPERAND_TYPE
 
@@ -29,15 +29,18 @@ _LONG_TYPE_NAMES = {
 }
 
 
-def check_actions(kind: str, sets: list[SetAction], additions: list[ValueAction], deletions: list[ValueAction]) -> None:
+def check_actions(kind: str, clauses: Clauses) -> None:
     """Refuse actions whose operands or functions are wrong for every item."""
-    for operator, actions, allowed in (("ADD", additions, ("N", *SET_TYPES)), ("DELETE", deletions, SET_TYPES)):
+    for operator, actions, allowed in (
+        ("ADD", clauses.additions, ("N", *SET_TYPES)),
+        ("DELETE", clauses.deletions, SET_TYPES),
+    ):
         for _, value in actions:
             type_name = value.type_name
             if type_name is not None and type_name not in allowed:
                 long_name = _LONG_TYPE_NAMES[type_name]
                 raise fault(kind, UPDATE_OPERAND_TYPE.format(operator=operator, type_name=long_name))
-    for action in sets:
+    for action in clauses.sets:
         _check_set_value(kind, action.value)
 
 

@@ -31,18 +31,6 @@ def number_is_less(left: str, right: str) -> bool:
     return number_order(left) < number_order(right)
 
 
-def _number_is_not_greater(left: str, right: str) -> bool:
-    return not number_is_less(right, left)
-
-
-def _number_is_greater(left: str, right: str) -> bool:
-    return number_is_less(right, left)
-
-
-def _number_is_not_less(left: str, right: str) -> bool:
-    return not number_is_less(left, right)
-
-
 def _binary(compare: Callable[[bytes, bytes], bool]) -> Callable[[str, str], bool]:
     """Return a function of two base64 texts that calls `compare` on their decoded bytes."""
     return lambda left, right: compare(a2b_base64(left), a2b_base64(right))
@@ -54,9 +42,9 @@ ORDERS: dict[tuple[str, str], Callable[[str, str], bool]] = {
     (">", "S"): operator.gt,
     (">=", "S"): operator.ge,
     ("<", "N"): number_is_less,
-    ("<=", "N"): _number_is_not_greater,
-    (">", "N"): _number_is_greater,
-    (">=", "N"): _number_is_not_less,
+    ("<=", "N"): lambda left, right: not number_is_less(right, left),
+    (">", "N"): lambda left, right: number_is_less(right, left),
+    (">=", "N"): lambda left, right: not number_is_less(left, right),
     ("<", "B"): _binary(operator.lt),
     ("<=", "B"): _binary(operator.le),
     (">", "B"): _binary(operator.gt),

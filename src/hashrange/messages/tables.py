@@ -4,6 +4,8 @@ Source: service behaviour, captures to October 2026 (control-plane wording), unl
 """
 
 _INVALID = "One or more parameter values were invalid: "
+IN_USE = "Attempt to change a resource which is still in use: "
+_LIMIT_EXCEEDED = "Subscriber limit exceeded: "
 
 # --- existence and states -----------------------------------------------------------------------
 
@@ -11,14 +13,9 @@ TABLE_NOT_FOUND = "Requested resource not found: Table: {name} not found"
 RESOURCE_NOT_FOUND = "Requested resource not found"
 INDEX_NOT_FOUND = "Requested resource not found: Index {index} for table {table}"
 TABLE_EXISTS = "Table already exists: {name}"
-TABLE_IN_USE = "Attempt to change a resource which is still in use: Table is being {doing}: {name}"
-TABLE_BEING_UPDATED = (
-    "Attempt to change a resource which is still in use: Table: {name} is in the process of being updated."
-)
-UNITS_BEING_UPDATED = (
-    "Attempt to change a resource which is still in use: Table IOPS are currently being updated. Table: {name}"
-)
-IN_USE = "Attempt to change a resource which is still in use: "
+TABLE_IN_USE = IN_USE + "Table is being {doing}: {name}"
+TABLE_BEING_UPDATED = IN_USE + "Table: {name} is in the process of being updated."
+UNITS_BEING_UPDATED = IN_USE + "Table IOPS are currently being updated. Table: {name}"
 # From UNITS_DURING_STREAM to DELETION_DURING_STREAM: what a running change refuses, as observed in October 2026;
 # of STREAM_DURING_INDEX the end is not certain.
 UNITS_DURING_STREAM = IN_USE + "Can't change table IOPS when stream status is being updated. {stream}"
@@ -58,21 +55,16 @@ INDEX_ALLOCATING = (
 )
 INDEX_BEING_DELETED = IN_USE + "Index is being deleted. Table: {name} Index: {index}"
 DELETION_DURING_STREAM = IN_USE + "Cannot delete table while stream is being enabled/disabled."
-TABLE_INDEXES_IN_USE = (
-    "Attempt to change a resource which is still in use: Cannot delete table while indexes are being created, updated,"
-    " or deleted."
-)
+TABLE_INDEXES_IN_USE = IN_USE + "Cannot delete table while indexes are being created, updated, or deleted."
 TABLE_PROTECTED = (
     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first."
 )
 # The text after the colon is known from users' error reports, which name 256 tables, the quota of that time.
-TOO_MANY_TABLES = "Subscriber limit exceeded: There is a limit of {limit} tables per subscriber"
+TOO_MANY_TABLES = _LIMIT_EXCEEDED + "There is a limit of {limit} tables per subscriber"
 
 # TOO_MANY_CHANGES: as users report it, with a limit of that time. TOO_MANY_INDEXED: only its end is known.
-TOO_MANY_CHANGES = "Subscriber limit exceeded: Only {limit} tables can be created, updated, or deleted simultaneously"
-TOO_MANY_INDEXED = (
-    "Subscriber limit exceeded: There is a limit of {limit} indexed tables that can be created simultaneously"
-)
+TOO_MANY_CHANGES = _LIMIT_EXCEEDED + "Only {limit} tables can be created, updated, or deleted simultaneously"
+TOO_MANY_INDEXED = _LIMIT_EXCEEDED + "There is a limit of {limit} indexed tables that can be created simultaneously"
 _LIMITS_OF_GUIDE = " Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
 # From TABLE_UNITS to WARM_QUOTA: as observed in October 2026.
 TABLE_UNITS = (
@@ -169,9 +161,7 @@ TOO_MANY_SWITCHES = (
     "Subscriber limit exceeded: Update to PayPerRequest mode are limited to {limit} times in 1 day(s). "
     "Last update at {last}. Next update can be made at {next}"
 )
-TOO_MANY_CLASS_CHANGES = (
-    "Subscriber limit exceeded: Updates to TableClass are limited to {limit} times in {days} day(s)."
-)
+TOO_MANY_CLASS_CHANGES = _LIMIT_EXCEEDED + "Updates to TableClass are limited to {limit} times in {days} day(s)."
 INDEX_UPDATE_EMPTY = (
     _INVALID
     + "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
@@ -189,7 +179,7 @@ STREAM_OFF_WITH_VIEW = _INVALID + "If stream is being disabled, then UpdateViewT
 STREAM_ON_WITHOUT_VIEW = _INVALID + "If stream is being enabled then UpdateViewType is required"
 STREAM_ALREADY_ON = "Table already has an enabled stream: TableName: {name}"
 STREAM_ALREADY_OFF = "Table has no stream to disable: TableName: {name}"
-TWO_INDEX_CHANGES = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+TWO_INDEX_CHANGES = _LIMIT_EXCEEDED + "Only 1 online index can be created or deleted simultaneously per table"
 INDEX_UPDATE_NOTHING = _INVALID + "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {index}"
 INDEX_UPDATE_NOTHING_ON_DEMAND = (
     _INVALID
@@ -271,9 +261,7 @@ PROJECTION_WITHOUT_ATTRIBUTES = _INVALID + "ProjectionType is INCLUDE, but NonKe
 DUPLICATE_INDEX = _INVALID + "Duplicate index name: {index}"
 TOO_MANY_LOCAL_INDEXES = _INVALID + "Number of LocalSecondaryIndexes exceeds per-table limit of {limit}"
 TOO_MANY_GLOBAL_INDEXES = _INVALID + "GlobalSecondaryIndex count exceeds the per-table limit of {limit}"
-TOO_MANY_ADDED_INDEXES = (
-    "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of {limit}"
-)
+TOO_MANY_ADDED_INDEXES = _LIMIT_EXCEEDED + "Number of global secondary indexes exceeds per-table limit of {limit}"
 # Our own limit and wording: the service has no such limit.
 INDEX_IDS_USED_UP = (
     "Subscriber limit exceeded: {limit} indexes have been created on table {table}, and that is as many as Hashrange "

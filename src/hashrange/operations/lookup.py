@@ -190,7 +190,7 @@ def require_active(table: Table, now_seconds: float) -> None:
         raise ResourceInUseException(say.TABLE_IN_USE.format(doing=_DOING[current], name=table.name))
 
 
-def require_changeable_tags(table: Table, now_seconds: float) -> None:
-    """Raise ResourceInUseException while the table is CREATING or DELETING; tags may change while it is UPDATING."""
+def require_serving(table: Table, now_seconds: float) -> None:
+    """Raise ResourceInUseException while the table is CREATING or DELETING; not while it is UPDATING."""
     if not serves_items(table, now_seconds):
         require_active(table, now_seconds)

@@ -3,7 +3,7 @@ ResourceArn or StreamArn holds the name.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any
 
 import msgspec
 
@@ -22,44 +22,24 @@ TABLE_ARN_FIRST = RequestRules(required=RequiredMember("ResourceArn", TABLE_ARN_
 _ARN_TABLE = ":table/"
 
 
-class _NamesTable(Protocol):
-    @property
-    def TableName(self) -> str | None: ...  # noqa: N802
-
-
-class _NamesTableArn(Protocol):
-    @property
-    def TableArn(self) -> str | None: ...  # noqa: N802
-
-
-class _NamesResource(Protocol):
-    @property
-    def ResourceArn(self) -> str: ...  # noqa: N802
-
-
-class _NamesStream(Protocol):
-    @property
-    def StreamArn(self) -> str: ...  # noqa: N802
-
-
-def by_table_name(request: _NamesTable) -> Iterable[str]:
+def by_table_name(request: Any) -> Iterable[str]:
     """The name or ARN in `TableName`, if given."""
     name = request.TableName
     return () if name is None else (name,)
 
 
-def by_table_arn(request: _NamesTableArn) -> Iterable[str]:
+def by_table_arn(request: Any) -> Iterable[str]:
     """The ARN in `TableArn`, if given."""
     arn = request.TableArn
     return () if arn is None else (arn,)
 
 
-def by_resource_arn(request: _NamesResource) -> Iterable[str]:
+def by_resource_arn(request: Any) -> Iterable[str]:
     """The ARN in `ResourceArn`: of a table, or of a stream of the table."""
     return (request.ResourceArn,)
 
 
-def by_stream_arn(request: _NamesStream) -> Iterable[str]:
+def by_stream_arn(request: Any) -> Iterable[str]:
     """The ARN in `StreamArn`, which contains the table's name."""
     return (request.StreamArn,)
 
@@ -70,6 +50,8 @@ def bare_name(name_or_arn: str) -> str:
     return rest.partition("/")[0] if mark else name_or_arn
 
 
-def table_operation(name: str, request: type[msgspec.Struct], run: Run, *, writes: bool = False) -> Operation[JsonWire]:
-    """The record of an operation on one table, which consumes no capacity; TableName is checked first."""
-    return Operation(name, request, run, JsonWire(rules=TABLE_NAME_FIRST), tables=by_table_name, writes=writes)
+def table_operation(
+    name: str, request: type[msgspec.Struct], run: Run, rules: RequestRules = TABLE_NAME_FIRST, *, writes: bool = False
+) -> Operation[JsonWire]:
+    """The record of an operation on one table, which consumes no capacity; usually TableName is checked first."""
+    return Operation(name, request, run, JsonWire(rules=rules), tables=by_table_name, writes=writes)

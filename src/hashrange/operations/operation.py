@@ -74,3 +74,4 @@ class JsonWire(msgspec.Struct, frozen=True):
 
 
 JSON = JsonWire()
+STREAMS_JSON = JsonWire(service="DynamoDBStreams_20120810")

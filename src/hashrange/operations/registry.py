@@ -8,18 +8,16 @@ from hashrange.operations.insights import contributor_insights
 from hashrange.operations.items import (
     batch_get_item,
     batch_write_item,
-    delete_item,
     get_item,
-    put_item,
     query,
     scan,
-    update_item,
+    write_item,
 )
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction
 from hashrange.operations.pending import PENDING
 from hashrange.operations.policies import resource_policies
-from hashrange.operations.streams import describe_stream, get_records, get_shard_iterator, list_streams
+from hashrange.operations.streams import iterators, stream
 from hashrange.operations.tables import (
     create_table,
     delete_table,
@@ -41,29 +39,25 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         batch_write_item.OPERATION,
         *contributor_insights.OPERATIONS,
         create_table.OPERATION,
-        delete_item.OPERATION,
         delete_table.OPERATION,
-        describe_stream.OPERATION,
         describe_table.OPERATION,
         execute_statement.OPERATION,
         execute_transaction.OPERATION,
         get_item.OPERATION,
-        get_records.OPERATION,
-        get_shard_iterator.OPERATION,
+        *iterators.OPERATIONS,
         *kinesis_streaming.OPERATIONS,
-        list_streams.OPERATION,
         list_tables.OPERATION,
         *not_there.OPERATIONS,
-        put_item.OPERATION,
         query.OPERATION,
         *resource_policies.OPERATIONS,
         scan.OPERATION,
+        *stream.OPERATIONS,
         *tags.OPERATIONS,
         *time_to_live.OPERATIONS,
         transact_get_items.OPERATION,
         transact_write_items.OPERATION,
-        update_item.OPERATION,
         update_table.OPERATION,
+        *write_item.OPERATIONS,
     )
 }
 """Name → record of each implemented operation."""

@@ -67,9 +67,9 @@ def entry_units(write: EntryWrite) -> float:
     _, old, new = write
     if (old is None or len(old.row) <= WRITE_UNIT_BYTES) and (new is None or len(new.row) <= WRITE_UNIT_BYTES):
         return 1.0 if old is None or new is None or old.key == new.key else 2.0  # as in `change_units`
-    old_size_bytes = 0 if write.old is None else row_size_bytes(write.old.row)
-    new_size_bytes = 0 if write.new is None else row_size_bytes(write.new.row)
-    if write.old is None or write.new is None or write.old.key == write.new.key:
+    old_size_bytes = 0 if old is None else row_size_bytes(old.row)
+    new_size_bytes = 0 if new is None else row_size_bytes(new.row)
+    if old is None or new is None or old.key == new.key:
         return write_units(old_size_bytes, new_size_bytes)
     return write_units(old_size_bytes, 0) + write_units(0, new_size_bytes)
 

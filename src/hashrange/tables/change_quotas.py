@@ -15,7 +15,6 @@ from hashrange.limits import (
     ENCRYPTION_WINDOW_SECONDS,
     SWITCHES_TO_ON_DEMAND_MAX,
     TABLE_CLASS_CHANGES_DAYS,
-    TABLE_CLASS_CHANGES_MAX,
 )
 from hashrange.tables.schema import Index, Table
 
@@ -57,13 +56,6 @@ def next_switch_at_seconds(recent: tuple[float, ...], now_seconds: float) -> flo
 def recent_class_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
     """Times of the changes of the table's class within the last 30 days, oldest first."""
     return _within(table.class_changes_seconds, TABLE_CLASS_CHANGES_DAYS * SECONDS_PER_DAY, now_seconds)
-
-
-def may_set_class(recent: tuple[float, ...]) -> bool:
-    """True if a request may set the table's class, even to what it is;
-    `recent` as `recent_class_changes` returns it.
-    """
-    return len(recent) < TABLE_CLASS_CHANGES_MAX
 
 
 def recent_encryption_changes(table: Table, now_seconds: float) -> tuple[float, ...]:

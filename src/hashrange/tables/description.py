@@ -136,12 +136,9 @@ def _warm(table: Table, index: Index | None, now_seconds: float, shown_status: s
 
 def _on_demand(subject: Table | Index) -> dict[str, int] | None:
     """OnDemandThroughput in wire form, without a maximum that is not set; None if neither is set."""
-    described: dict[str, int] = {}
-    if subject.on_demand_max_read_units is not None:
-        described["MaxReadRequestUnits"] = subject.on_demand_max_read_units
-    if subject.on_demand_max_write_units is not None:
-        described["MaxWriteRequestUnits"] = subject.on_demand_max_write_units
-    return described or None
+    read, write = subject.on_demand_max_read_units, subject.on_demand_max_write_units
+    members = {"MaxReadRequestUnits": read, "MaxWriteRequestUnits": write}
+    return {member: units for member, units in members.items() if units is not None} or None
 
 
 def _add_billing(description: dict[str, Any], table: Table, current: Status, now_seconds: float) -> None:

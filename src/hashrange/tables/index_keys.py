@@ -102,7 +102,7 @@ def check_scan_start_types(table: OpenTable, source: ReadSource, start_item: Ite
         value, key_type = start_item.get(name), types.get(name)
         if value is None or key_type is None or key_type in value:
             continue
-        by_key = (index for index in indexes if name in index.keys.partition_names + index.keys.sort_names)
+        by_key = (index for index in indexes if name in index.keys.names)
         raise _type_mismatch(source.index or next(by_key, indexes[0]), name, key_type, type_of(value))
 
 

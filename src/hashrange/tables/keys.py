@@ -182,9 +182,7 @@ def _nothing_usual(key_map: Item) -> Key | None:
 
 def _item_fault(keys: KeySchema, item: Item) -> ValidationException:
     """The error for the first key attribute that is missing or of another type (order unconfirmed)."""
-    declared = list(zip(keys.partition_names, keys.partition_types, strict=True))
-    declared += zip(keys.sort_names, keys.sort_types, strict=True)
-    for name, expected in declared:
+    for name, expected in keys.attributes:
         if name not in item:
             return ValidationException(ITEM_KEY_MISSING.format(name=name))
         if expected not in item[name]:

@@ -87,10 +87,8 @@ def status_of(destination: KinesisDestination, now_seconds: float) -> Destinatio
 
 def live_destination(table: Table, now_seconds: float) -> KinesisDestination | None:
     """The destination that prevents another one from being enabled; None if there is none."""
-    for one in table.kinesis_destinations:
-        if status_of(one, now_seconds) in LIVE_STATUSES:
-            return one
-    return None
+    live = (one for one in table.kinesis_destinations if status_of(one, now_seconds) in LIVE_STATUSES)
+    return next(live, None)
 
 
 def shown_destinations(table: Table, now_seconds: float) -> list[KinesisDestination]:

@@ -20,7 +20,7 @@ import msgspec
 from hashrange.tables.entry_keys import EntryKey, entry_key_function
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import Partition, first_partitions
-from hashrange.tables.schema import Index, KeySchema, KeyType, Table
+from hashrange.tables.schema import Index, KeySchema, Table
 from hashrange.tables.source_id import SourceId, make_source_id
 
 
@@ -83,7 +83,7 @@ class OpenTable:
         self.serves_from_seconds = schema.active_at_seconds if schema.deleted_at_seconds is None else inf
         """Service time from which items are served; infinity while the table is being deleted."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
-        names = keys.partition_names + keys.sort_names
+        names = keys.names
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)
         self.followed_names = tuple(dict.fromkeys(names + time_to_live))
         """Names of the attributes that participants use of a Change's items:
@@ -92,7 +92,7 @@ class OpenTable:
         self.indexes = tuple([self._index_source(index) for index in schema.indexes if index.state != "DELETING"])
         """Sources of the indexes, in the schema's order, except those being deleted."""
         by_name = sorted(schema.indexes, key=lambda index: index.name)
-        self.index_keys = tuple([(index, _key_attributes(index)) for index in by_name])
+        self.index_keys = tuple([(index, index.keys.attributes) for index in by_name])
         """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
         self.partitions: Mapping[bytes, Sequence[Partition]] = {
             one.source_id: first_partitions(one.source_id) if partitions is None else partitions[one.source_id]
@@ -107,8 +107,8 @@ class OpenTable:
         return next((one for one in self.indexes if one.index is not None and one.index.name == index_name), None)
 
     def _index_source(self, index: Index) -> ReadSource:
-        own_names = index.keys.partition_names + index.keys.sort_names
-        start_key_names = tuple(dict.fromkeys(own_names + self.keys.partition_names + self.keys.sort_names))
+        own_names = index.keys.names
+        start_key_names = tuple(dict.fromkeys(own_names + self.keys.names))
         projection = index.projection
         projected_names = None if projection.kind == "ALL" else frozenset(start_key_names + projection.non_key_names)
         return ReadSource(
@@ -120,9 +120,3 @@ class OpenTable:
             projected_names,
             entry_key_function(index.keys),
         )
-
-
-def _key_attributes(index: Index) -> list[tuple[str, KeyType]]:
-    keys = index.keys
-    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
-    return list(zip(names, types, strict=True))

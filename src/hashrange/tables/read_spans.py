@@ -180,9 +180,7 @@ def _is_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> boo
 def _start_key_bytes(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     if source.entry_key is None:
         return table.lookup_key(start_item)
-    table_keys = table.keys
-    names = table_keys.partition_names + table_keys.sort_names
-    item_key = table.lookup_key({name: start_item[name] for name in names if name in start_item})
+    item_key = table.lookup_key({name: start_item[name] for name in table.keys.names if name in start_item})
     key = source.entry_key(start_item, item_key)
     if key is None:
         _check_index_key_values(source.keys, start_item)
@@ -192,8 +190,7 @@ def _start_key_bytes(table: OpenTable, source: ReadSource, start_item: Item) -> 
 
 def _check_index_key_values(keys: KeySchema, start_item: Item) -> None:
     """Refuse a start key in which a key attribute of the index is empty or too long; ignores other faults."""
-    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
-    for name, key_type in zip(names, types, strict=True):
+    for name, key_type in keys.attributes:
         scalar = start_item.get(name, {}).get(key_type)
         if scalar is not None:
             check_key_value(name, key_type, scalar, is_partition=name in keys.partition_names)

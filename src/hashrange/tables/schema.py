@@ -26,6 +26,16 @@ class KeySchema(msgspec.Struct, frozen=True):
     sort_names: tuple[str, ...] = ()
     sort_types: tuple[KeyType, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The key attributes: those of the partition key, then those of the sort key."""
+        return self.partition_names + self.sort_names
+
+    @property
+    def attributes(self) -> list[tuple[str, KeyType]]:
+        """Name and type of each key attribute, in the order of `names`."""
+        return list(zip(self.names, self.partition_types + self.sort_types, strict=True))
+
 
 class IndexProjection(msgspec.Struct, frozen=True):
     """The attributes that an entry holds besides the key attributes of index and table."""

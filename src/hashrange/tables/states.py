@@ -7,12 +7,13 @@ goes back while a process runs, but may between two processes: `without_overlong
 Source: service behaviour, developer guide "Table and index states".
 """
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from hashrange.tables.schema import Index, Table, Throughput, TimeToLive
 
+TimedT = TypeVar("TimedT", bound=msgspec.Struct)
 Status = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
 TimeToLiveStatus = Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]
 
@@ -108,9 +109,7 @@ def without_gone_indexes(table: Table, now_seconds: float) -> Table:
     indexes = tuple([one for one in table.indexes if one.state != "DELETING" or one.deleted_at_seconds > now_seconds])
     if len(indexes) == len(table.indexes):
         return table
-    used = {
-        name for keys in (table.keys, *[one.keys for one in indexes]) for name in keys.partition_names + keys.sort_names
-    }
+    used = {name for keys in (table.keys, *[one.keys for one in indexes]) for name in keys.names}
     types = {name: kind for name, kind in table.attribute_types.items() if name in used}
     return msgspec.structs.replace(table, indexes=indexes, attribute_types=types)
 
@@ -123,50 +122,26 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
     """
     latest_seconds = now_seconds + delay_seconds
 
-    def ended(deadline_seconds: float) -> float:
-        return now_seconds if deadline_seconds > latest_seconds else deadline_seconds
+    def ended(one: TimedT, latest_seconds: float, *names: str, **changes: object) -> TimedT:
+        """`one`, with those of its moments that are after `latest_seconds` moved to `now_seconds`."""
+        moments = {name: getattr(one, name) for name in names}
+        late = {name: now_seconds for name, at in moments.items() if at is not None and at > latest_seconds}
+        return msgspec.structs.replace(one, **late, **changes)
 
-    replace = msgspec.structs.replace
-    indexes = tuple(
-        [
-            replace(
-                index,
-                updating_until_seconds=ended(index.updating_until_seconds),
-                warm_updating_until_seconds=ended(index.warm_updating_until_seconds),
-                deleted_at_seconds=ended(index.deleted_at_seconds),
-            )
-            for index in table.indexes
-        ]
-    )
-    time_to_live = table.time_to_live
-    if time_to_live is not None:
-        time_to_live = replace(
-            time_to_live,
-            changed_at_seconds=min(time_to_live.changed_at_seconds, now_seconds),
-            changing_until_seconds=ended(time_to_live.changing_until_seconds),
-        )
-    destinations = tuple(
-        [
-            replace(
-                one,
-                changed_at_seconds=min(one.changed_at_seconds, now_seconds),
-                changing_until_seconds=ended(one.changing_until_seconds),
-            )
-            for one in table.kinesis_destinations
-        ]
-    )
-    switched_at = table.switched_to_on_demand_at_seconds
-    return replace(
+    def settled(one: TimedT) -> TimedT:
+        return ended(ended(one, latest_seconds, "changing_until_seconds"), now_seconds, "changed_at_seconds")
+
+    deadlines = ("updating_until_seconds", "warm_updating_until_seconds", "deleted_at_seconds")
+    return ended(
         table,
-        active_at_seconds=ended(table.active_at_seconds),
-        updating_until_seconds=ended(table.updating_until_seconds),
-        warm_updating_until_seconds=ended(table.warm_updating_until_seconds),
-        encryption_updating_until_seconds=ended(table.encryption_updating_until_seconds),
-        deleted_at_seconds=None if table.deleted_at_seconds is None else ended(table.deleted_at_seconds),
-        switched_to_on_demand_at_seconds=None if switched_at is None else ended(switched_at),
-        indexes=indexes,
-        time_to_live=time_to_live,
-        kinesis_destinations=destinations,
+        latest_seconds,
+        *deadlines,
+        "active_at_seconds",
+        "encryption_updating_until_seconds",
+        "switched_to_on_demand_at_seconds",
+        indexes=tuple([ended(index, latest_seconds, *deadlines) for index in table.indexes]),
+        time_to_live=None if table.time_to_live is None else settled(table.time_to_live),
+        kinesis_destinations=tuple([settled(one) for one in table.kinesis_destinations]),
     )
 
 

@@ -12,7 +12,7 @@ from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.server.protocols.aws_forms import requests
 from hashrange.server.protocols.aws_forms.requests import CBOR_PIECE_BYTES, Requests
-from hashrange.server.protocols.aws_forms.shapes import MembersWrong, with_scalars
+from hashrange.server.protocols.aws_forms.shapes import MembersWrong, shape_of, with_scalars
 from tests.support.working import lines_between_looks
 
 MEMBERS = 100_000

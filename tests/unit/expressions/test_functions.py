@@ -4,10 +4,9 @@ and is never mistaken for another one.
 
 import pytest
 
-from hashrange.expressions import terms, update
-from hashrange.expressions.condition import compile_condition
+from hashrange.expressions import condition, update
+from hashrange.expressions.condition import CONDITION_FUNCTIONS, compile_condition
 from hashrange.expressions.predicates import CONDITION_COMPILERS, OPERAND_FUNCTIONS
-from hashrange.expressions.terms import CONDITION_FUNCTIONS
 from hashrange.expressions.tree import DocumentPath, FunctionCall, ValueToken
 from hashrange.expressions.update import compile_update
 from hashrange.expressions.update_terms import UPDATE_FUNCTIONS
@@ -28,7 +27,7 @@ def test_every_function_of_updates_has_a_meaning() -> None:
 
 @pytest.mark.parametrize("text", ["ends_with(s, :v)", "NOT ends_with(s, :v)", "s = :v OR ends_with(s, :v)"])
 def test_a_function_of_conditions_that_only_the_checks_know_fails(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(terms.CONDITION_FUNCTIONS, "ends_with", 2)
+    monkeypatch.setitem(condition.CONDITION_FUNCTIONS, "ends_with", 2)
     with pytest.raises(AssertionError, match="ends_with"):
         compile_condition("FilterExpression", text, None, VALUES)
 

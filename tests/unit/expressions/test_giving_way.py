@@ -8,7 +8,7 @@ import pytest
 from hashrange.errors import RequestFault
 from hashrange.expressions.cache import Cache
 from hashrange.expressions.condition import compile_condition
-from hashrange.expressions.legacy_updates import attribute_updates
+from hashrange.expressions.legacy import attribute_updates
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.update import compile_update

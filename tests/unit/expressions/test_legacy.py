@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from hashrange.errors import RequestFault, ValidationException
-from hashrange.expressions.legacy_conditions import expected_condition, filter_condition, key_conditions
-from hashrange.expressions.legacy_updates import attribute_updates
+from hashrange.expressions.legacy import attribute_updates, expected_condition, filter_condition, key_conditions
 from hashrange.items.types import Item
 from hashrange.limits import LEGACY_CONDITIONS_MAX, MEMBERSHIP_OPERANDS_MAX
 

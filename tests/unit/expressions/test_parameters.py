@@ -1,13 +1,15 @@
 """Expression parameters: which of them require or exclude each other."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.condition import compile_condition
-from hashrange.expressions.parameters import check_expression_parameters, check_unused
+from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.projection import compile_projection
+from hashrange.operations.items.expression_members import OperationParameters, check_operation_parameters
 
 V = {":a": {"S": "x"}}
 N = {"#a": "a"}
@@ -92,19 +94,25 @@ FAULTS: list[tuple[dict[str, Any], dict[str, Any], Any, Any, str, str | None]] =
 ]
 
 
+def check(legacy: dict[str, Any], expressions: dict[str, Any], names: Any, values: Any) -> None:
+    maps = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
+    request = SimpleNamespace(**legacy, **expressions, **maps)
+    check_operation_parameters(request, OperationParameters(tuple(legacy), tuple(expressions)))
+
+
 @pytest.mark.parametrize(("legacy", "expressions", "names", "values", "message", "older"), FAULTS)
 def test_what_does_not_belong_together(
     legacy: dict[str, Any], expressions: dict[str, Any], names: Any, values: Any, message: str, older: str | None
 ) -> None:
     with pytest.raises(RequestFault) as caught:
-        check_expression_parameters(list(legacy.items()), list(expressions.items()), names, values)
+        check(legacy, expressions, names, values)
     assert caught.value.message == message
     assert caught.value.older_message == (older or message)
 
 
 def test_what_belongs_together() -> None:
-    check_expression_parameters([("Expected", None)], [("E", "x")], {"#1": "a", LONG[:-1]: "b"}, {":_": {}})
-    check_expression_parameters([("Expected", {})], [("E", None)], None, None)
+    check({"Expected": None}, {"E": "x"}, {"#1": "a", LONG[:-1]: "b"}, {":_": {}})
+    check({"Expected": {}}, {"E": None}, None, None)
 
 
 def test_every_name_and_value_must_be_used() -> None:

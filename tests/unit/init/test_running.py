@@ -17,8 +17,8 @@ from hashrange.errors import ApiError, StorageBusy
 from hashrange.init import applying
 from hashrange.init.applying import ATTEMPTS_MAX, LINES_TOGETHER, TOGETHER_BYTES, carry_out
 from hashrange.items.steps import PIECE_BYTES
-from hashrange.operations.items.put_item import OPERATION
 from hashrange.operations.operation import JsonWire
+from hashrange.operations.registry import OPERATIONS
 from hashrange.service import initial_content
 from tests.support.scopes import scope_of
 from tests.support.stores import make_store
@@ -54,7 +54,7 @@ class Busy:
     @property
     def operation(self) -> Operation[JsonWire]:
         """The record of an operation that runs this."""
-        return msgspec.structs.replace(OPERATION, run=self.run)
+        return msgspec.structs.replace(OPERATIONS["PutItem"], run=self.run)
 
 
 LEFT: dict[str, Any] = {"UnprocessedItems": {"Users": [{}]}}
@@ -96,7 +96,7 @@ def test_it_is_not_sent_for_ever(reply: dict[str, Any] | None, sentence: str) ->
 )
 def test_the_first_fault_is_told_in_the_services_words(body: bytes, code: str, message: str | None) -> None:
     with pytest.raises(ApiError) as caught:
-        asyncio.run(carried_out(OPERATION, body))
+        asyncio.run(carried_out(OPERATIONS["PutItem"], body))
     assert caught.value.code == code
     if message is None:
         assert caught.value.message is None
@@ -126,7 +126,7 @@ def test_a_request_of_very_many_members_is_decoded_in_pieces(monkeypatch: pytest
     """An item of 100,000 numbers was decoded in one step of 20 to 40 ms."""
     item = {"id": {"S": "a"}, "l": {"L": [{"N": "1"}] * 50_000}}
     body = msgspec.json.encode({"TableName": "Users", "Item": item})
-    expected = msgspec.json.decode(body, type=OPERATION.request)
+    expected = msgspec.json.decode(body, type=OPERATIONS["PutItem"].request)
     sizes: list[int] = []
     decode = msgspec.json.decode
 
@@ -135,9 +135,9 @@ def test_a_request_of_very_many_members_is_decoded_in_pieces(monkeypatch: pytest
         return decode(text, **kind)
 
     monkeypatch.setattr(msgspec.json, "decode", noted)
-    assert applying._decoded(OPERATION, body) == expected
+    assert applying._decoded(OPERATIONS["PutItem"], body) == expected
     assert max(sizes) <= PIECE_BYTES + 2
-    assert applying._decoded(OPERATION, BODY) == decode(BODY, type=OPERATION.request)
+    assert applying._decoded(OPERATIONS["PutItem"], BODY) == decode(BODY, type=OPERATIONS["PutItem"].request)
 
 
 def test_files_are_read_where_work_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

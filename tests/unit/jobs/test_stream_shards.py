@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hashrange.items import steps
-from hashrange.operations.streams.describe_stream import DescribeStreamRequest, describe_stream
+from hashrange.operations.streams.stream import DescribeStreamRequest, describe_stream
 from hashrange.store.embedded import streams
 from tests.support.working import give_way_always
 from tests.unit.jobs.streaming import (

@@ -20,19 +20,15 @@ from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.messages.keys import ITEM_KEY_MISSING, KEY_SCHEMA_MISMATCH
 from hashrange.messages.reads import CANNOT_UPDATE_KEY, ITEM_TOO_LARGE, KEY_MUST_BE_SCALAR, UPDATED_ITEM_TOO_LARGE
-from hashrange.operations.items import put_item, update_item
 from hashrange.operations.items.actions import (
     Action,
-    check_by_key,
-    check_put,
-    check_update,
     plan_action,
+    requested_action,
     unconditional_delete,
     unconditional_put,
 )
-from hashrange.operations.items.put_item import PutItemRequest
-from hashrange.operations.items.update_item import UpdateItemRequest
 from hashrange.operations.items.write_expressions import legacy_parameters
+from hashrange.operations.items.write_item import PUT_RULES, UPDATE_RULES, PutItemRequest, UpdateItemRequest
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.statement_writes import bind_write, check_write
@@ -79,13 +75,14 @@ def planned(action: Action, old: Item | None = None, table: OpenTable = INDEXED)
 
 def put(**members: Any) -> Action:
     request = msgspec.convert({"TableName": "orders", "Item": ITEM} | members, PutItemRequest)
-    return check_put(put_item.RULES, request, legacy_parameters(request.Expected, request.ConditionalOperator))
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
+    return requested_action("put", PUT_RULES, request, request.Item, legacy)
 
 
 def update(**members: Any) -> Action:
     request = msgspec.convert(UPDATE | members, UpdateItemRequest)
     legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
-    return check_update(update_item.RULES, request, legacy)
+    return requested_action("update", UPDATE_RULES, request, request.Key, legacy, update_text=request.UpdateExpression)
 
 
 def statement(text: str) -> Action:
@@ -93,12 +90,13 @@ def statement(text: str) -> Action:
 
 
 def delete(**members: Any) -> Action:
-    return check_by_key("delete", NO_RULES, msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete))
+    request = msgspec.convert({"TableName": "orders", "Key": KEY} | members, Delete)
+    return requested_action("delete", NO_RULES, request, request.Key)
 
 
 def check(**members: Any) -> Action:
     request = msgspec.convert({"TableName": "orders", "Key": KEY} | IS_THERE | members, ConditionCheck)
-    return check_by_key("check", NO_RULES, request)
+    return requested_action("check", NO_RULES, request, request.Key)
 
 
 # --- each kind of action --------------------------------------------------------------------------

@@ -7,11 +7,12 @@ import pytest
 
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import VirtualClock
-from hashrange.operations.items import put_item, scan
+from hashrange.operations.items import scan
 from hashrange.operations.items.read_page import DECODED_SLICE_ROWS_MAX, RAW_SLICE_ROWS_MAX
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql import execute_statement
 from hashrange.operations.partiql.select_reads import SLICE_SPANS_MAX
+from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.pause import FIRST_SLICE, QUIET_PAUSE_SECONDS, SLICE_MIN
 from tests.support.asking import run_operation
@@ -30,7 +31,7 @@ def filled() -> Iterator[tuple[Scope, VirtualClock]]:
     scope = scope_of(store, clock)
     for number in range(ROWS):
         item = {"pk": {"S": f"{number % 7}"}, "sk": {"S": f"{number:06}"}, "n": {"N": str(number)}}
-        finish(run_operation(scope, put_item.OPERATION, {"TableName": "orders", "Item": item}))
+        finish(run_operation(scope, OPERATIONS["PutItem"], {"TableName": "orders", "Item": item}))
     yield scope, clock
     store.close_now()
 

@@ -15,10 +15,11 @@ from hashrange.items.row_layout import ROW_HEADER_BYTES, row_json_bytes, rows_js
 from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item
 from hashrange.limits import GET_RECORDS_MAX_BYTES, REPLY_JSON_MAX_BYTES
-from hashrange.operations.items import put_item, query, scan
+from hashrange.operations.items import query, scan
 from hashrange.operations.items.read_page import read_page
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.partiql import batch_execute_statement, execute_statement, execute_transaction, select_reads
+from hashrange.operations.registry import OPERATIONS
 from hashrange.operations.tables import create_table
 from hashrange.operations.transactions import commit, transact_get_items, transact_write_items
 from hashrange.settings import Settings
@@ -62,7 +63,7 @@ def scope(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scope]:
     finish(run_operation(scope, create_table.OPERATION, asked))
     for place in range(ITEMS):
         item = key(place) | {"place": {"S": f"{place:02}"}, "v": NUMBERS}
-        finish(run_operation(scope, put_item.OPERATION, {"TableName": "orders", "Item": item}))
+        finish(run_operation(scope, OPERATIONS["PutItem"], {"TableName": "orders", "Item": item}))
     yield scope
     store.close_now()
 

@@ -60,7 +60,7 @@ print(*sorted(sys.modules))
 def test_a_first_put_item_loads_nothing_that_it_does_not_need() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
-    assert "hashrange.operations.items.put_item" in loaded
+    assert "hashrange.operations.items.write_item" in loaded
     found = {name for name in loaded if any(f"{name}.".startswith(f"{one}.") for one in NOT_NEEDED)}
     assert found == RECORDS
 

@@ -10,7 +10,7 @@ import pytest
 
 from hashrange.items import steps
 from hashrange.operations.items.batch_write_item import WriteRequest
-from hashrange.operations.items.put_item import PutItemRequest
+from hashrange.operations.items.write_item import PutItemRequest
 from hashrange.operations.partiql.execute_statement import ExecuteStatementRequest
 from hashrange.wire import wide_maps
 from hashrange.wire.body_members import decode_large

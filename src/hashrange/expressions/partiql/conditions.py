@@ -45,9 +45,10 @@ from hashrange.messages.partiql import (
     UNSUPPORTED_OPERATOR,
 )
 
-_OR, _AND, _NOT, _COMPARE, _CONCAT, _ADD, _MULTIPLY = 1, 2, 3, 4, 5, 6, 7
+_OR, _AND, _NOT, _COMPARE, _CONCAT, _ADD, _MULTIPLY = range(2, 9)
+"""How tightly operators bind; 1 is left for operators of sets (`whole_expressions.py`)."""
 _COMPARISONS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">="))
-_SYMBOL_OPERATORS = dict.fromkeys(_COMPARISONS, _COMPARE) | {
+SYMBOL_PRECEDENCES = dict.fromkeys(_COMPARISONS, _COMPARE) | {
     "||": _CONCAT,
     "+": _ADD,
     "-": _ADD,
@@ -55,7 +56,7 @@ _SYMBOL_OPERATORS = dict.fromkeys(_COMPARISONS, _COMPARE) | {
     "/": _MULTIPLY,
     "%": _MULTIPLY,
 }
-_WORD_OPERATORS = {"OR": _OR, "AND": _AND, "BETWEEN": _COMPARE, "IN": _COMPARE, "IS": _COMPARE, "NOT": _COMPARE}
+WORD_PRECEDENCES = {"OR": _OR, "AND": _AND, "BETWEEN": _COMPARE, "IN": _COMPARE, "IS": _COMPARE, "NOT": _COMPARE}
 _LIKE = "Like"
 _ARITHMETIC = {"+": "Plus", "-": "Minus", "||": "Concat", "*": "Times", "/": "Divide", "%": "Modulo"}
 """Operator → its name in messages about SET values (unconfirmed)."""
@@ -103,12 +104,12 @@ def _precedence_at_hand(reader: StatementReader) -> int:
     """Precedence of the operator at the current token, 0 if there is none; refuses LIKE, which the service lacks."""
     kind, text, _, _ = reader.tokens[reader.position]
     if kind == SYMBOL:
-        return _SYMBOL_OPERATORS.get(text, 0)
+        return SYMBOL_PRECEDENCES.get(text, 0)
     if kind != KEYWORD:
         return 0
     if text == "LIKE":
         raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_LIKE))
-    return _WORD_OPERATORS.get(text, 0)
+    return WORD_PRECEDENCES.get(text, 0)
 
 
 # --- operands, brackets and NOT -----------------------------------------------------------------------

@@ -18,7 +18,7 @@ from hashrange.expressions.partiql.conditions import read_condition
 from hashrange.expressions.partiql.lexer import KEYWORD, PARAMETER, QUOTED
 from hashrange.expressions.partiql.literals import read_item
 from hashrange.expressions.partiql.reader import StatementReader
-from hashrange.expressions.partiql.setters import Actions, read_set_action
+from hashrange.expressions.partiql.setters import read_set_action
 from hashrange.expressions.partiql.tree import (
     DeleteStatement,
     ExistsStatement,
@@ -32,7 +32,7 @@ from hashrange.expressions.partiql.tree import (
 )
 from hashrange.expressions.partiql.type_conditions import refuse_type_test
 from hashrange.expressions.partiql.whole_expressions import refuse_expression
-from hashrange.expressions.tree import ConditionNode, DocumentPath
+from hashrange.expressions.tree import Clauses, ConditionNode, DocumentPath
 from hashrange.items.steps import spend
 from hashrange.messages.partiql import (
     ALIAS,
@@ -288,9 +288,9 @@ def _read_insert(reader: StatementReader) -> InsertStatement:
 
 def _read_update(reader: StatementReader) -> UpdateStatement:
     target = _read_target(reader, EXPECTED_IDENTIFIER)
-    actions = _read_actions(reader)
+    clauses = _read_clauses(reader)
     where = _read_where(reader)
-    return UpdateStatement(target, *actions, where, _read_returning(reader))
+    return UpdateStatement(target, clauses, where, _read_returning(reader))
 
 
 def _read_update_from_first(reader: StatementReader) -> UpdateStatement:
@@ -298,30 +298,30 @@ def _read_update_from_first(reader: StatementReader) -> UpdateStatement:
     target = _read_target(reader)
     _refuse_join(reader)
     where = _read_where(reader)
-    actions = _read_actions(reader)
-    return UpdateStatement(target, *actions, where, _read_returning(reader))
+    clauses = _read_clauses(reader)
+    return UpdateStatement(target, clauses, where, _read_returning(reader))
 
 
-def _read_actions(reader: StatementReader) -> Actions:
+def _read_clauses(reader: StatementReader) -> Clauses:
     """Read one or more SET and REMOVE clauses, in any order."""
-    actions = Actions([], [], [], [], [])
+    clauses = Clauses([], [], [], [], [])
     while True:
         if reader.skip_word("SET"):
-            read_set_action(reader, actions)
+            read_set_action(reader, clauses)
             while reader.skip_symbol(","):
-                read_set_action(reader, actions)
+                read_set_action(reader, clauses)
         elif reader.skip_word("REMOVE"):
-            _read_removal(reader, actions)
-        elif actions.targets:
-            return actions
+            _read_removal(reader, clauses)
+        elif clauses.targets:
+            return clauses
         else:
             reader.fail(EXPECTED_STATEMENT)
 
 
-def _read_removal(reader: StatementReader, actions: Actions) -> None:
+def _read_removal(reader: StatementReader, clauses: Clauses) -> None:
     path = reader.read_path(EXPECTED_IDENTIFIER)
-    actions.removals.append(path)
-    actions.targets.append(path)
+    clauses.removals.append(path)
+    clauses.targets.append(path)
 
 
 def _read_delete(reader: StatementReader) -> DeleteStatement:

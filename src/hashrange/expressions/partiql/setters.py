@@ -3,14 +3,12 @@
 Source: service behaviour, captures to Oct 2026.
 """
 
-from typing import NamedTuple
-
 from hashrange.expressions.lexer import NAME
 from hashrange.expressions.partiql.conditions import read_operand
 from hashrange.expressions.partiql.lexer import KEYWORD
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.type_conditions import refuse_type_test
-from hashrange.expressions.tree import DocumentPath, SetAction, ValueAction, ValueToken
+from hashrange.expressions.tree import Clauses, DocumentPath, SetAction, ValueAction, ValueToken
 from hashrange.items.types import SET_TYPES
 from hashrange.messages.partiql import (
     EXPECTED_EQUALS,
@@ -25,46 +23,36 @@ _NOWHERE = DocumentPath(("",))
 """Operand that replaces MISSING in an assignment: the path of an attribute that no item has."""
 
 
-class Actions(NamedTuple):
-    """An update's actions by kind, and all targets in text order."""
-
-    sets: list[SetAction]
-    removals: list[DocumentPath]
-    additions: list[ValueAction]
-    deletions: list[ValueAction]
-    targets: list[DocumentPath]
-
-
-def read_set_action(reader: StatementReader, actions: Actions) -> None:
-    """Read `path = value` into `actions`."""
+def read_set_action(reader: StatementReader, clauses: Clauses) -> None:
+    """Read `path = value` into `clauses`."""
     path = reader.read_path(EXPECTED_IDENTIFIER)
     if not reader.skip_symbol("="):
         reader.fail(EXPECTED_EQUALS)
-    actions.targets.append(path)
+    clauses.targets.append(path)
     kind, text, _, _ = reader.token
     if reader.skip_word("MISSING"):
-        actions.sets.append(SetAction(path, _NOWHERE))
+        clauses.sets.append(SetAction(path, _NOWHERE))
         return
     if kind in (NAME, KEYWORD) and text.lower() in SET_FUNCTIONS and reader.is_call():
-        _read_set_function(reader, path, actions)
+        _read_set_function(reader, path, clauses)
     else:
         operand = read_operand(reader)
         if reader.skip_word("IS"):
             refuse_type_test(reader)
-        actions.sets.append(SetAction(path, operand))
+        clauses.sets.append(SetAction(path, operand))
 
 
-def _read_set_function(reader: StatementReader, path: DocumentPath, actions: Actions) -> None:
-    """Read `set_add(path, set)` or `set_delete(path, set)` into `actions`."""
+def _read_set_function(reader: StatementReader, path: DocumentPath, clauses: Clauses) -> None:
+    """Read `set_add(path, set)` or `set_delete(path, set)` into `clauses`."""
     first = reader.position
     call = read_operand(reader)
     placed = next((placed for placed in reader.calls if placed.call is call), None)
     if placed is None:  # the call is not the whole value
-        actions.sets.append(SetAction(path, call))
+        clauses.sets.append(SetAction(path, call))
         return
     value = _check_set_function(reader, path, placed, reader.place(first + 2))
     reader.calls.remove(placed)
-    added = actions.additions if placed.call.function == "set_add" else actions.deletions
+    added = clauses.additions if placed.call.function == "set_add" else clauses.deletions
     added.append(ValueAction(path, value))
 
 

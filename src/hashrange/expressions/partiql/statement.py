@@ -11,7 +11,13 @@ from typing import Any, Literal
 from hashrange.errors import Malformed, RequestFault
 from hashrange.expressions.cache import Cache
 from hashrange.expressions.checks import check_disjoint, check_operator_count, check_paths, misuse_fault
-from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.condition import (
+    CONDITION_FUNCTIONS,
+    CompiledCondition,
+    ValueCheck,
+    check_terms,
+    run_value_checks,
+)
 from hashrange.expressions.partiql.literals import Build, compile_build, compile_build_map
 from hashrange.expressions.partiql.parser import read_statement
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
@@ -31,9 +37,8 @@ from hashrange.expressions.partiql.tree import (
 )
 from hashrange.expressions.predicates import compile_conditions
 from hashrange.expressions.projection import CompiledProjection
-from hashrange.expressions.terms import CONDITION_FUNCTIONS, ValueCheck, check_terms, run_value_checks
-from hashrange.expressions.tree import And, ConditionNode, DocumentPath, FunctionCall
-from hashrange.expressions.update import Clauses, CompiledUpdate, compile_clauses
+from hashrange.expressions.tree import And, Clauses, ConditionNode, DocumentPath, FunctionCall
+from hashrange.expressions.update import CompiledUpdate, compile_clauses
 from hashrange.expressions.update_terms import check_actions
 from hashrange.items.paths import resolve_path
 from hashrange.items.steps import look
@@ -140,8 +145,7 @@ class Statement:
         """The fault of a SELECT that computes values, otherwise None; reported only once its table is found."""
         self.update: CompiledUpdate | None = None
         if isinstance(body, UpdateStatement):
-            clauses = Clauses(body.sets, body.removals, body.additions, body.deletions)
-            self.update = compile_clauses(clauses, [*body.targets, *_operand_paths(clauses)])
+            self.update = compile_clauses(body.clauses, [*body.clauses.targets, *_operand_paths(body.clauses)])
         self.build_item: Callable[[RawParameters], dict[str, Any]] | None = None
         """For INSERT, a function: parameters → the item, on which the caller must call `check_item`; otherwise None."""
         if isinstance(body, InsertStatement):
@@ -275,8 +279,8 @@ def _check_statement(reader: StatementReader, tree: Tree, constants: dict[str, V
         raise first_refusal[1]
     checks = check_terms(reader.kind, reader.conditions, constants)
     if isinstance(tree, UpdateStatement):
-        check_disjoint(reader.kind, tree.targets)
-        check_actions(reader.kind, tree.sets, tree.additions, tree.deletions)
+        check_disjoint(reader.kind, tree.clauses.targets)
+        check_actions(reader.kind, tree.clauses)
     return checks
 
 

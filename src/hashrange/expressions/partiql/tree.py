@@ -7,7 +7,7 @@ Conditions and SET values hold values as ValueTokens, like `:v` in expressions; 
 from typing import Literal, NamedTuple, TypeAlias
 
 from hashrange.errors import RequestFault
-from hashrange.expressions.tree import ConditionNode, DocumentPath, SetAction, ValueAction
+from hashrange.expressions.tree import Clauses, ConditionNode, DocumentPath
 from hashrange.items.types import Value
 
 
@@ -91,12 +91,7 @@ class UpdateStatement(NamedTuple):
     """`UPDATE … SET … REMOVE … WHERE … RETURNING …`; set_add becomes an addition, set_delete a deletion."""
 
     target: TableOrIndex
-    sets: list[SetAction]
-    removals: list[DocumentPath]
-    additions: list[ValueAction]
-    deletions: list[ValueAction]
-    targets: list[DocumentPath]
-    """The paths that the update sets, removes, adds to or deletes from, in text order."""
+    clauses: Clauses
     where: ConditionNode | None
     returning: Returning | None
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from hashrange.expressions.lexer import END, NAME, SYMBOL
+from hashrange.expressions.partiql.conditions import SYMBOL_PRECEDENCES, WORD_PRECEDENCES
 from hashrange.expressions.partiql.lexer import KEYWORD, NUMBER, PARAMETER, QUOTED, TEXT
 from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.type_conditions import read_type
@@ -27,22 +28,9 @@ OPERATOR = ""
 ReadVerb = Callable[[StatementReader], bool]
 """Reads a statement at the current token and returns True; returns False if none begins there."""
 
-_SET, _OR, _AND, _NOT, _COMPARE, _CONCAT, _ADD, _MULTIPLY = 1, 2, 3, 4, 5, 6, 7, 8
-_SYMBOLS = dict.fromkeys(("=", "<>", "!=", "<", "<=", ">", ">="), _COMPARE) | {
-    "||": _CONCAT,
-    "+": _ADD,
-    "-": _ADD,
-    "*": _MULTIPLY,
-    "/": _MULTIPLY,
-    "%": _MULTIPLY,
-}
-_WORDS = dict.fromkeys(("BETWEEN", "IN", "IS", "LIKE", "NOT"), _COMPARE) | {
-    "OR": _OR,
-    "AND": _AND,
-    "UNION": _SET,
-    "INTERSECT": _SET,
-    "EXCEPT": _SET,
-}
+_SET = 1
+_WORDS = WORD_PRECEDENCES | {"LIKE": WORD_PRECEDENCES["IN"], "UNION": _SET, "INTERSECT": _SET, "EXCEPT": _SET}
+_NOT = WORD_PRECEDENCES["AND"] + 1
 _CONSTANTS = {"TRUE": "Lit", "FALSE": "Lit", "NULL": "Lit", "MISSING": "Missing"}
 _BRACKETS = {"[": ("]", "List"), "<<": (">>", "Bag"), "{": ("}", "Struct")}
 _PART_STEPS = 5
@@ -73,7 +61,7 @@ class _ExpressionReader:
         part = self._read_operand(is_right_side=is_right_side)
         while True:
             kind, text, _, _ = reader.token
-            precedence = (_SYMBOLS if kind == SYMBOL else _WORDS if kind == KEYWORD else {}).get(text, 0)
+            precedence = (SYMBOL_PRECEDENCES if kind == SYMBOL else _WORDS if kind == KEYWORD else {}).get(text, 0)
             if not precedence or precedence < floor:
                 return part
             reader.position += 1

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
@@ -24,8 +23,8 @@ from hashrange.operations.insights.watching import (
     rule_names,
 )
 from hashrange.operations.lookup import TableRequest, existing_table, table_name
-from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, TABLE_NAME_FIRST, table_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.shapes import TableName as NameOrArn
@@ -202,26 +201,17 @@ def _place(token: str | None) -> int:
 
 
 OPERATIONS = (
-    Operation(
-        "DescribeContributorInsights",
-        DescribeContributorInsightsRequest,
-        describe_contributor_insights,
-        JsonWire(rules=WATCHED_RULES),
-        tables=by_table_name,
+    table_operation(
+        "DescribeContributorInsights", DescribeContributorInsightsRequest, describe_contributor_insights, WATCHED_RULES
     ),
-    Operation(
+    table_operation(
         "UpdateContributorInsights",
         UpdateContributorInsightsRequest,
         update_contributor_insights,
-        JsonWire(rules=WATCHED_RULES),
-        tables=by_table_name,
+        WATCHED_RULES,
         writes=True,
     ),
-    Operation(
-        "ListContributorInsights",
-        ListContributorInsightsRequest,
-        list_contributor_insights,
-        JsonWire(rules=GIVEN_TABLE_NAME_FIRST),
-        tables=by_table_name,
+    table_operation(
+        "ListContributorInsights", ListContributorInsightsRequest, list_contributor_insights, GIVEN_TABLE_NAME_FIRST
     ),
 )

@@ -13,6 +13,7 @@ import msgspec
 
 from hashrange.errors import KeyFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.parameters import NO_VALUES
 from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Value
@@ -29,7 +30,6 @@ from hashrange.operations.items.action_plans import (
     plan_put,
     plan_update,
 )
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import PUT_OR_DELETE_ITEM, UPDATE_ITEM, check_operation_parameters
 from hashrange.operations.items.nesting_checks import check_map, check_return_values
@@ -89,83 +89,36 @@ class ActionRequest(ExpressionsRequest, Protocol):
     def ReturnValuesOnConditionCheckFailure(self) -> str | None: ...  # noqa: N802
 
 
-class PutActionRequest(ActionRequest, Protocol):
-    """The members that PutItem and the Put of a transaction share."""
-
-    @property
-    def Item(self) -> shapes.AttributeMap: ...  # noqa: N802
-
-
-class KeyActionRequest(ActionRequest, Protocol):
-    """The members that the requests for an update, a delete and a condition check share."""
-
-    @property
-    def Key(self) -> shapes.AttributeMap: ...  # noqa: N802
-
-
-class UpdateActionRequest(KeyActionRequest, Protocol):
-    """The members that UpdateItem and the Update of a transaction share."""
-
-    @property
-    def UpdateExpression(self) -> str | None: ...  # noqa: N802
-
-
-def check_put(
+def requested_action(
+    kind: ActionKind,
     rules: RequestRules,
-    request: PutActionRequest,
+    request: ActionRequest,
+    attributes: shapes.AttributeMap,
     legacy: LegacyParameters | None = None,
     return_values: str | None = None,
+    update_text: str | None = None,
 ) -> Action:
-    """Return the put that a request asks for. Raises its first fault: RequestFault, ValidationException or Malformed.
+    """Return the action that a request asks for. Raises its first fault: a ValidationException or Malformed.
 
-    The operation's `rules` decide which faults are reported before values that are nested too deep.
+    `attributes`: the item of a put, the key map of the other kinds. `return_values`: ReturnValues of a put or delete;
+    None if it is not given, and for an update, which supports all its values. The operation's `rules` decide which
+    faults are reported before values that are nested too deep.
     """
-    known = known_expressions(request) if legacy is None else None
+    known = known_expressions(request, update_text) if legacy is None else None
     if known is None:
-        check_operation_parameters(request, PUT_OR_DELETE_ITEM)
-    item, size_bytes = check_map(rules, request, request.Item, return_values)
+        check_operation_parameters(request, UPDATE_ITEM if kind == "update" else PUT_OR_DELETE_ITEM)
+    item, size_bytes = check_map(rules, request, attributes, return_values)
     if return_values is not None:
         check_return_values(return_values)
-    if size_bytes > ITEM_SIZE_MAX_BYTES:
+    if kind != "put":
+        size_bytes = 0
+    elif size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(ITEM_TOO_LARGE)
     if known is UNCONDITIONAL:
-        return Action("put", request.TableName, item, size_bytes, None, None, NO_VALUES, None)
-    _, condition, values = _expressions(request, None, legacy, known)
+        return Action(kind, request.TableName, item, size_bytes, None, None, NO_VALUES, None)
+    update, condition, values = _expressions(request, update_text, legacy, known)
     on_failure = request.ReturnValuesOnConditionCheckFailure
-    return Action("put", request.TableName, item, size_bytes, None, condition, values, on_failure)
-
-
-def check_update(rules: RequestRules, request: UpdateActionRequest, legacy: LegacyParameters | None = None) -> Action:
-    """Return the update that a request asks for. Raises its first fault, as `check_put` does."""
-    text = request.UpdateExpression
-    known = known_expressions(request, text) if legacy is None else None
-    if known is None:
-        check_operation_parameters(request, UPDATE_ITEM)
-    key_item = check_map(rules, request, request.Key)[0]
-    update, condition, values = _expressions(request, text, legacy, known)
-    on_failure = request.ReturnValuesOnConditionCheckFailure
-    return Action("update", request.TableName, key_item, 0, update, condition, values, on_failure)
-
-
-def check_by_key(
-    kind: Literal["delete", "check"],
-    rules: RequestRules,
-    request: KeyActionRequest,
-    legacy: LegacyParameters | None = None,
-    return_values: str | None = None,
-) -> Action:
-    """Return the delete, or condition check, that a request asks for. Raises its first fault, as `check_put` does."""
-    known = known_expressions(request) if legacy is None else None
-    if known is None:
-        check_operation_parameters(request, PUT_OR_DELETE_ITEM)
-    key_item = check_map(rules, request, request.Key, return_values)[0]
-    if return_values is not None:
-        check_return_values(return_values)
-    if known is UNCONDITIONAL:
-        return Action(kind, request.TableName, key_item, 0, None, None, NO_VALUES, None)
-    _, condition, values = _expressions(request, None, legacy, known)
-    on_failure = request.ReturnValuesOnConditionCheckFailure
-    return Action(kind, request.TableName, key_item, 0, None, condition, values, on_failure)
+    return Action(kind, request.TableName, item, size_bytes, update, condition, values, on_failure)
 
 
 def unconditional_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:

@@ -30,12 +30,12 @@ from hashrange.errors import (
     ValidationException,
     without_frames,
 )
-from hashrange.expressions.parameters import check_mixing, check_unused
+from hashrange.expressions.parameters import NO_VALUES, check_mixing, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes
 from hashrange.items.steps import READ_BYTES_PER_STEP, REPLY_BYTES, queue_large_reply, spend
-from hashrange.items.types import Item, Key
+from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.limits import (
     BATCH_GET_KEYS_MAX,
@@ -46,7 +46,6 @@ from hashrange.limits import (
 from hashrange.messages.reads import BATCH_DUPLICATE_KEYS, BATCH_TOO_MANY, TABLE_NOT_FOUND
 from hashrange.messages.requests import BATCH_GET_EMPTY, BATCH_GET_MANY_KEYS, BATCH_GET_NO_KEYS
 from hashrange.operations import shapes
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
@@ -198,7 +197,9 @@ def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
     reads = []
     for table, (name, entry, key_items, projection) in zip(tables, checked, strict=True):
         assert table is not None
-        keys = _located(table, key_items, projection)
+        keys = [table.lookup_key(key_item) for key_item in key_items]
+        if projection is not None:
+            check_key_paths(table, projection.nested_attributes)
         reads.append(TableRead(name, entry, table, keys, projection))
     if len({table.table_id for table in tables if table is not None}) < len(tables):
         _refuse_repeats_across_names(reads)
@@ -222,18 +223,6 @@ def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
     projection = requested_projection(entry)
     check_unused(entry.ExpressionAttributeNames, NO_VALUES, projection)
     return projection
-
-
-def _located(table: OpenTable, key_items: list[Item], projection: CompiledProjection | None) -> list[Key]:
-    """The Keys of these key maps.
-
-    Raises ValidationException for a key map that does not fit the table, and for a path of the projection into a key
-    attribute.
-    """
-    keys = [table.lookup_key(key_item) for key_item in key_items]
-    if projection is not None:
-        check_key_paths(table, projection.nested_attributes)
-    return keys
 
 
 def _refuse_repeats_across_names(reads: list[TableRead]) -> None:

@@ -13,7 +13,6 @@ UNKNOWN_OPERATORS: ConstraintWordings = {
     (f"{member}.{{key}}.member.comparisonOperator", "enumeration"): ConstraintWording(is_later=True)
     for member in ("keyConditions", "queryFilter", "scanFilter")
 }
-RETURN_VALUES: ConstraintWordings = {("returnValues", "enumeration"): ConstraintWording(messages.RETURN_VALUES_UNKNOWN)}
 CONDITIONAL_OPERATOR: ConstraintWordings = {
     ("conditionalOperator", "enumeration"): ConstraintWording(messages.CONDITIONAL_OPERATOR_UNKNOWN, is_bare=True)
 }

@@ -4,9 +4,9 @@ messages list them in the order of this file.
 Source: service behaviour, captures to Oct 2026.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from hashrange.expressions import parameters as checks
+from hashrange.expressions.parameters import check_maps, check_mixing
 
 
 class OperationParameters(NamedTuple):
@@ -33,21 +33,16 @@ SCAN = OperationParameters(
 )
 
 
-class ParameterizedRequest(Protocol):
-    """A request with ExpressionAttributeNames; its struct may lack ExpressionAttributeValues and legacy members."""
-
-    @property
-    def ExpressionAttributeNames(self) -> dict[str, str] | None: ...  # noqa: N802
-
-
-def check_operation_parameters(request: ParameterizedRequest, parameters: OperationParameters) -> None:
+def check_operation_parameters(request: Any, parameters: OperationParameters) -> None:
     """Raise RequestFault for legacy combined with expression members, then for faults of placeholders.
 
-    These are: ExpressionAttributeNames or ExpressionAttributeValues without an expression that could use them, an empty
-    map, a malformed placeholder or name.
+    The request has ExpressionAttributeNames; its struct may lack ExpressionAttributeValues and legacy members.
+    The faults are: ExpressionAttributeNames or ExpressionAttributeValues without an expression that could use them, an
+    empty map, a malformed placeholder or name.
     """
     unopposed = {name for name, other in parameters.sole_conflicts if getattr(request, other) is None}
     legacy = [(name, getattr(request, name, None)) for name in parameters.legacy if name not in unopposed]
     expressions = [(name, getattr(request, name)) for name in parameters.expressions]
     values = getattr(request, "ExpressionAttributeValues", None)
-    checks.check_expression_parameters(legacy, expressions, request.ExpressionAttributeNames, values)
+    check_mixing(legacy, expressions)
+    check_maps(expressions, request.ExpressionAttributeNames, values)

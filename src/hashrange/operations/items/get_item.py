@@ -10,14 +10,13 @@ import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException
-from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
 from hashrange.operations.items.nesting_checks import check_map

@@ -6,6 +6,7 @@ always use that layer, requests for single items when they fall back to it. The 
 are looked for only after `check_item` has raised NestingFault. Source: service behaviour, captures to October 2026.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from hashrange.errors import NestingFault, RequestFault
@@ -18,26 +19,10 @@ from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY
 from hashrange.wire.fallback import holds_unread_values
 from hashrange.wire.rules import RequestRules
 
-
-def _check_update_readable(text: str) -> None:
-    """Raise RequestFault for an UpdateExpression that is too long, empty, or not parsable."""
-    read_clauses(ExpressionParser("UpdateExpression", text, None, None, UPDATE_KEYWORDS))
-
-
-def _check_condition_readable(text: str) -> None:
-    """Raise RequestFault for a ConditionExpression that is too long, empty, or not parsable."""
-    ExpressionParser("ConditionExpression", text, None, None, CONDITION_KEYWORDS).read_condition()
-
-
-def _check_projection_readable(text: str) -> None:
-    """Raise RequestFault for a ProjectionExpression that is too long, empty, or not parsable."""
-    read_projection(ExpressionParser("ProjectionExpression", text, None, None, NO_KEYWORDS))
-
-
-_READABLE = (
-    ("UpdateExpression", _check_update_readable),
-    ("ConditionExpression", _check_condition_readable),
-    ("ProjectionExpression", _check_projection_readable),
+_READABLE: tuple[tuple[str, frozenset[str], Callable[[ExpressionParser], object]], ...] = (
+    ("UpdateExpression", UPDATE_KEYWORDS, read_clauses),
+    ("ConditionExpression", CONDITION_KEYWORDS, ExpressionParser.read_condition),
+    ("ProjectionExpression", NO_KEYWORDS, read_projection),
 )
 """Checks of size and grammar alone: the older layer reports their faults before values nested too deep."""
 
@@ -65,10 +50,10 @@ def check_return_values(return_values: str) -> None:
 
 def check_expressions_readable(request: object) -> None:
     """Raise RequestFault for the first expression that is too long or cannot be parsed, in the service's order."""
-    for name, check in _READABLE:
+    for name, keywords, read in _READABLE:
         text = getattr(request, name, None)
         if text is not None:
-            check(text)
+            read(ExpressionParser(name, text, None, None, keywords))
 
 
 def _check_before_depth(rules: RequestRules, request: Any, return_values: str | None) -> None:

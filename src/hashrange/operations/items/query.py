@@ -8,16 +8,18 @@ values → presence of a key condition → expressions (values, key condition pa
 Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
-from hashrange.expressions.condition import CompiledCondition, compile_condition
+from hashrange.expressions.cache import Cache, cache_key
+from hashrange.expressions.condition import CompiledCondition, compile_condition, run_value_checks
 from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition, read_key_condition
-from hashrange.expressions.legacy_conditions import filter_condition, key_conditions
-from hashrange.expressions.parameters import TokenUser, check_unused
+from hashrange.expressions.legacy import filter_condition, key_conditions
+from hashrange.expressions.parameters import NO_VALUES, TokenUser, check_unused
 from hashrange.expressions.projection import CompiledProjection
-from hashrange.expressions.terms import run_value_checks
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_values
 from hashrange.messages.reads import (
@@ -30,12 +32,6 @@ from hashrange.messages.reads import (
 )
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
-from hashrange.operations.items.compiled_expressions import (
-    NO_VALUES,
-    QUERY_EXPRESSIONS,
-    QueryExpressions,
-    expressions_key,
-)
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import QUERY, check_operation_parameters
 from hashrange.operations.items.projections import (
@@ -82,6 +78,17 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 _KEY_ATTRIBUTES_MAX = 2
 
 
+class QueryExpressions(NamedTuple):
+    """The expressions of a Query, compiled and checked against each other."""
+
+    key_condition: CompiledKeyCondition
+    condition: CompiledCondition | None
+    projection: CompiledProjection | None
+
+
+_KNOWN: Cache[QueryExpressions] = Cache()
+
+
 class _Asked(msgspec.Struct, frozen=True, gc=False):
     """The checked parts of a Query request that need no table, with expressions compiled."""
 
@@ -98,7 +105,8 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     asked = _compile(request)
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
-    source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
+    consistent = request.ConsistentRead is True
+    source = requested_source(table, request.IndexName, consistent=consistent)
 
     if len(asked.terms) > _KEY_ATTRIBUTES_MAX:
         maximum = max(_KEY_ATTRIBUTES_MAX, len(source.key_names))
@@ -117,14 +125,11 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     if request.Select is not None:
         check_select(request)
 
-    consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     fetches = fetches_items(request, source, asked.projection, asked.filter)
     returned = returned_projection(request, source, asked.projection, fetches=fetches)
-    wanted = Wanted(asked.filter, asked.values, returned, is_count, fetches)
-    return read_reply(
-        scope, table, source, span, request.Limit, wanted, request.TableName, meter, consistent=consistent
-    )
+    wanted = Wanted(table, source, consistent, asked.filter, asked.values, returned, is_count, fetches)
+    return read_reply(scope, wanted, span, request.Limit, request.TableName, meter)
 
 
 def _compile(request: QueryRequest) -> _Asked:
@@ -132,8 +137,8 @@ def _compile(request: QueryRequest) -> _Asked:
     names = request.ExpressionAttributeNames
     raw_values = request.ExpressionAttributeValues
     texts = (request.KeyConditionExpression, request.FilterExpression, request.ProjectionExpression)
-    key = expressions_key(texts, names, raw_values)
-    known = QUERY_EXPRESSIONS.entries.get(key)
+    key = cache_key(texts, names, raw_values)
+    known = _KNOWN.entries.get(key)
     if known is None or _has_legacy(request):
         check_operation_parameters(request, QUERY)
         if request.KeyConditionExpression is None:
@@ -147,7 +152,7 @@ def _compile(request: QueryRequest) -> _Asked:
         read = read_key_condition(request.KeyConditionExpression or "", names, values)
         condition, projection = _compile_expressions(request, values, read)
         key_condition = compile_key_condition(read)
-        QUERY_EXPRESSIONS.add(key, QueryExpressions(key_condition, condition, projection))
+        _KNOWN.add(key, QueryExpressions(key_condition, condition, projection))
     else:
         key_condition, condition, projection = known
         if key_condition.value_checks:

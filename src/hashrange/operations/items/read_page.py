@@ -89,12 +89,15 @@ FETCHED_ITEM_STEPS = 8
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
-    """Filter and projection of a read, and whether it only counts (`is_count`)."""
+    """What is read: the table or index, filter and projection, and whether the reply only counts (`is_count`)."""
 
+    table: OpenTable
+    source: ReadSource
+    consistent: bool
     condition: CompiledCondition | None
     values: dict[str, Value]
     projection: CompiledProjection | None
-    is_count: bool
+    is_count: bool = False
     fetches_items: bool = False
     """True if a local index lacks wanted attributes, so that each entry's item is fetched from the table."""
     rows: type[Rows] = Rows
@@ -158,13 +161,10 @@ class _JsonBudget:
 
 def read_page(
     scope: Scope,
-    table: OpenTable,
-    source: ReadSource,
+    wanted: Wanted,
     span: Span,
     limit: int | None,
-    wanted: Wanted,
     *,
-    consistent: bool,
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
     limit_json_bytes: int = REPLY_JSON_MAX_BYTES,
 ) -> Soon[ReadPage]:
@@ -175,7 +175,9 @@ def read_page(
     """
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # without Limit, a page never has more rows than bytes
-    first = scope.store.page(source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=consistent)
+    first = scope.store.page(
+        wanted.source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=wanted.consistent
+    )
     if (
         is_raw
         and isinstance(first, Page)
@@ -186,35 +188,20 @@ def read_page(
             items = wanted.rows(() if wanted.is_count else rows)
             last_evaluated = None if first.last_key is None else rows[-1]
             return ReadPage(items, len(rows), len(rows), first.size_bytes, first.size_bytes, 0.0, last_evaluated, 0)
-    return _read_slices(
-        scope,
-        table,
-        source,
-        span,
-        rows_left,
-        wanted,
-        first,
-        consistent=consistent,
-        limit_bytes=limit_bytes,
-        limit_json_bytes=limit_json_bytes,
-    )
+    return _read_slices(scope, wanted, span, rows_left, first, limit_bytes, limit_json_bytes)
 
 
 async def _read_slices(
     scope: Scope,
-    table: OpenTable,
-    source: ReadSource,
+    wanted: Wanted,
     span: Span,
     rows_left: int,
-    wanted: Wanted,
     first: Soon[Page],
-    *,
-    consistent: bool,
     limit_bytes: int,
     limit_json_bytes: int,
 ) -> ReadPage:
     """Read a page of several slices, of decoded or measured rows, or whose first slice (`first`) must be awaited."""
-    store = scope.store
+    store, source_id, consistent = scope.store, wanted.source.source_id, wanted.consistent
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count)
     slice_rows, slice_rows_max = FIRST_SLICE, DECODED_SLICE_ROWS_MAX
     if is_raw and not wanted.fetches_items:
@@ -228,9 +215,7 @@ async def _read_slices(
     while True:
         rows = evaluated = page.rows
         if wanted.fetches_items:
-            rows, evaluated = await _fetch_items(
-                store, table, page.rows, fetched_left_bytes, budget.left_bytes, consistent=consistent
-            )
+            rows, evaluated = await _fetch_items(store, wanted, page.rows, fetched_left_bytes, budget.left_bytes)
             fetched_left_bytes -= sum(row_sizes_bytes(rows))
             fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
             budget.left_bytes -= rows_json_bytes(rows)
@@ -256,9 +241,7 @@ async def _read_slices(
             )
         span = narrow(span, page.last_key)
         slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
-        page = await settled(
-            store.page(source.source_id, span, min(rows_left, slice_rows), bytes_left, consistent=consistent)
-        )
+        page = await settled(store.page(source_id, span, min(rows_left, slice_rows), bytes_left, consistent=consistent))
 
 
 def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
@@ -271,16 +254,17 @@ def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
 
 
 async def _fetch_items(
-    store: Store, table: OpenTable, entries: list[Row], left_bytes: int, left_json_bytes: int, *, consistent: bool
+    store: Store, wanted: Wanted, entries: list[Row], left_bytes: int, left_json_bytes: int
 ) -> tuple[list[Row], list[Row]]:
     """Read the whole items of a local index's entries until one item uses up `left_bytes` or `left_json_bytes`.
 
     Returns the items, and the entries evaluated; an entry whose item is missing counts as evaluated.
     """
+    table = wanted.table
     items = []
     for count, entry in enumerate(entries, 1):
         key = table.lookup_key(key_of(table.keys, decode_row(entry)))
-        row = await settled(store.get(table.source_id, key, consistent=consistent))
+        row = await settled(store.get(table.source_id, key, consistent=wanted.consistent))
         if row is None:
             continue
         items.append(row)
@@ -315,51 +299,33 @@ def needed_attributes(condition: CompiledCondition | None, projection: CompiledP
     return of_projection if condition is None else of_projection | condition.attributes
 
 
-def page_usage(table: OpenTable, source: ReadSource, page: ReadPage, table_name: str, *, consistent: bool) -> PageUsage:
-    """Usage of reading the page from the table or index. `table_name`: the table's name or ARN, as in the request."""
-    units = read_units(page.size_bytes, consistent=consistent)
-    if source.index is None:
-        return PageUsage(table, table_name, units)
-    return PageUsage(table, table_name, page.fetched_units, ((source.index, units),))
+def page_usage(wanted: Wanted, own_units: float, fetched_units: float, table_name: str) -> PageUsage:
+    """Usage of a read: the units of its rows, and of the items fetched from the table for entries of a local index.
+
+    `table_name`: the table's name or ARN, as in the request.
+    """
+    index = wanted.source.index
+    if index is None:
+        return PageUsage(wanted.table, table_name, own_units)
+    return PageUsage(wanted.table, table_name, fetched_units, ((index, own_units),))
 
 
 def read_reply(
-    scope: Scope,
-    table: OpenTable,
-    source: ReadSource,
-    span: Span,
-    limit: int | None,
-    wanted: Wanted,
-    table_name: str,
-    meter: Meter,
-    *,
-    consistent: bool,
+    scope: Scope, wanted: Wanted, span: Span, limit: int | None, table_name: str, meter: Meter
 ) -> Soon[Reply]:
     """Read the page of a Query or Scan and record its usage. `table_name`: name or ARN, as in the request."""
-    page = read_page(scope, table, source, span, limit, wanted, consistent=consistent)
+    page = read_page(scope, wanted, span, limit)
     if not isinstance(page, ReadPage):
-        return then(page, partial(_recorded_reply, table, source, table_name, meter, wanted.is_count, consistent))
-    return _recorded_reply(table, source, table_name, meter, wanted.is_count, consistent, page)
+        return then(page, partial(_recorded_reply, wanted, table_name, meter))
+    return _recorded_reply(wanted, table_name, meter, page)
 
 
-def _recorded_reply(
-    table: OpenTable,
-    source: ReadSource,
-    table_name: str,
-    meter: Meter,
-    is_count: bool,
-    consistent: bool,
-    page: ReadPage,
-) -> Reply:
-    meter.append(page_usage(table, source, page, table_name, consistent=consistent))
-    return page_reply(source, page, is_count=is_count)
-
-
-def page_reply(source: ReadSource, page: ReadPage, *, is_count: bool) -> Reply:
-    """The reply of a Query or Scan."""
-    reply: Reply = {} if is_count else {"Items": page.items}
+def _recorded_reply(wanted: Wanted, table_name: str, meter: Meter, page: ReadPage) -> Reply:
+    own_units = read_units(page.size_bytes, consistent=wanted.consistent)
+    meter.append(page_usage(wanted, own_units, page.fetched_units, table_name))
+    reply: Reply = {} if wanted.is_count else {"Items": page.items}
     reply["Count"] = page.matched_count
     reply["ScannedCount"] = page.scanned_count
     if page.last_evaluated is not None:
-        reply["LastEvaluatedKey"] = decode_attributes(page.last_evaluated, source.start_key_names)
+        reply["LastEvaluatedKey"] = decode_attributes(page.last_evaluated, wanted.source.start_key_names)
     return reply

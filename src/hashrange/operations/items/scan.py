@@ -12,8 +12,8 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import CompiledCondition, compile_condition
-from hashrange.expressions.legacy_conditions import filter_condition
-from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.legacy import filter_condition
+from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.items.values import check_values
 from hashrange.messages import requests as messages
 from hashrange.messages.reads import (
@@ -24,7 +24,6 @@ from hashrange.messages.reads import (
 )
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import SCAN, check_operation_parameters
 from hashrange.operations.items.projections import (
@@ -85,7 +84,8 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     if table is None:
         raise ResourceNotFoundException(TABLE_NOT_FOUND)
 
-    source = requested_source(table, request.IndexName, consistent=request.ConsistentRead is True)
+    consistent = request.ConsistentRead is True
+    source = requested_source(table, request.IndexName, consistent=consistent)
     fetches = fetches_items(request, source, projection, condition)
     span = scan_span(request.Segment, request.TotalSegments)
     if start_item is not None:
@@ -95,13 +95,10 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
 
-    consistent = request.ConsistentRead is True
     is_count = request.Select == "COUNT"
     returned = returned_projection(request, source, projection, fetches=fetches)
-    wanted = Wanted(condition, values, returned, is_count, fetches, HashOrderedRows)
-    return read_reply(
-        scope, table, source, span, request.Limit, wanted, request.TableName, meter, consistent=consistent
-    )
+    wanted = Wanted(table, source, consistent, condition, values, returned, is_count, fetches, HashOrderedRows)
+    return read_reply(scope, wanted, span, request.Limit, request.TableName, meter)
 
 
 def _legacy_filter(request: ScanRequest) -> CompiledCondition | None:

@@ -1,24 +1,21 @@
 """Which update and which condition does a write have?
 Expressions, compiled together once and cached, or legacy parameters.
 
-The cache key (`compiled_expressions.expressions_key`) holds everything that the checks of expressions depend on. If
+The cache key (`expressions/cache.py`) holds everything that the checks of expressions depend on. If
 a request's key is in the cache, its expressions have passed all checks, and only their values remain to be checked.
 Refusals are not cached.
 """
 
 from typing import NamedTuple, Protocol
 
-from hashrange.expressions.cache import Cache
-from hashrange.expressions.condition import CompiledCondition, compile_condition
-from hashrange.expressions.legacy_conditions import expected_condition
-from hashrange.expressions.legacy_updates import attribute_updates
-from hashrange.expressions.parameters import check_unused
-from hashrange.expressions.terms import run_value_checks
+from hashrange.expressions.cache import Cache, cache_key
+from hashrange.expressions.condition import CompiledCondition, compile_condition, run_value_checks
+from hashrange.expressions.legacy import attribute_updates, expected_condition
+from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.expressions.update import CompiledUpdate, compile_update
 from hashrange.items.types import Value
 from hashrange.items.values import check_values
 from hashrange.operations import shapes
-from hashrange.operations.items.compiled_expressions import NO_VALUES, expressions_key
 
 
 class ExpressionsRequest(Protocol):
@@ -72,7 +69,7 @@ def known_expressions(request: ExpressionsRequest, update_text: str | None = Non
     names, values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
     if condition_text is None and update_text is None and names is None and values is None:
         return UNCONDITIONAL
-    return _KNOWN.entries.get(expressions_key((update_text, condition_text), names, values))
+    return _KNOWN.entries.get(cache_key((update_text, condition_text), names, values))
 
 
 def check_known_values(known: WriteExpressions, request: ExpressionsRequest) -> dict[str, Value]:
@@ -94,7 +91,7 @@ def compile_expressions(
     """
     condition_text = request.ConditionExpression
     names, raw_values = request.ExpressionAttributeNames, request.ExpressionAttributeValues
-    key = expressions_key((update_text, condition_text), names, raw_values)
+    key = cache_key((update_text, condition_text), names, raw_values)
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     update = None if update_text is None else compile_update(update_text, names, values)
     condition = None

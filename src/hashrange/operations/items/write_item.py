@@ -1,20 +1,27 @@
-"""How is a write of one item committed, and what does its reply hold?
-Attributes and ItemCollectionMetrics, also of batches and transactions; the meter records the capacity.
+"""How is one item written, and how is a write committed? PutItem, UpdateItem and DeleteItem; the commit and the
+ItemCollectionMetrics are those of batches and transactions too. The meter records the capacity.
 """
 
 from collections.abc import Coroutine, Iterable
-from typing import Any, Protocol
+from typing import Any
 
+import msgspec
+
+from hashrange.aws_services.operation import Operation, Run
 from hashrange.errors import ItemRefusal, ResourceNotFoundException
 from hashrange.expressions.update import CompiledUpdate
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Key, Row
-from hashrange.messages.reads import TABLE_NOT_FOUND
+from hashrange.messages.reads import RETURN_VALUES_OLD_ONLY, TABLE_NOT_FOUND
+from hashrange.messages.requests import ACTION_UNKNOWN, RETURN_VALUES_UNKNOWN
 from hashrange.operations import shapes
-from hashrange.operations.items.actions import Action, plan_action
+from hashrange.operations.items import constraint_wordings
+from hashrange.operations.items.actions import Action, plan_action, requested_action
+from hashrange.operations.items.write_expressions import legacy_parameters
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import ChangeUsage, Meter, Usage
-from hashrange.operations.operation import Scope
+from hashrange.operations.naming import by_table_name
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon, settled
 from hashrange.store.request_ids import new_request_id
@@ -22,20 +29,140 @@ from hashrange.tables.capacity import write_units
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
+from hashrange.wire.rules import (
+    ON_OTHER_FORMS_AND_DEPTH,
+    ConstraintWording,
+    ConstraintWordings,
+    RefusedWords,
+    RequestRules,
+)
+
+# --- the operations -----------------------------------------------------------------------------
 
 
-class ReplyOptions(Protocol):
-    """Members of a write request that `write_item` reads: the table, and which attributes and metrics are returned."""
-
-    @property
-    def TableName(self) -> str: ...  # noqa: N802
-    @property
-    def ReturnValues(self) -> shapes.ReturnValue | None: ...  # noqa: N802
-    @property
-    def ReturnItemCollectionMetrics(self) -> shapes.ReturnItemCollectionMetrics | None: ...  # noqa: N802
+_PUT_OR_DELETE_WORDINGS: ConstraintWordings = {
+    **constraint_wordings.TABLE_NAME,
+    ("returnValues", "enumeration"): ConstraintWording(RETURN_VALUES_UNKNOWN),
+    **constraint_wordings.CONDITIONAL_OPERATOR,
+}
 
 
-def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter) -> Soon[Reply]:
+class PutItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request to create an item, or replace it whole; members in the order of their faults."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    Item: shapes.AttributeMap
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    Expected: shapes.ExpectedAttributeMap | None = None
+    ReturnValues: shapes.ReturnValue | None = None
+    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
+    ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+    ConditionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+    ExpressionAttributeValues: shapes.AttributeMap | None = None
+
+
+PUT_RULES = RequestRules(wordings=_PUT_OR_DELETE_WORDINGS, falls_back=ON_OTHER_FORMS_AND_DEPTH)
+
+
+def put_item(scope: Scope, request: PutItemRequest, meter: Meter) -> Soon[Reply]:
+    """Commit the item; the reply holds the replaced item if ReturnValues is ALL_OLD.
+
+    Order of checks: mixing of parameters → Item values → ReturnValues → item size → Expected → expressions → table →
+    the item's key → index keys → the condition's paths into key attributes → length of the item's JSON → condition →
+    size of the item collection.
+    """
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
+    action = requested_action("put", PUT_RULES, request, request.Item, legacy, request.ReturnValues)
+    return write_item(scope, request, action, meter)
+
+
+class UpdateItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request to change attributes of one item, or create it; members in the order of their faults."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
+    ReturnValues: shapes.ReturnValue | None = None
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    Key: shapes.AttributeMap
+    Expected: shapes.ExpectedAttributeMap | None = None
+    AttributeUpdates: shapes.AttributeUpdates | None = None
+    ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+    UpdateExpression: str | None = None
+    ConditionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+    ExpressionAttributeValues: shapes.AttributeMap | None = None
+
+
+UPDATE_RULES = RequestRules(
+    wordings={
+        **constraint_wordings.TABLE_NAME,
+        **constraint_wordings.CONDITIONAL_OPERATOR,
+        ("returnValues", "enumeration"): ConstraintWording(RETURN_VALUES_UNKNOWN, is_alone=True),
+        ("attributeUpdates.{key}.member.action", "enumeration"): ConstraintWording(ACTION_UNKNOWN),
+    },
+    falls_back=ON_OTHER_FORMS_AND_DEPTH,
+)
+
+
+def update_item(scope: Scope, request: UpdateItemRequest, meter: Meter) -> Soon[Reply]:
+    """Commit the changed item; the reply holds the attributes that ReturnValues requests.
+
+    Order of checks: legacy combined with expression parameters → Key values → AttributeUpdates → Expected → expressions
+    (update, then condition) → table → key schema → the update's paths into key attributes → types that it assigns to
+    index keys → key attributes among its targets → the condition's paths into key attributes → size of the update
+    itself (`expressions/statement_size.py`) → condition → application of the update → size of the item collection.
+    """
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator, request.AttributeUpdates)
+    action = requested_action(
+        "update", UPDATE_RULES, request, request.Key, legacy, update_text=request.UpdateExpression
+    )
+    return write_item(scope, request, action, meter)
+
+
+class DeleteItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request to remove one item by its key; a missing item is no error. Members in the order of their faults."""
+
+    ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
+    TableName: shapes.TableName
+    ReturnValues: shapes.ReturnValue | None = None
+    ReturnItemCollectionMetrics: shapes.ReturnItemCollectionMetrics | None = None
+    Key: shapes.AttributeMap
+    ConditionalOperator: shapes.ConditionalOperator | None = None
+    Expected: shapes.ExpectedAttributeMap | None = None
+    ReturnValuesOnConditionCheckFailure: shapes.ReturnValuesOnConditionCheckFailure | None = None
+    ConditionExpression: str | None = None
+    ExpressionAttributeNames: shapes.NameMap | None = None
+    ExpressionAttributeValues: shapes.AttributeMap | None = None
+
+
+DELETE_RULES = RequestRules(
+    wordings=_PUT_OR_DELETE_WORDINGS,
+    refused_words=RefusedWords(
+        "ReturnValues", frozenset(("ALL_NEW", "UPDATED_OLD", "UPDATED_NEW")), RETURN_VALUES_OLD_ONLY
+    ),
+    falls_back=ON_OTHER_FORMS_AND_DEPTH,
+)
+
+
+def delete_item(scope: Scope, request: DeleteItemRequest, meter: Meter) -> Soon[Reply]:
+    """Commit the removal; the reply holds the old item when ReturnValues is ALL_OLD.
+
+    Order of checks: in the slow path ReturnValues, after the other constraints → mixing of parameters →
+    Key values → Expected → expressions → table → key schema → the condition's paths into key attributes → condition.
+    Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 5).
+    """
+    legacy = legacy_parameters(request.Expected, request.ConditionalOperator)
+    action = requested_action("delete", DELETE_RULES, request, request.Key, legacy, request.ReturnValues)
+    return write_item(scope, request, action, meter)
+
+
+SingleWriteRequest = PutItemRequest | UpdateItemRequest | DeleteItemRequest
+
+
+def write_item(scope: Scope, request: SingleWriteRequest, action: Action, meter: Meter) -> Soon[Reply]:
     """Commit the write of a single item and return the reply.
 
     Raises ResourceNotFoundException, the first fault of the action against the table, then what `commit_write` raises.
@@ -50,7 +177,7 @@ def write_item(scope: Scope, request: ReplyOptions, action: Action, meter: Meter
     return _whole_reply(scope, request, action, change)
 
 
-def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
+def _reply(request: SingleWriteRequest, action: Action, change: Change) -> Reply:
     """The reply of a write, with Attributes if requested, but without ItemCollectionMetrics and ConsumedCapacity."""
     if request.ReturnValues is None:
         return {}
@@ -58,7 +185,7 @@ def _reply(request: ReplyOptions, action: Action, change: Change) -> Reply:
     return {} if attributes is None else {"Attributes": attributes}
 
 
-async def _whole_reply(scope: Scope, request: ReplyOptions, action: Action, change: Soon[Change]) -> Reply:
+async def _whole_reply(scope: Scope, request: SingleWriteRequest, action: Action, change: Soon[Change]) -> Reply:
     """Wait for a write and return its reply, with ItemCollectionMetrics if requested and there are local indexes."""
     change = await settled(change)
     reply = _reply(request, action, change)
@@ -146,3 +273,15 @@ async def collection_metrics(scope: Scope, change: Change, key_item: Item) -> di
         "ItemCollectionKey": {table.partition_name: key_item[table.partition_name]},
         "SizeEstimateRangeGB": [float(size_gb), float(size_gb + 1)],
     }
+
+
+def _record(name: str, request: type[SingleWriteRequest], run: Run, rules: RequestRules) -> Operation[JsonWire]:
+    wire = JsonWire(wording="enveloped", rules=rules, is_quick=True)
+    return Operation(name, request, run, wire, capacity="one", tables=by_table_name, writes=True)
+
+
+OPERATIONS = (
+    _record("PutItem", PutItemRequest, put_item, PUT_RULES),
+    _record("UpdateItem", UpdateItemRequest, update_item, UPDATE_RULES),
+    _record("DeleteItem", DeleteItemRequest, delete_item, DELETE_RULES),
+)

@@ -18,6 +18,7 @@ from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
 from hashrange.expressions.projection import CompiledProjection
+from hashrange.expressions.tree import split_conditions
 from hashrange.limits import STATEMENT_PARTITIONS_MAX
 from hashrange.messages.partiql import (
     FILTER_NOT_PROJECTED,
@@ -30,11 +31,11 @@ from hashrange.messages.partiql import (
 )
 from hashrange.messages.reads import INDEX_BACKFILLING, NOT_PROJECTED
 from hashrange.operations.items.conditions import check_key_paths
-from hashrange.operations.partiql.key_ranges import KeyBranch, key_branches
 from hashrange.operations.partiql.where_keys import (
+    KeyBranch,
     find_branches,
     find_sort_tokens,
-    split_conditions,
+    key_branches,
     take_choices,
     take_sort_term,
 )
@@ -160,7 +161,7 @@ def _order(
         return "written", False, False
     if statement.where is None:
         raise ValidationException(ORDER_WITHOUT_WHERE)
-    names = source.keys.partition_names + source.keys.sort_names
+    names = source.keys.names
     for key in statement.order:
         if key.name not in names:
             raise ValidationException(ORDER_NOT_KEY.format(name=key.name))

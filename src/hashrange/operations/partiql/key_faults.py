@@ -48,18 +48,14 @@ def check_read_values(keys: KeySchema, partitions: list[Value], sorts: Iterable[
 
 def check_key_types(table: OpenTable, key_item: Item) -> None:
     """Refuse a key attribute in `key_item`, a key or a whole item, of another type than the table's."""
-    keys = table.keys
-    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
-    for name, key_type in zip(names, types, strict=True):
+    for name, key_type in table.keys.attributes:
         if name in key_item:
             check_key_type(name, key_type, key_item[name])
 
 
 def check_inserted_types(table: OpenTable, item: Item) -> None:
     """As `check_key_types`, in the words of an INSERT, which does not tell types that no key has from others."""
-    keys = table.keys
-    names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
-    for name, key_type in zip(names, types, strict=True):
+    for name, key_type in table.keys.attributes:
         if name in item and key_type not in item[name]:
             raise ValidationException(KEY_TYPE_OTHER.format(name=name))
 

@@ -16,18 +16,18 @@ from hashrange.items.rows import decode_attributes, decode_for, part_row
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, ORDER_HASH_NEEDED, TOKEN_MISMATCH
-from hashrange.operations.items.read_page import ReadPage, Wanted, needed_attributes, read_page
+from hashrange.operations.items.read_page import ReadPage, Wanted, needed_attributes, page_usage, read_page
 from hashrange.operations.meter import PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
 from hashrange.operations.partiql.key_faults import check_read_values, is_too_long, surely_fit
-from hashrange.operations.partiql.key_ranges import branch_spans, valued_term
 from hashrange.operations.partiql.next_token import Continuation
 from hashrange.operations.partiql.statements import LastTableCache
+from hashrange.operations.partiql.where_keys import branch_spans, valued_term
 from hashrange.operations.reply import HashOrderedRows
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units
-from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import (
     KeyTerm,
     continue_query,
@@ -121,30 +121,23 @@ async def read_spans(  # noqa: C901 - one loop over spans, with each limit that 
     """
     if consistent and access.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
-    source = access.source
+    table, source, table_name = access.table, access.source, access.table.name
     choices = _choices(access, values)
     number, last_key = (0, None) if start is None else start
+    wanted = Wanted(
+        table, source, consistent, access.condition, values, access.projection, fetches_items=access.fetches_items
+    )
     if not choices:
-        return SelectPage(HashOrderedRows(), _usage(access.table, source, 0.0, 0.0), None)
+        return SelectPage(HashOrderedRows(), page_usage(wanted, 0.0, 0.0, table_name), None)
     if not 0 <= number < len(choices):
         raise ValidationException(TOKEN_MISMATCH)
-    wanted = Wanted(access.condition, values, access.projection, False, access.fetches_items)
     items = HashOrderedRows()
     own_units = fetched_units = 0.0
     left_bytes, left_json_bytes = PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
     spans_left = slice_spans = FIRST_SLICE
     while True:
-        page = read_page(
-            scope,
-            access.table,
-            source,
-            _span(access, values, choices[number], last_key),
-            limit,
-            wanted,
-            consistent=consistent,
-            limit_bytes=left_bytes,
-            limit_json_bytes=left_json_bytes,
-        )
+        span = _span(access, values, choices[number], last_key)
+        page = read_page(scope, wanted, span, limit, limit_bytes=left_bytes, limit_json_bytes=left_json_bytes)
         if not isinstance(page, ReadPage):
             page = await page
         items += page.items
@@ -156,22 +149,17 @@ async def read_spans(  # noqa: C901 - one loop over spans, with each limit that 
             limit -= page.scanned_count
         if page.last_evaluated is not None:
             continuation = Continuation(number, decode_attributes(page.last_evaluated, source.start_key_names))
-            return SelectPage(items, _usage(access.table, source, own_units, fetched_units), continuation)
+            return SelectPage(items, page_usage(wanted, own_units, fetched_units, table_name), continuation)
         number, last_key = number + 1, None
         if number == len(choices):
-            return SelectPage(items, _usage(access.table, source, own_units, fetched_units), None)
+            return SelectPage(items, page_usage(wanted, own_units, fetched_units, table_name), None)
         if left_bytes <= 0 or left_json_bytes <= 0 or limit == 0:
-            return SelectPage(items, _usage(access.table, source, own_units, fetched_units), Continuation(number, None))
+            return SelectPage(
+                items, page_usage(wanted, own_units, fetched_units, table_name), Continuation(number, None)
+            )
         spans_left -= 1
         if not spans_left:
             spans_left = slice_spans = await hand_back(scope.clock.monotonic, slice_spans, SLICE_SPANS_MAX)
-
-
-def _usage(table: OpenTable, source: ReadSource, own_units: float, fetched_units: float) -> PageUsage:
-    """Usage of a page: units of reading the table, or of reading the index and fetching items for its entries."""
-    if source.index is None:
-        return PageUsage(table, table.name, own_units)
-    return PageUsage(table, table.name, fetched_units, ((source.index, own_units),))
 
 
 # --- spans --------------------------------------------------------------------------------------

@@ -12,19 +12,19 @@ import msgspec
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.condition import CompiledCondition
+from hashrange.expressions.parameters import NO_VALUES
 from hashrange.expressions.partiql.statement import RawParameters, Statement, StatementKind
-from hashrange.expressions.tree import DocumentPath, FunctionCall
+from hashrange.expressions.tree import DocumentPath, FunctionCall, split_conditions
 from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.rows import decode_row, part_row
 from hashrange.items.types import Item, Row, Value
 from hashrange.messages.partiql import KEY_FIXED_TWICE, KEY_NOT_FIXED, WRITE_ON_INDEX
 from hashrange.operations.items import actions
 from hashrange.operations.items.actions import Action, unconditional_put
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.write_item import returned_attributes
 from hashrange.operations.partiql.key_faults import check_inserted_types, check_key_types
 from hashrange.operations.partiql.statements import LastTableCache
-from hashrange.operations.partiql.where_keys import split_conditions, take_equalities
+from hashrange.operations.partiql.where_keys import take_equalities
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 

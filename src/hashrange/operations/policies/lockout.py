@@ -5,9 +5,7 @@ Statements with a Condition do not count: only the caller's account is known. Ap
 are not enforced.
 """
 
-from hashrange.operations.policies.document import Document
-from hashrange.operations.policies.principals import names_account
-from hashrange.operations.policies.statements import PolicyStatement, patterns_of
+from hashrange.operations.policies.document import Document, PolicyStatement, names_account, patterns_of
 
 _ACTION = "dynamodb:putresourcepolicy"
 

@@ -115,21 +115,13 @@ def _check_subject(scope: Scope, index: str | None, kind: Kind, old: _Capacity, 
     index that the request has raised.
     """
     limit = limits.TABLE_CAPACITY_UNITS_MAX
-    if new.provisioned > max(limit, old.provisioned):
-        text = say.TABLE_UNITS if index is None else say.INDEX_UNITS
-        member = f"{kind}CapacityUnits"
-        raise LimitExceededException(
-            text.format(member=member, units=new.provisioned, index=index, region=scope.region, limit=limit)
-        )
-    subject = "table" if index is None else f"index : {index}"
-    if new.on_demand_max > max(limit, old.on_demand_max):
-        member = f"Max{kind}RequestUnits"
-        raise LimitExceededException(
-            say.ON_DEMAND_QUOTA.format(member=member, subject=subject, kind=kind, region=scope.region)
-        )
-    if new.warm > max(limit, old.warm):
-        subject = "table" if index is None else f"index {index}"
-        member = f"{kind}UnitsPerSecond"
-        raise LimitExceededException(
-            say.WARM_QUOTA.format(member=member, subject=subject, kind=kind, region=scope.region)
-        )
+    unit_text = say.TABLE_UNITS if index is None else say.INDEX_UNITS
+    for units, before, text, member, naming in (
+        (new.provisioned, old.provisioned, unit_text, f"{kind}CapacityUnits", "index "),
+        (new.on_demand_max, old.on_demand_max, say.ON_DEMAND_QUOTA, f"Max{kind}RequestUnits", "index : "),
+        (new.warm, old.warm, say.WARM_QUOTA, f"{kind}UnitsPerSecond", "index "),
+    ):
+        if units > max(limit, before):
+            words = {"units": units, "index": index, "region": scope.region, "limit": limit, "kind": kind}
+            subject = "table" if index is None else naming + index
+            raise LimitExceededException(text.format(member=member, subject=subject, **words))

@@ -11,22 +11,20 @@ from typing import Any
 import msgspec
 
 from hashrange import limits
-from hashrange.aws_services.operation import Operation
 from hashrange.errors import LimitExceededException, ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
 from hashrange.messages.requests import TABLE_NAME_REQUIRED
 from hashrange.operations.lookup import purge_gone_tables, require_own_arn, table_name
-from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.naming import table_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.policies.document import read_document, stored_form
-from hashrange.operations.policies.resource import next_revision
+from hashrange.operations.policies.resource_policies import next_revision
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.stream import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
-from hashrange.operations.tables.create_table_checks import check_creation
+from hashrange.operations.tables.create_table_checks import check_creation, refuse_unimplemented_members
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import TABLE_CLASS, CreateTableRequest
-from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
 from hashrange.wire.rules import RequestRules, RequiredMember
@@ -43,13 +41,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     document = None
     if request.ResourcePolicy is not None:
         document = stored_form(read_document(request.ResourcePolicy, "table"))
-    refuse_unimplemented_members(
-        {
-            "GlobalTableSourceArn": request.GlobalTableSourceArn,
-            "GlobalTableSettingsReplicationMode": request.GlobalTableSettingsReplicationMode,
-            "VectorIndexes": request.VectorIndexes,
-        }
-    )
+    refuse_unimplemented_members(request, "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes")
     await purge_gone_tables(scope)
     if name in scope.tables:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
@@ -93,15 +85,7 @@ def _show_warm(description: dict[str, Any], request: CreateTableRequest) -> None
             index["WarmThroughput"]["Status"] = "UPDATING"
 
 
-OPERATION = Operation(
-    "CreateTable",
-    CreateTableRequest,
-    create_table,
-    JsonWire(
-        rules=RequestRules(
-            required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
-        )
-    ),
-    tables=by_table_name,
-    writes=True,
+_RULES = RequestRules(
+    required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
 )
+OPERATION = table_operation("CreateTable", CreateTableRequest, create_table, _RULES, writes=True)

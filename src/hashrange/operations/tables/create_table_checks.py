@@ -1,5 +1,5 @@
 """May this table be created? The checks of CreateTable that need only the request, in the service's order;
-UpdateTable shares those of global indexes.
+UpdateTable shares those of global indexes, stream, encryption and members that are not served.
 
 Order: billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes
 → repeated index names → unused definitions → numbers of indexes and of projected attributes → stream, encryption, tags.
@@ -17,9 +17,14 @@ from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
-from hashrange.operations.tables.members import AttributeDefinition, KeySchemaElement, Projection
-from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.operations.tables.settings_checks import check_encryption, check_stream
+from hashrange.operations.tables.members import (
+    AttributeDefinition,
+    KeySchemaElement,
+    Projection,
+    SSESpecification,
+    StreamSpecification,
+)
+from hashrange.operations.tables.requests import CreateTableRequest, UpdateTableRequest
 from hashrange.operations.tables.tags import read_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
 
@@ -51,7 +56,7 @@ def check_creation(request: CreateTableRequest) -> None:
     _check_duplicates(indexes)
     _check_unused(request.KeySchema, indexes, defined)
     _check_limits(global_indexes or (), local_indexes or ())
-    check_stream(request.StreamSpecification)
+    check_stream(request.StreamSpecification, say.STREAM_DISABLED_WITH_VIEW, say.STREAM_WITHOUT_VIEW)
     check_encryption(request.SSESpecification)
     read_tags(request.Tags or ())
 
@@ -206,3 +211,43 @@ def _check_limits(global_indexes: Sequence[GlobalSecondaryIndex], local_indexes:
     projected = sum(len(index.Projection.NonKeyAttributes or ()) for index in indexes)
     if projected > limits.PROJECTED_ATTRIBUTES_MAX:
         raise ValidationException(say.TOO_MANY_PROJECTED.format(limit=limits.PROJECTED_ATTRIBUTES_MAX))
+
+
+# --- checks of CreateTable and UpdateTable --------------------------------------------------------
+
+
+_REPLICATION_OFF = "DISABLED"
+"""GlobalTableSettingsReplicationMode of a table without replicas."""
+
+
+def check_stream(stream: StreamSpecification | None, off_with_view: str, on_without_view: str) -> None:
+    """Require a view type if StreamEnabled is true, refuse one if it is false; the texts are the messages."""
+    if stream is None:
+        return
+    if not stream.StreamEnabled and stream.StreamViewType is not None:
+        raise ValidationException(off_with_view)
+    if stream.StreamEnabled and stream.StreamViewType is None:
+        raise ValidationException(on_without_view)
+
+
+def check_encryption(encryption: SSESpecification | None) -> None:
+    """Refuse SSEType AES256, a type or key if Enabled is false, and a key without a type."""
+    if encryption is None:
+        return
+    if encryption.SSEType == "AES256":
+        raise ValidationException(say.SSE_AES256)
+    if encryption.Enabled is not False:
+        if encryption.KMSMasterKeyId is not None and encryption.SSEType is None:
+            raise ValidationException(say.SSE_KEY_WITHOUT_TYPE)
+        return
+    for member, value in (("SSEType", encryption.SSEType), ("KMSMasterKeyId", encryption.KMSMasterKeyId)):
+        if value is not None:
+            raise ValidationException(say.SSE_DISABLED_WITH.format(member=member))
+
+
+def refuse_unimplemented_members(request: CreateTableRequest | UpdateTableRequest, *names: str) -> None:
+    """Raise ValidationException for the first of these members that is not null, false or DISABLED."""
+    for name in names:
+        value = getattr(request, name)
+        if value is not None and value is not False and value != _REPLICATION_OFF:
+            raise ValidationException(say.NOT_SUPPORTED_YET.format(member=name))

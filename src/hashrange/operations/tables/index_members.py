@@ -62,15 +62,8 @@ class VectorIndex(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     DistanceFunction: _VectorDistanceFunction
 
 
-class CreateVectorIndexAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CreateVectorIndexAction(VectorIndex, frozen=True, kw_only=True, gc=False):
     """An index for nearest-neighbour search, added to a table."""
-
-    IndexName: Name
-    VectorAttribute: VectorAttributeDefinition
-    SearchSchema: _SearchSchema | None = None
-    Projection: members.Projection
-    Dimensions: PositiveLong
-    DistanceFunction: _VectorDistanceFunction
 
 
 class DeleteVectorIndexAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -11,7 +11,7 @@ from msgspec import Meta
 from hashrange.errors import ValidationException
 from hashrange.messages import kinesis as descriptions
 from hashrange.messages import other_services as say
-from hashrange.operations.lookup import TableRequest, described_table, existing_table, require_changeable_tags
+from hashrange.operations.lookup import TableRequest, described_table, existing_table, require_serving
 from hashrange.operations.naming import table_operation
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
@@ -87,7 +87,7 @@ async def enable_kinesis_streaming_destination(
         table = await existing_table(scope, request.TableName)
         if live_destination(table, now_seconds) is not None:
             raise ValidationException(say.DESTINATION_LIVE)
-        require_changeable_tags(table, now_seconds)
+        require_serving(table, now_seconds)
         if scope.settings.kinesis_endpoint is None:
             raise ValidationException(say.NO_KINESIS_ENDPOINT)
         failure = _failure(table, request.StreamArn, is_shared=scope.settings.shared_db)

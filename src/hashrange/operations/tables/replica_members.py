@@ -54,15 +54,8 @@ class CreateReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=Tr
     TableClassOverride: members.TableClass | None = None
 
 
-class UpdateReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UpdateReplicationGroupMemberAction(CreateReplicationGroupMemberAction, frozen=True, kw_only=True, gc=False):
     """A replica to change."""
-
-    RegionName: str
-    KMSMasterKeyId: str | None = None
-    ProvisionedThroughputOverride: _ProvisionedOverride | None = None
-    OnDemandThroughputOverride: _OnDemandOverride | None = None
-    GlobalSecondaryIndexes: _ReplicaIndexes | None = None
-    TableClassOverride: members.TableClass | None = None
 
 
 class DeleteReplicationGroupMemberAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -19,7 +19,7 @@ from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet, is_reser
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.lookup import check_arn, find_table, require_changeable_tags
+from hashrange.operations.lookup import check_arn, find_table, require_serving
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
@@ -126,7 +126,7 @@ def _gone(present: TagSet, keys: Sequence[str]) -> Collection[str]:
 async def _store(scope: Scope, _: Scope, request: TaggedTableRequest, change: TagsChange) -> TagSet:
     while True:
         table = await _find_table(scope, request)
-        require_changeable_tags(table, scope.clock.service_time())
+        require_serving(table, scope.clock.service_time())
         tags = change(table.tags)
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, tags=tags)):
             return tags

@@ -4,7 +4,9 @@ on-demand and warm throughput.
 Source: service behaviour, captures to October 2026; `messages.tables` marks messages whose wording is our own.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
+
+import msgspec
 
 from hashrange import limits
 from hashrange.errors import ValidationException
@@ -75,19 +77,24 @@ def check_bounds(throughput: ProvisionedThroughput | None, index: str | None) ->
 
 def refuse_maximum(maximum: OnDemandThroughput | None, text: str) -> None:
     """Refuse an on-demand maximum other than -1 (none) for a provisioned table; `text` is the message."""
-    _each_maximum(maximum, lambda member, units: None if units == -1 else _refuse(text.format(member=member)))
+    for member, units in given_units(maximum):
+        if units != -1:
+            raise ValidationException(text.format(member=member))
 
 
 def check_maximum(maximum: OnDemandThroughput | None, subject: str, *, may_end: bool = False) -> None:
     """Require an on-demand maximum of 1 to 10^12 units, or with `may_end` -1 (none).
     `subject`: the table or index in the message.
     """
-
-    def check(member: str, units: int) -> None:
+    for member, units in given_units(maximum):
         if not 1 <= units <= limits.THROUGHPUT_UNITS_MAX and not (may_end and units == -1):
-            _refuse(say.ON_DEMAND_MAXIMUM_RANGE.format(member=member, subject=subject))
+            raise ValidationException(say.ON_DEMAND_MAXIMUM_RANGE.format(member=member, subject=subject))
 
-    _each_maximum(maximum, check)
+
+def given_units(given: OnDemandThroughput | WarmThroughput | None) -> list[tuple[str, int]]:
+    """Name and units of each member that is given, units of reads first."""
+    members = {} if given is None else msgspec.structs.asdict(given)
+    return [(member, units) for member, units in members.items() if units is not None]
 
 
 def check_first_warm(warm: WarmThroughput | None, provisioned: ProvisionedThroughput | None, subject: str) -> None:
@@ -104,19 +111,17 @@ def check_first_warm(warm: WarmThroughput | None, provisioned: ProvisionedThroug
 
 def check_warm(warm: WarmThroughput | None, floor: Throughput, subject: str, text: str) -> None:
     """Refuse warm throughput below `floor` with the message `text`; `subject`: the table or index in the message."""
-    if warm is None:
-        return
-    for member, units, least, provisioned in _each_warm(warm, floor):
-        if units < least:
-            _refuse(text.format(member=member, subject=subject, units=provisioned))
+    least = {"ReadUnitsPerSecond": floor.read_units, "WriteUnitsPerSecond": floor.write_units}
+    for member, units in given_units(warm):
+        if units < least[member]:
+            provisioned = member.replace("UnitsPerSecond", "CapacityUnits")
+            raise ValidationException(text.format(member=member, subject=subject, units=provisioned))
         _check_warm_bound(member, units, subject)
 
 
 def check_warm_bounds(warm: WarmThroughput | None, subject: str) -> None:
     """Refuse warm throughput far from 0, by more than 10^12 units; `subject`: the table or index in the message."""
-    if warm is None:
-        return
-    for member, units, _, _ in _each_warm(warm, Throughput(0, 0)):
+    for member, units in given_units(warm):
         _check_warm_bound(member, units, subject)
 
 
@@ -130,30 +135,6 @@ def maximum_subject(name: str) -> str:
     return f"index : {name}"
 
 
-def _each_warm(warm: WarmThroughput, floor: Throughput) -> Iterator[tuple[str, int, int, str]]:
-    """Name and units of each member of `warm` that is given, the units of `floor`,
-    and the name of its provisioned units.
-    """
-    if warm.ReadUnitsPerSecond is not None:
-        yield "ReadUnitsPerSecond", warm.ReadUnitsPerSecond, floor.read_units, "ReadCapacityUnits"
-    if warm.WriteUnitsPerSecond is not None:
-        yield "WriteUnitsPerSecond", warm.WriteUnitsPerSecond, floor.write_units, "WriteCapacityUnits"
-
-
 def _check_warm_bound(member: str, units: int, subject: str) -> None:
     if abs(units) > limits.THROUGHPUT_UNITS_MAX:
-        _refuse(say.WARM_THROUGHPUT_RANGE.format(member=member, subject=subject))
-
-
-def _each_maximum(maximum: OnDemandThroughput | None, check: Callable[[str, int], None]) -> None:
-    """Call `check` with the name and the units of each member of `maximum` that is given."""
-    if maximum is None:
-        return
-    if maximum.MaxReadRequestUnits is not None:
-        check("MaxReadRequestUnits", maximum.MaxReadRequestUnits)
-    if maximum.MaxWriteRequestUnits is not None:
-        check("MaxWriteRequestUnits", maximum.MaxWriteRequestUnits)
-
-
-def _refuse(text: str) -> None:
-    raise ValidationException(text)
+        raise ValidationException(say.WARM_THROUGHPUT_RANGE.format(member=member, subject=subject))

@@ -3,34 +3,57 @@
 Order of checks: name → a change is requested → checks of the request alone (`update_table_checks`) → the table exists →
 it may change now (`running_changes`) → checks against the table (`update_table_checks`, then `updated_table` for
 decreases of throughput, switches to on-demand and changes of class, encryption and protection) → the account's quotas
-(`account_quotas`) → unimplemented members. The reply says what is UPDATING (`update_reply`).
+(`account_quotas`) → unimplemented members. The reply says what is UPDATING: the table, or its index, encryption or warm
+throughput; some members are as they were, and ended maxima are -1.
 
 A created index is CREATING, and a job makes its entries. Without a state delay this request makes the first entries, so
 that a small table's index is ACTIVE in the next call.
 """
 
-from hashrange.aws_services.operation import Operation
+from typing import Any
+
+import msgspec
+
 from hashrange.errors import ResourceNotFoundException
+from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.lookup import find_table, table_name
-from hashrange.operations.naming import TABLE_NAME_FIRST, by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.naming import TABLE_NAME_FIRST, table_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.streams.stream import with_free_label
 from hashrange.operations.tables.account_quotas import check_capacity, check_changes
+from hashrange.operations.tables.create_table_checks import refuse_unimplemented_members
+from hashrange.operations.tables.members import OnDemandThroughput
 from hashrange.operations.tables.requests import TABLE_CLASS, UpdateTableRequest
 from hashrange.operations.tables.running_changes import is_dropped, require_changeable
-from hashrange.operations.tables.settings_checks import refuse_unimplemented_members
-from hashrange.operations.tables.update_reply import described_drop, described_update
-from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update
+from hashrange.operations.tables.throughput_checks import given_units
+from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update, makes_updating
 from hashrange.operations.tables.updated_table import created_index, updated_table
-from hashrange.tables.description import described_sources
+from hashrange.tables.change_quotas import decreases_today
+from hashrange.tables.description import (
+    StatisticsBySource,
+    describe_encryption,
+    described_sources,
+    table_description,
+    warm_units,
+)
+from hashrange.tables.schema import Index, Table, Throughput
 from hashrange.tables.source_id import make_source_id
-from hashrange.tables.states import may_backfill, without_gone_indexes
+from hashrange.tables.states import Status, may_backfill, without_gone_indexes
 from hashrange.wire.rules import RequestRules
 
 FIRST_BACKFILL_ROWS = 256
 """Maximum rows for which the request itself makes entries of a new index; about 2 ms."""
+_LATER_MEMBERS = (
+    "ReplicaUpdates",
+    "MultiRegionConsistency",
+    "GlobalTableWitnessUpdates",
+    "GlobalTableSettingsReplicationMode",
+    "DisassociationProtectionEnabled",
+    "VectorIndexUpdates",
+)
+"""Members that are refused, in this order."""
 
 
 async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
@@ -53,40 +76,111 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         check_capacity(scope, table, new)
         if request.StreamSpecification is not None:
             new = with_free_label(scope, new, now_seconds)
-        refuse_unimplemented_members(_later_members(request))
+        refuse_unimplemented_members(request, *_LATER_MEMBERS)
         statistics = await scope.store.statistics(described_sources(new))
         description = described_update(request, table, new, now_seconds, statistics)
         stored = without_gone_indexes(new, now_seconds)
         if await scope.store.catalog.replace(table, stored):
             created = created_index(request, stored)
             if created is not None and may_backfill(stored, now_seconds):
-                await _backfill_first(scope, make_source_id(stored.table_id, created.index_id))
+                source_id, maintenance = make_source_id(stored.table_id, created.index_id), scope.maintenance
+                await maintenance.backfill(source_id, maintenance.lease(), FIRST_BACKFILL_ROWS)
             return {"TableDescription": description}
 
 
-async def _backfill_first(scope: Scope, source_id: bytes) -> None:
-    """Make the first entries of the index `source_id`, as a slice of the index backfill job would."""
-    maintenance = scope.maintenance
-    await maintenance.backfill(source_id, maintenance.lease(), FIRST_BACKFILL_ROWS)
+# --- the reply ------------------------------------------------------------------------------------
 
 
-def _later_members(request: UpdateTableRequest) -> dict[str, object]:
-    """Name → value (None: not given) of the members that Hashrange does not implement yet."""
-    return {
-        "ReplicaUpdates": request.ReplicaUpdates,
-        "MultiRegionConsistency": request.MultiRegionConsistency,
-        "GlobalTableWitnessUpdates": request.GlobalTableWitnessUpdates,
-        "GlobalTableSettingsReplicationMode": request.GlobalTableSettingsReplicationMode,
-        "DisassociationProtectionEnabled": request.DisassociationProtectionEnabled,
-        "VectorIndexUpdates": request.VectorIndexUpdates,
+def described_update(
+    request: UpdateTableRequest, old: Table, new: Table, now_seconds: float, statistics: StatisticsBySource
+) -> dict[str, Any]:
+    """TableDescription of the reply to `request`, which has made `new` of `old`."""
+    shown = _with_former_units(new, old, now_seconds)
+    shown_status: Status | None = "UPDATING" if makes_updating(request) else None
+    if request.SSESpecification is not None:
+        shown_status = "ACTIVE"  # whatever else the table is UPDATING for
+    description = table_description(shown, now_seconds, statistics, shown_status)
+    _show_updating_parts(description, request, old, new)
+    if new.switched_to_on_demand_at_seconds != old.switched_to_on_demand_at_seconds:
+        description["BillingModeSummary"].pop("LastUpdateToPayPerRequestDateTime", None)
+    _show_ended_maxima(description, request)
+    return description
+
+
+def described_drop(table: Table, now_seconds: float, statistics: StatisticsBySource) -> dict[str, Any]:
+    """TableDescription of the reply to a switch to on-demand that is dropped (`running_changes`):
+    as if it took place.
+    """
+    indexes = tuple(msgspec.structs.replace(index, throughput=None) for index in table.indexes)
+    switched = msgspec.structs.replace(
+        table, billing_mode="PAY_PER_REQUEST", throughput=Throughput(0, 0), indexes=indexes
+    )
+    return table_description(switched, now_seconds, statistics, "UPDATING")
+
+
+def _show_updating_parts(description: dict[str, Any], request: UpdateTableRequest, old: Table, new: Table) -> None:
+    """Show encryption, warm throughput and indexes that the request changes as UPDATING."""
+    if request.SSESpecification is not None:
+        description["SSEDescription"] = describe_encryption(new if old.sse_type is None else old, "UPDATING")
+    if warm_units(new) != warm_units(old):
+        description["WarmThroughput"]["Status"] = "UPDATING"
+    former = {index.name: index for index in old.indexes}
+    raised = {
+        index.name
+        for index in new.indexes
+        if index.is_global and index.name in former and warm_units(new, index) != warm_units(old, former[index.name])
     }
+    changed = {
+        update.Update.IndexName
+        for update in request.GlobalSecondaryIndexUpdates or ()
+        if update.Update is not None and (update.Update.ProvisionedThroughput or update.Update.OnDemandThroughput)
+    }
+    for shown in description.get("GlobalSecondaryIndexes", ()):
+        if shown["IndexName"] in changed:
+            shown["IndexStatus"] = "UPDATING"
+        if shown["IndexName"] in raised:
+            shown["WarmThroughput"]["Status"] = "UPDATING"
 
 
-OPERATION = Operation(
-    "UpdateTable",
-    UpdateTableRequest,
-    update_table,
-    JsonWire(rules=RequestRules(required=TABLE_NAME_FIRST.required, wordings=TABLE_CLASS)),
-    tables=by_table_name,
-    writes=True,
-)
+def _with_former_units(new: Table, old: Table, now_seconds: float) -> Table:
+    """`new` with the provisioned units, the warm throughput and the decreases of today that `old` has.
+
+    With another billing mode, the units of `new` stay. Indexes that `old` lacks stay as they are.
+    """
+    former = {index.name: index for index in old.indexes}
+    is_switched = new.billing_mode != old.billing_mode
+
+    def changes(subject: Table | Index) -> dict[str, Any]:
+        warm = warm_units(old, subject if isinstance(subject, Index) else None, now_seconds)
+        shown: dict[str, Any] = {
+            "warm_read_units": warm.read_units,
+            "warm_write_units": warm.write_units,
+            "decreases_today": decreases_today(subject, now_seconds),
+        }
+        return shown if is_switched else shown | {"throughput": subject.throughput}
+
+    indexes = tuple(
+        msgspec.structs.replace(index, **changes(former[index.name])) if index.name in former else index
+        for index in new.indexes
+    )
+    return msgspec.structs.replace(new, indexes=indexes, **changes(old))
+
+
+def _show_ended_maxima(description: dict[str, Any], request: UpdateTableRequest) -> None:
+    """Show each on-demand maximum that the request has ended as -1; only the reply does so."""
+    ended = _ended_maxima(request.OnDemandThroughput)
+    if ended:
+        description["OnDemandThroughput"] = description.get("OnDemandThroughput", {}) | ended
+    for update in walk(request.GlobalSecondaryIndexUpdates or ()):
+        ended = {} if update.Update is None else _ended_maxima(update.Update.OnDemandThroughput)
+        for index in description.get("GlobalSecondaryIndexes", ()) if ended else ():
+            if update.Update is not None and index["IndexName"] == update.Update.IndexName:
+                index["OnDemandThroughput"] = index.get("OnDemandThroughput", {}) | ended
+
+
+def _ended_maxima(given: OnDemandThroughput | None) -> dict[str, int]:
+    return {member: units for member, units in given_units(given) if units == -1}
+
+
+_RULES = RequestRules(required=TABLE_NAME_FIRST.required, wordings=TABLE_CLASS)
+OPERATION = table_operation("UpdateTable", UpdateTableRequest, update_table, _RULES, writes=True)

@@ -15,10 +15,12 @@ from hashrange.errors import LimitExceededException, ResourceNotFoundException, 
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
 from hashrange.operations.tables.create_table_checks import (
+    check_encryption,
     check_global_keys,
     check_index_definitions,
     check_index_names,
     check_projection,
+    check_stream,
 )
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
@@ -28,7 +30,6 @@ from hashrange.operations.tables.index_members import (
 )
 from hashrange.operations.tables.members import AttributeDefinition, OnDemandThroughput, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
-from hashrange.operations.tables.settings_checks import check_encryption, check_stream_change
 from hashrange.operations.tables.throughput_checks import (
     TABLE,
     HasThroughput,
@@ -134,7 +135,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
         check_warm_bounds(change.WarmThroughput, warm_subject(change.IndexName))
     _check_index_updates(updates)
     _check_definitions_agree(request.AttributeDefinitions or [])
-    check_stream_change(request.StreamSpecification)
+    check_stream(request.StreamSpecification, say.STREAM_OFF_WITH_VIEW, say.STREAM_ON_WITHOUT_VIEW)
     check_encryption(request.SSESpecification)
     check_combination(request)
 
@@ -151,10 +152,8 @@ def check_against_table(request: UpdateTableRequest, table: Table, now_seconds: 
 def capacity_actions(updates: Sequence[GlobalSecondaryIndexUpdate]) -> Iterator[HasThroughput]:
     """The Update and Create actions among `updates`: each may hold the capacity of its index."""
     for update in walk(updates):
-        if update.Update is not None:
-            yield update.Update
-        elif update.Create is not None:
-            yield update.Create
+        if action := update.Update or update.Create:
+            yield action
 
 
 def _actions(update: GlobalSecondaryIndexUpdate) -> list[IndexAction]:

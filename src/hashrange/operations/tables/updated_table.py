@@ -22,7 +22,6 @@ from hashrange.operations.tables.running_changes import is_resent, running_chang
 from hashrange.operations.tables.update_table_checks import makes_updating
 from hashrange.tables.change_quotas import (
     decreases_today,
-    may_set_class,
     next_decrease_at_seconds,
     next_encryption_at_seconds,
     next_switch_at_seconds,
@@ -32,6 +31,9 @@ from hashrange.tables.change_quotas import (
 )
 from hashrange.tables.description import stream_label, warm_units
 from hashrange.tables.schema import Index, KeyType, Table, Throughput
+
+_UNITS_MEMBERS = ("throughput", "former_throughput")
+_MAXIMUM_MEMBERS = ("on_demand_max_read_units", "on_demand_max_write_units")
 
 
 def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
@@ -52,15 +54,9 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
     changes |= index_changes(request, table, changes["indexes"], until_seconds)
     if request.BillingMode is not None and request.BillingMode != table.billing_mode:
         changes |= _mode_changes(request, table, now_seconds, until_seconds)
-        if request.BillingMode == "PAY_PER_REQUEST":
-            changes["indexes"] = tuple(
-                msgspec.structs.replace(index, throughput=None, former_throughput=None) for index in changes["indexes"]
-            )
-        else:
-            changes["indexes"] = tuple(
-                msgspec.structs.replace(index, on_demand_max_read_units=None, on_demand_max_write_units=None)
-                for index in changes["indexes"]
-            )
+        is_on_demand = request.BillingMode == "PAY_PER_REQUEST"
+        ended = dict.fromkeys(_UNITS_MEMBERS if is_on_demand else _MAXIMUM_MEMBERS)
+        changes["indexes"] = tuple(msgspec.structs.replace(index, **ended) for index in changes["indexes"])
     elif request.ProvisionedThroughput is not None:
         changes |= throughput_changes(table, request.ProvisionedThroughput, now_seconds)
     changes |= _setting_changes(request, table, now_seconds, until_seconds)
@@ -140,8 +136,7 @@ def _mode_changes(
         return {
             "billing_mode": "PROVISIONED",
             "throughput": throughput(request.ProvisionedThroughput),
-            "on_demand_max_read_units": None,
-            "on_demand_max_write_units": None,
+            **dict.fromkeys(_MAXIMUM_MEMBERS),
         }
     recent = recent_switches(table, now_seconds)
     next_at_seconds = next_switch_at_seconds(recent, now_seconds)
@@ -222,7 +217,7 @@ def _class_changes(given: TableClass, table: Table, now_seconds: float) -> dict[
     but that is refused too after too many.
     """
     recent = recent_class_changes(table, now_seconds)
-    if not may_set_class(recent):
+    if len(recent) >= limits.TABLE_CLASS_CHANGES_MAX:
         raise LimitExceededException(
             say.TOO_MANY_CLASS_CHANGES.format(
                 limit=limits.TABLE_CLASS_CHANGES_MAX, days=limits.TABLE_CLASS_CHANGES_DAYS

@@ -14,12 +14,10 @@ from hashrange.operations import shapes
 from hashrange.operations.items.action_plans import plan_refusal
 from hashrange.operations.items.actions import (
     Action,
-    check_by_key,
     check_fit,
-    check_put,
-    check_update,
     key_of_item,
     make_plan,
+    requested_action,
 )
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
@@ -97,13 +95,13 @@ def check_action(element: TransactWriteItem) -> Action:
     if absent != 3:
         raise ValidationException(NO_ACTION if absent == 4 else ONE_ACTION_ONLY)
     if put is not None:
-        return check_put(NO_RULES, put)
+        return requested_action("put", NO_RULES, put, put.Item)
     if update is not None:
-        return check_update(NO_RULES, update)
+        return requested_action("update", NO_RULES, update, update.Key, update_text=update.UpdateExpression)
     if delete is not None:
-        return check_by_key("delete", NO_RULES, delete)
+        return requested_action("delete", NO_RULES, delete, delete.Key)
     assert check is not None
-    return check_by_key("check", NO_RULES, check)
+    return requested_action("check", NO_RULES, check, check.Key)
 
 
 def step_of(table: OpenTable, action: Action) -> TransactionStep:

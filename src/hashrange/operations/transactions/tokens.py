@@ -9,7 +9,7 @@ of JSON keys nor that of sets matters. Here is also what a repeated request, a r
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -17,7 +17,6 @@ from hashrange.items.canonical import encode_canonically
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.steps import sort, spend
 from hashrange.limits import TOKEN_LIFE_SECONDS
-from hashrange.operations import shapes
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import IdempotencyToken
 from hashrange.tables.capacity import TableUnits, transaction_read_units
@@ -29,16 +28,8 @@ _SET_MARKS = tuple(f'{{"{kind}":['.encode() for kind in _SETS)
 """What canonical JSON with a set of each kind contains."""
 
 
-class TokenRequest(Protocol):
-    """A request with a ClientRequestToken; that of TransactWriteItems also has ReturnItemCollectionMetrics."""
-
-    @property
-    def ClientRequestToken(self) -> str | None: ...  # noqa: N802
-    @property
-    def ReturnConsumedCapacity(self) -> shapes.ReturnConsumedCapacity | None: ...  # noqa: N802
-
-
-_decode_report = msgspec.json.Decoder(TableUnits).decode
+replay_units = msgspec.json.Decoder(TableUnits).decode
+"""Table name → read units that a replay consumes, decoded from `report`, which the store keeps with the token."""
 
 
 class ContentDigest:
@@ -49,7 +40,7 @@ class ContentDigest:
 
     __slots__ = ("_hash", "_operation")
 
-    def __init__(self, request: TokenRequest) -> None:
+    def __init__(self, request: Any) -> None:
         """The digest of the request's members that determine what its reply holds."""
         self._operation = b"\x00statements" if hasattr(request, "TransactStatements") else b""
         """What follows a token in its name in the store: nothing for TransactWriteItems,
@@ -79,17 +70,12 @@ class ContentDigest:
         )
 
 
-def begin_digest(request: TokenRequest) -> ContentDigest | None:
+def begin_digest(request: Any) -> ContentDigest | None:
     """The digest of a request with a ClientRequestToken, to which its actions or statements are still to be added.
 
     None for a request without a token.
     """
     return None if request.ClientRequestToken is None else ContentDigest(request)
-
-
-def replay_units(report: bytes) -> TableUnits:
-    """Table name → read units that a replay consumes, decoded from `report`, which the store keeps with the token."""
-    return _decode_report(report)
 
 
 def _report(changes: Sequence[Change]) -> bytes:

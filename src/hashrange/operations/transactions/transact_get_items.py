@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ApiError, NestingFault, ResourceNotFoundException, ValidationException, without_frames
-from hashrange.expressions.parameters import check_unused
+from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.expressions.projection import CompiledProjection, compile_projection
 from hashrange.items.canonical import encode_canonically
 from hashrange.items.number_set_order import hash_ordered_row
@@ -26,7 +26,6 @@ from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.requests import TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
 from hashrange.messages.transactions import SAME_ITEM_TWICE
 from hashrange.operations import shapes
-from hashrange.operations.items.compiled_expressions import NO_VALUES
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.items.expression_members import GET_ITEM, check_operation_parameters
 from hashrange.operations.items.nesting_checks import check_expressions_readable

@@ -1,21 +1,23 @@
-"""How are legacy conditions compiled? Expected, QueryFilter and ScanFilter become trees of conditions,
-KeyConditions become terms.
+"""How are legacy parameters compiled? Expected, QueryFilter and ScanFilter become trees of conditions, KeyConditions
+become terms, AttributeUpdates an update.
 
 Trees and terms are those of expressions, so each rule of evaluation exists once; values get the tokens `:0`, `:1`, ….
 Attribute names are top-level and literal, dots included. Callers have checked the JSON types of the maps; members that
-are None count as absent. Order of checks: number of conditions; per condition which members are given, their values,
-number, types and order of the arguments; then ConditionalOperator. In filters ConditionalOperator comes second, before
-unknown operators, which precede the single conditions of KeyConditions too.
-Source: service behaviour, captures to 23 October 2026 (observed-2026-11.md 4 and 5).
+are None count as absent.
+
+Order of checks of conditions: number of conditions; per condition which members are given, their values, number, types
+and order of the arguments; then ConditionalOperator. In filters ConditionalOperator comes second, before unknown
+operators, which precede the single conditions of KeyConditions too. Source: service behaviour, captures to 23 October
+2026 (observed-2026-11.md 4 and 5).
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from hashrange.errors import RequestFault, ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import CompiledKeyCondition, Term
-from hashrange.expressions.predicates import Test, compile_conditions
+from hashrange.expressions.predicates import compile_conditions
 from hashrange.expressions.tree import (
     And,
     Between,
@@ -26,12 +28,19 @@ from hashrange.expressions.tree import (
     Membership,
     Not,
     Or,
+    SetAction,
+    ValueAction,
+    Values,
     ValueToken,
 )
+from hashrange.expressions.update import CompiledUpdate, assigned_types
+from hashrange.expressions.update_apply import compile_apply
+from hashrange.expressions.update_values import Assignment, compile_add, compile_delete, compile_set, remove
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
-from hashrange.items.steps import walk
-from hashrange.items.types import TYPE_NAMES, Value
-from hashrange.items.values import check_value
+from hashrange.items.paths import Path
+from hashrange.items.steps import spend, walk
+from hashrange.items.types import SET_TYPES, TYPE_NAMES, Item, Value
+from hashrange.items.values import check_name, check_value
 from hashrange.limits import LEGACY_CONDITIONS_MAX
 from hashrange.messages.expressions import (
     ARGUMENT_COUNT,
@@ -46,12 +55,16 @@ from hashrange.messages.expressions import (
     OPERATOR_ALONE,
     OPERATOR_WITH_EXISTS,
     TOO_MANY_CONDITIONS,
+    UPDATE_ADD_TYPE,
+    UPDATE_DELETE_TYPE,
+    UPDATE_VALUE_NEEDED,
     VALUE_AND_LIST,
     VALUE_FORBIDDEN,
     VALUE_NEEDED,
 )
 from hashrange.messages.requests import CONDITIONAL_OPERATOR_UNKNOWN
 
+ResultT = TypeVar("ResultT")
 LegacyMap = Mapping[str, Mapping[str, Any]]
 """Attribute name → members of an ExpectedAttributeValue, Condition or AttributeValueUpdate, as in the request."""
 
@@ -232,9 +245,11 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Compiled
     )
 
 
-def _bind(test: Test, own_values: dict[str, Value]) -> Test:
-    """Return a test that calls `test` with `own_values` and ignores the values that it is called with itself."""
-    return lambda item, _values: test(item, own_values)
+def _bind(
+    function: Callable[[Item, Values], ResultT], own_values: dict[str, Value]
+) -> Callable[[Item, Values], ResultT]:
+    """Return the function with values of its own, in place of those of the request."""
+    return lambda item, _values: function(item, own_values)
 
 
 def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
@@ -268,3 +283,73 @@ def _keep(values: dict[str, Value], value: Value) -> ValueToken:
     token = f":{len(values)}"
     values[token] = value
     return ValueToken(token, next(iter(value)))
+
+
+# --- AttributeUpdates -----------------------------------------------------------------------------
+
+
+_ACTION_STEPS = 5
+_ADDABLE_TYPES = ("N", "L", *SET_TYPES)
+
+
+def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
+    """Compile AttributeUpdates to an update that holds its values and ignores those that it is called with.
+
+    An empty map creates an item of only its key if none exists. Raises RequestFault for the first fault, or what
+    `check_value` raises for a value.
+
+    Unlike in expressions, ADD also appends to lists, and if the stored value has another type, the message differs.
+    Order of checks, per attribute: name, whether a needed value is given, value, whether the action allows the
+    value's type. Source: service behaviour, captures to Oct 2026.
+    """
+    values: dict[str, Value] = {}
+    actions: list[tuple[Path, Assignment]] = []
+    removed: list[Path] = []
+    sets: list[SetAction] = []
+    additions: list[ValueAction] = []
+    for name, members in walk(updates.items()):
+        spend(_ACTION_STEPS)
+        check_name(name)
+        path = DocumentPath((name,))
+        action, value = _read_update(members)
+        if value is None:
+            removed.append(path.elements)
+            actions.append((path.elements, remove))
+            continue
+        token = ValueToken(f":{len(values)}", next(iter(value)))
+        values[token.token] = value
+        if action == "ADD":
+            additions.append(ValueAction(path, token))
+            actions.append((path.elements, compile_add(token.token, is_legacy=True)))
+        elif action == "DELETE":
+            actions.append((path.elements, compile_delete(token.token, is_legacy=True)))
+        else:
+            sets.append(SetAction(path, token))
+            actions.append((path.elements, compile_set(token)))
+
+    return CompiledUpdate(
+        _bind(compile_apply(actions), values),
+        written=[path for path, action in walk(actions) if action is not remove],
+        removed=removed,
+        read=[],
+        can_create=bool(sets or additions or not updates),
+        statement_size_bytes=lambda _values, _item: 0,  # only the size of the item is limited
+        assigned_types=assigned_types(sets, additions),
+    )
+
+
+def _read_update(members: Mapping[str, Any]) -> tuple[str, Value | None]:
+    """Check one AttributeUpdates entry; returns its action (default PUT) and its value, None if absent."""
+    action = members.get("Action") or "PUT"
+    given = members.get("Value")
+    if given is None:
+        if action != "DELETE":
+            raise RequestFault(UPDATE_VALUE_NEEDED)
+        return action, None
+    value = check_value(given)[0]
+    type_name = next(iter(value))
+    if action == "DELETE" and type_name not in SET_TYPES:
+        raise RequestFault(UPDATE_DELETE_TYPE.format(type_name=type_name))
+    if action == "ADD" and type_name not in _ADDABLE_TYPES:
+        raise RequestFault(UPDATE_ADD_TYPE.format(type_name=type_name))
+    return action, value
