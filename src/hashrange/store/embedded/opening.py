@@ -13,7 +13,7 @@ from hashrange.store.embedded import files, identity
 from hashrange.store.embedded.catalog import read_catalog
 from hashrange.store.embedded.checkpoints import fork_home, home_in, open_home
 from hashrange.store.embedded.engine import close_engine
-from hashrange.store.embedded.engine_errors import OPENING, storage_error
+from hashrange.store.embedded.engine_errors import OPENING, storage_errors, undone_on_failure
 from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore, LockedHome
@@ -25,18 +25,11 @@ _log = logging.getLogger("hashrange.store")
 def open_fork_engine(checkpoint: Checkpoint, options: Options) -> LockedHome:
     """Open the engine of a fork, and read its tables, on any thread. Raises StorageError."""
     home = fork_home(checkpoint)
-    lock = None if home.data_dir is None else identity.take_folder(home.data_dir)
-    try:
-        engine = open_home(home, lock)
-        try:
-            return LockedHome(home, lock, options, engine, read_catalog(engine, options))
-        except Exception as error:
-            close_engine(engine, home.place, may_fail=True)
-            raise storage_error(error, home.place, OPENING) from error
-    except BaseException:
-        if lock is not None:
-            lock.release()
-        raise
+    place = LockedHome(home, None if home.data_dir is None else identity.take_folder(home.data_dir), options)
+    with storage_errors(home.place, OPENING), undone_on_failure(place.unlock):
+        engine = open_home(home, place.lock)
+        with undone_on_failure(lambda: close_engine(engine, home.place, may_fail=True)):
+            return place._replace(engine=engine, stored=read_catalog(engine, options))
 
 
 def open_store_in(
@@ -46,19 +39,14 @@ def open_store_in(
     participants: Sequence[MakeParticipant] = PARTICIPANTS,
 ) -> EmbeddedStore:
     """Open the store in a place that is locked; that of a fork is removed when it is closed. Raises StorageError."""
-    lock = place.lock
-    try:
-        if lock is not None and place.engine is None and files.has_only_traces(lock.folder):
+    with undone_on_failure(place.unlock):
+        if place.lock is not None and place.engine is None and files.has_only_traces(place.lock.folder):
             _log.warning(
                 "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the"
                 " server and find out where the folder with the data is.",
                 place.home.place,
             )
         return EmbeddedStore(place, clock, loop, participants)
-    except BaseException:
-        if lock is not None:
-            lock.release()
-        raise
 
 
 def open_store(

@@ -23,7 +23,7 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.documents import EmbeddedDocuments
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine
-from hashrange.store.embedded.engine_errors import OPENING, storage_error
+from hashrange.store.embedded.engine_errors import OPENING, storage_errors, undone_on_failure
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import collection_size_bytes
@@ -55,6 +55,11 @@ class LockedHome(NamedTuple):
     engine: Engine | None = None
     """The engine, if it is open already, as that of a fork is; then its catalog has been read."""
     stored: StoredCatalog | None = None
+
+    def unlock(self) -> None:
+        """Release the data folder, if there is one."""
+        if self.lock is not None:
+            self.lock.release()
 
 
 class EmbeddedStore(Commits):
@@ -96,12 +101,10 @@ class EmbeddedStore(Commits):
     def _begin(self, engine: Engine, stored: StoredCatalog | None) -> None:
         """Serve an engine that has been opened, and is closed if that fails. Raises StorageError."""
         self.site.engine = engine
-        try:
+        place = self.site.place
+        with storage_errors(place, OPENING), undone_on_failure(lambda: close_engine(self.engine, place, may_fail=True)):
             self._health.begin()
             self.load(stored)
-        except Exception as error:
-            close_engine(self.engine, self.place, may_fail=True)
-            raise storage_error(error, self.place, OPENING) from error
 
     @property
     def place(self) -> str:
