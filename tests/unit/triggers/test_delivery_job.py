@@ -13,7 +13,6 @@ import pytest
 from hashrange.clock import MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.store_jobs import shards_job
 from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
@@ -26,7 +25,7 @@ from tests.unit.triggers.deliveries import ACCOUNT, REGION, Deliveries, fail
 
 def runner_of(world: Deliveries) -> Runner:
     """The jobs that a server with triggers runs, as far as they matter here."""
-    runner = Runner([shards_job(world.store.maintenance), world.delivery], world.clock)
+    runner = Runner([world.shards_job, world.delivery], world.clock)
     world.store.maintenance.on_work(runner.wake)
     world.wake = lambda: runner.wake_jobs(world.delivery.name)
     return runner
