@@ -24,6 +24,7 @@ from hashrange.jobs.store_jobs import jobs_of
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.pause import PAUSE
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
@@ -44,7 +45,7 @@ class Crowd:
     def __init__(self, data_dir: Path, seed: int) -> None:
         self.chance = random.Random(seed)
         time = SuspendingTime(seed)
-        self.embedded = open_store(str(data_dir), time, None, time.delay if seed % 2 else None)
+        self.embedded = open_store(str(data_dir), time, None, Options(time.delay if seed % 2 else None))
         self.store = as_distributed(self.embedded, seed, time)
         self.scope = scope_of(self.store, time)
         jobs = {job.name: job for job in jobs_of(self.store.maintenance, time)}

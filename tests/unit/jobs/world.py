@@ -19,6 +19,7 @@ from hashrange.settings import Settings
 from hashrange.soon import Soon
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 from tests.support.asking import run_operation
 from tests.support.clocks import SetClock
@@ -82,9 +83,11 @@ class World:
             self.data_dir,
             self.clock,
             None,
-            self.index_delay,
-            ttl_delay_seconds=self.ttl_delay_seconds,
-            partition_size_max_bytes=self.partition_size_max_bytes,
+            Options(
+                self.index_delay,
+                ttl_delay_seconds=self.ttl_delay_seconds,
+                partition_size_max_bytes=self.partition_size_max_bytes,
+            ),
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = scope_of(self.store, self.clock, self.settings)

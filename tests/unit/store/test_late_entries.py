@@ -19,6 +19,7 @@ from hashrange.store.embedded import EmbeddedStore, commits, late_entries, layou
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine, open_engine
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.stalls import STALL_DELAYS_SECONDS
 from hashrange.store.interface import TransactionStep
@@ -298,7 +299,7 @@ def test_another_engine_ends_it(store: EmbeddedStore, tmp_path: Path) -> None:
 
 
 def test_with_a_delay_everything_waits_in_the_outbox(folder: str) -> None:
-    store = open_store(folder, VirtualClock(), None, index_delay=lambda: 1.0)
+    store = open_store(folder, VirtualClock(), None, Options(lambda: 1.0))
     assert finish(store.catalog.create(indexed)) is not None
     finish(write(store, "a", "one", LARGE))
     assert (entries(store), left(store.engine)) == ([0, 0, 0, 1], 0)

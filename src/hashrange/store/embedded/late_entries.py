@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.errors import StorageCorruption
 from hashrange.items.steps import undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
@@ -167,10 +166,7 @@ def late_writes(
     Raises StorageCorruption, and the engine's bare exceptions.
     """
     for queue_key, row in scan_prefix(engine, layout.LATE_PREFIX):
-        try:
-            late = _decode(row)
-        except msgspec.MsgspecError as error:
-            raise StorageCorruption(f"the row of a late index entry cannot be read: {error}") from error
+        late = layout.decoded(_decode, row, "the row of a late index entry")
         index = find_index(late.source_id)
         yield queue_key, None if index is None else _found(engine, index, late)
 
