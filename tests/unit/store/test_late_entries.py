@@ -26,6 +26,7 @@ from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import scan_span
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
+from tests.support.engines import replace_engine
 from tests.support.samples import finish, statistics_of, table_maker
 
 T = TypeVar("T")
@@ -289,7 +290,7 @@ def test_a_transaction_that_changes_nothing_of_a_table_with_indexes(store: Embed
 def test_another_engine_ends_it(store: EmbeddedStore, tmp_path: Path) -> None:
     writing = write(store, "a", "one", LARGE)
     begin(writing, 2)
-    former = store.replace_engine(open_engine(str(tmp_path / "second")))
+    former = replace_engine(store, open_engine(str(tmp_path / "second")))
     end(writing)
     assert left(store.engine) == 0
     assert finish(store.catalog.create(indexed)) is not None

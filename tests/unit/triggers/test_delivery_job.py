@@ -18,7 +18,7 @@ from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import retries
 from hashrange.triggers.filling import DurableRecords
-from tests.support.waiting import until
+from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
 from tests.unit.triggers.deliveries import ACCOUNT, REGION, Deliveries, fail
 
@@ -66,9 +66,9 @@ def test_a_write_wakes_the_job() -> None:
         for value in range(3):
             world.write(value)
             await until(partial(heard, value + 1))
-            await runner.until_at_rest()
+            await until_at_rest(runner)
         await world.mappings.delete(mapping)
-        await runner.until_at_rest()
+        await until_at_rest(runner)
         await runner.stop()
         assert world.taken() == [[0], [1], [2]]
 

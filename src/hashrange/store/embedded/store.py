@@ -228,15 +228,6 @@ class EmbeddedStore(Commits):
                 self.commit_now(make)
         self.site.wake_jobs()
 
-    def replace_engine(self, engine: Engine) -> Engine:
-        """Continue with another open engine and its content; return the former one, after syncing its commits.
-
-        A request that is suspended meanwhile may raise StorageError; its client may send it again.
-        """
-        former = self.site.let_engine_go()
-        self.take_engine(engine)
-        return former
-
     def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> dict[int, StreamState]:
         """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read.
 
