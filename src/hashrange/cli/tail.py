@@ -117,14 +117,9 @@ def show(records: list[Record], *, is_json: bool) -> None:
 
     if records:
         if is_json:
-            say_unfolded(*map(json_line, records), is_flushed=True)
+            say_unfolded(*[escape_json(json.dumps(record)) for record in records], is_flushed=True)
         else:
             say(*map(change_line, records), is_flushed=True)
-
-
-def json_line(record: Record) -> str:
-    """A record as JSON in one line."""
-    return escape_json(json.dumps(record))
 
 
 def pause() -> None:
