@@ -104,19 +104,14 @@ class FaultStore(WrappedStore):
         self._reads = UnfinishedReads()
         self._recent = None if drawing.most_seconds("conflict") is None else RecentRequests(clock)
         stale_seconds = drawing.most_seconds("stale-read")
-        self._stale = None if stale_seconds is None else StaleRows(stale_seconds)
+        self._stale = stale = None if stale_seconds is None else StaleRows(stale_seconds)
+        self.see_changes: SeeChanges | None = (
+            None if stale is None else lambda changes: stale.note(changes, clock.service_time())
+        )
+        """What `inner` must call with the changes of each commit (`Maintenance.on_changes`); None: nothing."""
         self.catalog = inner.catalog
         self._tables = TableRowsById(inner.catalog)
         self.streams = FaultStreams(inner.streams, drawing, clock) if drawing.has("late-records") else inner.streams
-
-    @property
-    def see_changes(self) -> SeeChanges | None:
-        """What `inner` must call with the changes of each commit (`Maintenance.on_changes`); None: nothing."""
-        return None if self._stale is None else self._see_changes
-
-    def _see_changes(self, changes: Sequence[Change]) -> None:
-        assert self._stale is not None
-        self._stale.note(changes, self._clock.service_time())
 
     # --- reads -----------------------------------------------------------------------------------
 

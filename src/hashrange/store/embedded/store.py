@@ -16,7 +16,7 @@ from hashrange.errors import StorageBusy
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.catalog import EmbeddedCatalog, StoredCatalog
+from hashrange.store.embedded.catalog import EmbeddedCatalog, StoredCatalog, read_catalog
 from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
@@ -74,7 +74,7 @@ class EmbeddedStore(Commits):
     ) -> None:
         """Serve the engine in `place`, opened here if need be. Raises StorageError."""
         home, lock, options, engine, stored = place
-        self._lock = lock
+        self._lock, self._options = lock, options
         site, claims, streams = Site(clock, loop, lock, self.load), Claims(), EmbeddedStreams()
         self._health, self._barrier, self._stream_states = site.health, site.barrier, streams
         self._late_sources: Counter[bytes] = Counter()
@@ -216,7 +216,7 @@ class EmbeddedStore(Commits):
         self._barrier.begin_at(last_position(engine, self._barrier.position))
         self._tokens.load()
         self.documents.load()
-        stored = stored or self.catalog.read(engine)
+        stored = stored or read_catalog(engine, self._options)
         self._stream_states.load(stored.streams)
         schemas = [table.schema for table in stored.tables]
         for participant in self._tables.participants:
