@@ -80,7 +80,6 @@ def build_parser() -> CommandParser:
         "Serve a running server's tables as tools of the Model Context Protocol.",
         EXAMPLE.format(install=how_to_install("mcp")),
     )
-    parser.set_defaults(region=None, http=None, token_file=None, may_write=False)
     add_endpoint(parser)
     parser.add_argument(
         "--region", metavar="NAME", help="Region of the tables. [AWS_REGION, AWS_DEFAULT_REGION, us-east-1]"

@@ -57,7 +57,6 @@ _KEY_FAULTS = {
 
 def add_endpoint(parser: CommandParser) -> None:
     """Let a command take the option `--endpoint`, by both its names; see `endpoint_of`."""
-    parser.set_defaults(endpoint=None)
     parser.add_argument(
         *ENDPOINT_FLAGS,
         dest="endpoint",

@@ -67,7 +67,6 @@ def run(words: list[str]) -> int:
 def build_parser() -> CommandParser:
     """The parser of `hashrange tail`."""
     parser = command_parser("tail", "Print the changes of a running server's table, as they come.", EXAMPLE)
-    parser.set_defaults(region=None, is_from_start=False, is_once=False, is_json=False)
     parser.add_argument("table", metavar="TABLE", help="Name of the table.")
     add_endpoint(parser)
     parser.add_argument(
