@@ -35,6 +35,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.soon import settled
 from hashrange.store.embedded.opening import open_store
+from hashrange.store.embedded.participant import Options
 from hashrange.tables.partitions import partitions_of_service
 from hashrange.throughput.feature import THROUGHPUT
 
@@ -58,7 +59,7 @@ def main() -> int:
 async def measure(operation: str, indexes: int) -> tuple[float, float]:
     """Medians over all rounds, in µs of CPU for one request: unlimited, and how much more it is when enforced."""
     clock = SystemClock()
-    store = open_store(None, clock, asyncio.get_running_loop(), initial_partitions=partitions_of_service)
+    store = open_store(None, clock, asyncio.get_running_loop(), Options(initial_partitions=partitions_of_service))
     service = Service(store, OPERATIONS, clock, Settings(data_dir=None, throughput="enforced"))
     service.features.put_in_front()
     scope = service.scope(ACCOUNT, REGION)

@@ -16,6 +16,7 @@ from hashrange.items.values import check_item
 from hashrange.limits import PARTITION_SIZE_MAX_BYTES, SHARD_SECONDS
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
@@ -46,7 +47,7 @@ class FastClock(SystemClock):
 
 
 def open_streamed(folder: str, clock: SystemClock | None = None, size_bytes: int = PARTITION_BYTES) -> EmbeddedStore:
-    return open_store(folder, clock or FastClock(), None, partition_size_max_bytes=size_bytes)
+    return open_store(folder, clock or FastClock(), None, Options(partition_size_max_bytes=size_bytes))
 
 
 def make_table(store: EmbeddedStore) -> OpenTable:

@@ -20,10 +20,11 @@ from hashrange.errors import (
     ValidationException,
 )
 from hashrange.jobs.job import Job
-from hashrange.jobs.store_jobs import backfill_job, delay_job
+from hashrange.jobs.store_jobs import jobs_of
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.pause import PAUSE
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
@@ -44,10 +45,11 @@ class Crowd:
     def __init__(self, data_dir: Path, seed: int) -> None:
         self.chance = random.Random(seed)
         time = SuspendingTime(seed)
-        self.embedded = open_store(str(data_dir), time, None, time.delay if seed % 2 else None)
+        self.embedded = open_store(str(data_dir), time, None, Options(time.delay if seed % 2 else None))
         self.store = as_distributed(self.embedded, seed, time)
         self.scope = scope_of(self.store, time)
-        self.jobs: list[Job] = [backfill_job(self.store.maintenance, time), delay_job(self.store.maintenance)]
+        jobs = {job.name: job for job in jobs_of(self.store.maintenance, time)}
+        self.jobs: list[Job] = [jobs["index backfill"], jobs["index delay"]]
         self.is_over = False
         self.refused: set[str] = set()
         self.built = 0

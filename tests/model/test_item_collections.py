@@ -15,6 +15,7 @@ from hashrange.errors import ApiError
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 from tests.model.item_model import item_bytes, item_from_wire
 from tests.model.world import drive
@@ -97,7 +98,7 @@ class Walk:
         They never count as collection size.
         """
         delay = (lambda: 5.0) if self.seed % 2 else None
-        self.embedded: EmbeddedStore = open_store(str(self.folder), SystemClock(), None, delay, LIMIT_BYTES)
+        self.embedded: EmbeddedStore = open_store(str(self.folder), SystemClock(), None, Options(delay, LIMIT_BYTES))
         store: WholeStore = as_distributed(self.embedded, self.seed) if self.is_suspending else self.embedded
         self.scope = scope_of(store, SystemClock())
 

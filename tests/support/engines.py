@@ -1,6 +1,8 @@
-"""An engine that fails on request."""
+"""An engine that fails on request, and one that takes the place of another."""
 
 from typing import Any
+
+from hashrange.store.embedded import EmbeddedStore
 
 
 class FaultyEngine:
@@ -22,3 +24,10 @@ class FaultyEngine:
             return method(*arguments, **options)
 
         return call
+
+
+def replace_engine(store: EmbeddedStore, engine: Any) -> Any:
+    """Let a store go on with another open engine and its content; returns the former one, after syncing its commits."""
+    former = store.site.let_engine_go()
+    store.take_engine(engine)
+    return former

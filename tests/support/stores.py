@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hashrange.clock import Clock, SystemClock
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES
 from hashrange.store.embedded.opening import open_store
-from hashrange.store.embedded.participant import DrawDelay
+from hashrange.store.embedded.participant import DrawDelay, Options
 from hashrange.store.interface import WholeStore
 from hashrange.tables.partitions import partitions_of_service
 from tests.support.wrapped_stores.stale_reads import StaleReads
@@ -33,9 +33,7 @@ def _open(clock: Clock, index_delay: DrawDelay | None, collection_size_max_bytes
         None,
         clock,
         asyncio.get_running_loop(),
-        index_delay,
-        collection_size_max_bytes,
-        initial_partitions=partitions_of_service,
+        Options(index_delay, collection_size_max_bytes, initial_partitions=partitions_of_service),
     )
 
 

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from hashrange.jobs.runner import Runner
+
 PATIENCE_SECONDS = 60.0
 """Longer than any event takes on a slow machine that runs other tests too."""
 LOOK_SECONDS = 0.0005
@@ -24,3 +26,9 @@ def wait_until(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < deadline_seconds, "it has not come"
         time.sleep(LOOK_SECONDS)
+
+
+async def until_at_rest(jobs: Runner) -> None:
+    """Return once all jobs rest. Raises the error of a job whose last slice failed."""
+    await jobs.all_at_rest()
+    jobs.require_no_failure()

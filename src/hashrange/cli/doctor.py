@@ -65,7 +65,6 @@ def run(words: list[str]) -> int:
 def build_parser() -> CommandParser:
     """The parser of `hashrange doctor`."""
     parser = command_parser("doctor", "Tell whether a server will start here, and whether clients reach it.", EXAMPLE)
-    parser.set_defaults(endpoint_url=None, profile=None, json=False)
     parser.add_argument(
         *ENDPOINT_FLAGS, dest="endpoint_url", metavar="URL", help="The endpoint that your clients have in their code."
     )

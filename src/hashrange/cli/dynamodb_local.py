@@ -55,16 +55,12 @@ def ready_lines(settings: Settings, port: int) -> str:
     """
     return READY_LINES.format(
         port=port,
-        in_memory=_shown(value=settings.data_dir is None),
+        in_memory=str(settings.data_dir is None).lower(),
         version=__version__,
         data_dir=settings.data_dir or "null",
-        shared_db=_shown(value=settings.shared_db),
-        is_delayed=_shown(value=settings.table_state_delay_seconds > 0),
+        shared_db=str(settings.shared_db).lower(),
+        is_delayed=str(settings.table_state_delay_seconds > 0).lower(),
     )
-
-
-def _shown(*, value: bool) -> str:
-    return "true" if value else "false"
 
 
 def _parts(words: Iterator[str]) -> Iterator[list[str]]:

@@ -42,15 +42,12 @@ def build_parser() -> CommandParser:
     """The parser of `hashrange inspect`."""
     parser = command_parser("inspect", "Show a data folder's tables, or the item at a key.", EXAMPLE)
     parser.add_argument("data_dir", metavar="DIR", help="The folder given to `hashrange serve --data-dir`.")
-    parser.add_argument("--table", metavar="NAME", default=None, help="Only this table.")
-    parser.add_argument(
-        "--key", metavar="JSON", default=None, help="Show the item with this primary key; needs --table."
-    )
+    parser.add_argument("--table", metavar="NAME", help="Only this table.")
+    parser.add_argument("--key", metavar="JSON", help="Show the item with this primary key; needs --table.")
     parser.add_argument(
         "--dynamodb-json",
         dest="is_typed",
         action="store_true",
-        default=False,
         help="Show the item in DynamoDB's JSON, with the types of its values.",
     )
     return parser

@@ -12,7 +12,7 @@ import sys
 from importlib import import_module
 
 from hashrange.cli.folding import fold, fold_prose, prose_columns
-from hashrange.cli.output import OutputError, complain, flush, lines_of, say
+from hashrange.cli.output import OutputError, complain, lines_of, say
 from hashrange.cli.parsing import UsageError
 from hashrange.errors import HashrangeError
 from hashrange.settings import SettingUnusable
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             return _run(words)
         finally:
-            flush()
+            say(is_flushed=True)
     except KeyboardInterrupt:
         return INTERRUPTED
     except OutputError as error:

@@ -65,11 +65,11 @@ def run(words: list[str]) -> int:
         else:
             from hashrange.cli.mcp_tools.http_tools import serve_tools
 
-            serve_tools(tools, port, token, asking.end, is_token_shown=is_new)
+            serve_tools(tools, port, token, server.end, is_token_shown=is_new)
     except OSError as error:
         return refuse(f"the tools cannot be served on port {port}: {error.strerror}.", FAILED)
     finally:
-        asking.close()
+        server.close()
     return DONE
 
 
@@ -80,7 +80,6 @@ def build_parser() -> CommandParser:
         "Serve a running server's tables as tools of the Model Context Protocol.",
         EXAMPLE.format(install=how_to_install("mcp")),
     )
-    parser.set_defaults(region=None, http=None, token_file=None, may_write=False)
     add_endpoint(parser)
     parser.add_argument(
         "--region", metavar="NAME", help="Region of the tables. [AWS_REGION, AWS_DEFAULT_REGION, us-east-1]"

@@ -22,17 +22,8 @@ class OutputError(HashrangeError):
         self.is_unread = isinstance(error, BrokenPipeError)
 
 
-def say(*lines: str | HeadedLine, is_flushed: bool = False) -> None:
+def say(*lines: str | HeadedLine, is_flushed: bool = False, is_folded: bool = True) -> None:
     """Write these lines to standard output, and flush it if `is_flushed`. Raises OutputError."""
-    _say(lines, is_folded=True, is_flushed=is_flushed)
-
-
-def say_unfolded(*lines: str, is_flushed: bool = False) -> None:
-    """Write lines that programs and shells read, such as JSON: no terminal changes them. Otherwise as `say`."""
-    _say(lines, is_folded=False, is_flushed=is_flushed)
-
-
-def _say(lines: tuple[str | HeadedLine, ...], *, is_folded: bool, is_flushed: bool) -> None:
     try:
         _write(sys.stdout, lines, is_folded=is_folded)
         if is_flushed:
@@ -41,9 +32,9 @@ def _say(lines: tuple[str | HeadedLine, ...], *, is_folded: bool, is_flushed: bo
         raise OutputError(error) from error
 
 
-def flush() -> None:
-    """Flush standard output. Raises OutputError."""
-    say(is_flushed=True)
+def say_unfolded(*lines: str, is_flushed: bool = False) -> None:
+    """Write lines that programs and shells read, such as JSON: no terminal changes them. Otherwise as `say`."""
+    say(*lines, is_flushed=is_flushed, is_folded=False)
 
 
 def complain(*lines: str) -> None:

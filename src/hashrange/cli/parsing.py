@@ -68,13 +68,12 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def command_parser(name: str, description: str, example: str) -> CommandParser:
-    """A parser for `hashrange NAME`, still without arguments; its result omits options without value and default."""
+    """A parser for `hashrange NAME`, still without arguments."""
     parser = CommandParser(
         prog=f"hashrange {name}",
         description=description,
         epilog=example,
         formatter_class=HelpLayout,
-        argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
         exit_on_error=False,
     )

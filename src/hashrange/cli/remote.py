@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -57,7 +57,6 @@ _KEY_FAULTS = {
 
 def add_endpoint(parser: CommandParser) -> None:
     """Let a command take the option `--endpoint`, by both its names; see `endpoint_of`."""
-    parser.set_defaults(endpoint=None)
     parser.add_argument(
         *ENDPOINT_FLAGS,
         dest="endpoint",
@@ -195,7 +194,7 @@ class Remote:
             raise InterruptedError
         try:
             if self._connection is None:
-                self._connection = self._connected()
+                self._connection = connected(self._url, self._tls, REPLY_SECONDS_MAX)
             self._connection.request(method, path, body, dict(headers))
             # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
@@ -210,13 +209,6 @@ class Remote:
         except BaseException:
             self.close()
             raise
-
-    def _connected(self) -> HTTPConnection:
-        """A connection that is made with its first request."""
-        host, port = self._url.hostname or "", self._url.port
-        if self._tls is None:
-            return HTTPConnection(host, port, timeout=REPLY_SECONDS_MAX)
-        return HTTPSConnection(host, port, timeout=REPLY_SECONDS_MAX, context=self._tls)
 
     def _signed(self, target: str, signing_name: str, body: bytes) -> dict[str, str]:
         """A request's headers, including its signature."""
@@ -278,6 +270,14 @@ class Remote:
             f"no server answers at {self.endpoint}: {reason}. Start one with `hashrange serve`, or"
             " name another with --endpoint."
         )
+
+
+def connected(url: SplitResult, tls: ssl.SSLContext | None, wait_seconds_max: float) -> HTTPConnection:
+    """A connection to the host of a URL, which is made with its first request."""
+    host, port = url.hostname or "", url.port or None
+    if tls is None:
+        return HTTPConnection(host, port, timeout=wait_seconds_max)
+    return HTTPSConnection(host, port, timeout=wait_seconds_max, context=tls)
 
 
 def _require_endpoint(endpoint: str, source: str) -> None:

@@ -84,6 +84,7 @@ def build_parser() -> CommandParser:
     description = "Serve DynamoDB's API over HTTP, until SIGTERM or Ctrl-C."
     parser = command_parser("serve", description, EXAMPLE.format(variable=CONFIG_VARIABLE))
     parser.usage = "hashrange serve [OPTION …]"
+    parser.argument_default = argparse.SUPPRESS  # what is not given is not in the result
     parser.add_argument("--config", metavar="FILE", help="TOML file of these options.")
     for option in options():
         _add_flag(parser, option)

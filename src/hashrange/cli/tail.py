@@ -67,7 +67,6 @@ def run(words: list[str]) -> int:
 def build_parser() -> CommandParser:
     """The parser of `hashrange tail`."""
     parser = command_parser("tail", "Print the changes of a running server's table, as they come.", EXAMPLE)
-    parser.set_defaults(region=None, is_from_start=False, is_once=False, is_json=False)
     parser.add_argument("table", metavar="TABLE", help="Name of the table.")
     add_endpoint(parser)
     parser.add_argument(
@@ -117,14 +116,9 @@ def show(records: list[Record], *, is_json: bool) -> None:
 
     if records:
         if is_json:
-            say_unfolded(*map(json_line, records), is_flushed=True)
+            say_unfolded(*[escape_json(json.dumps(record)) for record in records], is_flushed=True)
         else:
             say(*map(change_line, records), is_flushed=True)
-
-
-def json_line(record: Record) -> str:
-    """A record as JSON in one line."""
-    return escape_json(json.dumps(record))
 
 
 def pause() -> None:

@@ -7,7 +7,7 @@ without a delay of the settings, at once.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,6 @@ from hashrange.dax.records import (
     Cluster,
     ClusterNode,
     Event,
-    EventSubject,
     ParameterGroup,
     SharedCluster,
     SubnetGroup,
@@ -35,11 +34,6 @@ CLUSTER_PREFIX = "dax-cluster/"
 PARAMETERS_PREFIX = "dax-parameter-group/"
 SUBNETS_PREFIX = "dax-subnet-group/"
 EVENTS_PREFIX = "dax-events/"
-_SUBJECTS: dict[type[Cluster | ParameterGroup | SubnetGroup], EventSubject] = {
-    Cluster: "CLUSTER",
-    ParameterGroup: "PARAMETER_GROUP",
-    SubnetGroup: "SUBNET_GROUP",
-}
 
 
 class _Running(NamedTuple):
@@ -157,11 +151,8 @@ class Clusters:
 
     async def keep_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
         """Create or replace a group. Raises StorageError."""
-        if isinstance(group, ParameterGroup):
-            change = self._parameters.change(group, *_path(group))
-        else:
-            change = self._subnets.change(group, *_path(group))
-        await self._events.write(change, self._with_events(group, message))
+        records: KeptRecords[Any] = self._parameters if isinstance(group, ParameterGroup) else self._subnets
+        await self._events.write(records.change(group, *_path(group)), self._with_events(group, message))
 
     async def remove_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
         """Delete a group. Raises StorageError."""
@@ -176,8 +167,7 @@ class Clusters:
     def _with_events(self, subject: Cluster | ParameterGroup | SubnetGroup, *messages: str) -> RecordChange:
         """The change that notes events. They have happened in whole milliseconds, as replies show it."""
         at_seconds = int(self.now_seconds() * 1000) / 1000
-        kind = _SUBJECTS[type(subject)]
-        added = [Event(at_seconds, kind, subject.name, message) for message in messages]
+        added = [Event(at_seconds, subject.subject, subject.name, message) for message in messages]
         events = [*self.events(subject.account, subject.region), *added]
         return self._events.change(events[-EVENTS_MAX:], subject.account, subject.region)
 

@@ -138,13 +138,6 @@ class HotKeys:
         return [(key, seen * SAMPLE) for key, seen in self._counts.most_common(count)]
 
 
-class CachedItem(NamedTuple):
-    """What a node knows of an item."""
-
-    content: bytes | None
-    """Attribute list's id and values; None: there is no such item."""
-
-
 class _Replicated(NamedTuple):
     """A write through another node, which is to be known here from a time on."""
 
@@ -232,8 +225,10 @@ class NodeCaches:
 
     # --- items ----------------------------------------------------------------------------------
 
-    def item(self, key: ItemKey) -> CachedItem | None:
-        """What is known of an item; None if nothing is."""
+    def item(self, key: ItemKey) -> Cached[bytes | None] | None:
+        """What is known of an item; None if nothing is.
+        Its content is the attribute list's id and values; None: there is no such item.
+        """
         if self._replicated:
             self._take_replicated(self.waiting_bytes)
         self.hot_keys.see(key)
@@ -242,7 +237,7 @@ class NodeCaches:
             self.counts["ItemCacheMisses"] += 1
             return None
         self.counts["ItemCacheHits"] += 1
-        return CachedItem(entry.content)
+        return entry
 
     def keep_item(self, key: ItemKey, content: bytes | None) -> None:
         """Keep an item that was read; None: there is none. Of PassingContent, nothing is known afterwards."""

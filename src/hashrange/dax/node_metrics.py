@@ -16,32 +16,8 @@ from hashrange.cloudwatch.statistic import StatisticSet
 from hashrange.dax.node_caches import NodeCaches
 
 NAMESPACE = "AWS/DAX"
-COUNTED = (
-    "GetItemRequestCount",
-    "BatchGetItemRequestCount",
-    "QueryRequestCount",
-    "ScanRequestCount",
-    "PutItemRequestCount",
-    "UpdateItemRequestCount",
-    "DeleteItemRequestCount",
-    "BatchWriteItemRequestCount",
-    "TransactGetItemsCount",
-    "TransactWriteItemsCount",
-    "TotalRequestCount",
-    "FailedRequestCount",
-    "ErrorRequestCount",
-    "FaultRequestCount",
-    "ThrottledRequestCount",
-    "ItemCacheHits",
-    "ItemCacheMisses",
-    "QueryCacheHits",
-    "QueryCacheMisses",
-    "ScanCacheHits",
-    "ScanCacheMisses",
-)
-"""Metrics of which each observation is 1."""
 BYTES = ("EvictedSize", "NetworkBytesIn", "NetworkBytesOut")
-"""Metrics that are sums of bytes."""
+"""Metrics that are sums of bytes. Of all others that a node counts, each observation is 1."""
 
 
 OWN_NAMESPACE, LATENCY = "Hashrange/DAX", "RequestLatency"
@@ -105,12 +81,12 @@ class NodeMetrics:
     def _record_counts(
         self, node: ObservedNode, counts: Mapping[str, int], before: Mapping[str, int], at_seconds: int
     ) -> None:
-        for name in (*COUNTED, *BYTES):
-            more = counts.get(name, 0) - before.get(name, 0)
+        for name, count in counts.items():
+            more = count - before.get(name, 0)
             if more:
-                times, value = (more, 1) if name in COUNTED else (1, more)
+                unit, times, value = ("Bytes", 1, more) if name in BYTES else ("Count", more, 1)
                 observed = StatisticSet(float(times), float(more), float(value), float(value))
-                self._record(node, name, "Count" if name in COUNTED else "Bytes", at_seconds, observed)
+                self._record(node, name, unit, at_seconds, observed)
 
     def _record_latencies(self, node: ObservedNode, at_seconds: int) -> None:
         milliseconds, total_seconds = node.caches.take_latencies()

@@ -8,7 +8,7 @@
 The cluster of `--dax-port` belongs to every account and Region: both are `*`.
 """
 
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -44,6 +44,8 @@ class ClusterNode(msgspec.Struct, frozen=True, kw_only=True):
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster."""
 
+    subject: ClassVar[EventSubject] = "CLUSTER"
+    """What its events are about."""
     account: str
     region: str
     name: str
@@ -85,6 +87,7 @@ class SharedCluster(NamedTuple):
 class ParameterGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of nodes."""
 
+    subject: ClassVar[EventSubject] = "PARAMETER_GROUP"
     account: str
     region: str
     name: str
@@ -98,6 +101,7 @@ class ParameterGroup(msgspec.Struct, frozen=True, kw_only=True):
 class SubnetGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Subnets in which nodes may be. They have no effect here."""
 
+    subject: ClassVar[EventSubject] = "SUBNET_GROUP"
     account: str
     region: str
     name: str

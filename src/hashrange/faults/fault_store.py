@@ -95,7 +95,6 @@ class FaultStore(WrappedStore):
         """`throttle_events` is told of each part of a request that a fault throttles; None: nobody is."""
         super().__init__(inner)
         self._throttle_events = throttle_events
-        self._inner = inner
         self._drawing = drawing
         self._clock = clock
         self._running = running
@@ -104,19 +103,13 @@ class FaultStore(WrappedStore):
         self._reads = UnfinishedReads()
         self._recent = None if drawing.most_seconds("conflict") is None else RecentRequests(clock)
         stale_seconds = drawing.most_seconds("stale-read")
-        self._stale = None if stale_seconds is None else StaleRows(stale_seconds)
-        self.catalog = inner.catalog
+        self._stale = stale = None if stale_seconds is None else StaleRows(stale_seconds)
+        self.see_changes: SeeChanges | None = (
+            None if stale is None else lambda changes: stale.note(changes, clock.service_time())
+        )
+        """What `inner` must call with the changes of each commit (`Maintenance.on_changes`); None: nothing."""
         self._tables = TableRowsById(inner.catalog)
         self.streams = FaultStreams(inner.streams, drawing, clock) if drawing.has("late-records") else inner.streams
-
-    @property
-    def see_changes(self) -> SeeChanges | None:
-        """What `inner` must call with the changes of each commit (`Maintenance.on_changes`); None: nothing."""
-        return None if self._stale is None else self._see_changes
-
-    def _see_changes(self, changes: Sequence[Change]) -> None:
-        assert self._stale is not None
-        self._stale.note(changes, self._clock.service_time())
 
     # --- reads -----------------------------------------------------------------------------------
 
@@ -125,7 +118,7 @@ class FaultStore(WrappedStore):
         operation = self._running.operation()
         source = None if operation is None else self._tables.find(source_id)
         if operation is None or source is None:
-            return self._inner.get(source_id, key, consistent=consistent)
+            return self.inner.get(source_id, key, consistent=consistent)
         touch = Touch(source.table, source.index_name, key)
         self._refuse(operation, touch, READ_KINDS, is_write=False)
         reading = self._reads.fetches_for(self._running.identity(), source.table)
@@ -133,7 +126,7 @@ class FaultStore(WrappedStore):
             since_seconds = reading.since_seconds
         else:
             since_seconds = self._draw_moment(operation, touch, consistent=consistent)
-        coming = self._inner.get(source_id, key, consistent=consistent)
+        coming = self.inner.get(source_id, key, consistent=consistent)
         if since_seconds is None and not self._has_after:
             return coming
         return self._got(coming, operation, touch, source_id, since_seconds)
@@ -151,7 +144,7 @@ class FaultStore(WrappedStore):
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span`, perhaps as they were earlier. Raises the ApiError of a fault."""
         operation = self._running.operation()
-        page = self._inner.page
+        page = self.inner.page
         source = None if operation is None else self._tables.find(source_id)
         if operation is None or source is None:
             return page(source_id, span, limit_rows, limit_bytes, consistent=consistent)
@@ -196,12 +189,12 @@ class FaultStore(WrappedStore):
         """The rows at `places`. Raises TransactionRefused with the ApiErrors of faults."""
         operation = self._running.operation()
         if operation is None:
-            return await self._inner.snapshot_get(places, limit_bytes)
+            return await self.inner.snapshot_get(places, limit_bytes)
         touches = [Touch(table, None, key) for table, key in places]
         reasons = self._refuse_all(operation, touches, is_write=False)
         if any(reasons):
             raise TransactionRefused(reasons)
-        rows = await self._inner.snapshot_get(places, limit_bytes)
+        rows = await self.inner.snapshot_get(places, limit_bytes)
         self._meet_after(operation, touches)
         return rows
 
@@ -218,14 +211,14 @@ class FaultStore(WrappedStore):
         """
         operation = self._running.operation()
         if operation is None:
-            return self._inner.mutate(table, key, plan, request_id, origin)
+            return self.inner.mutate(table, key, plan, request_id, origin)
         touch = Touch(table, None, key)
         is_one_of_several = (self._has_before or self._has_after) and self._is_one_of_several(operation, table, key)
         kinds = WRITE_KINDS - REQUEST_KINDS if is_one_of_several else WRITE_KINDS
         self._refuse(operation, touch, kinds, is_write=True)
         if self._recent is not None:
             self._recent.note(operation, table, key, is_write=True)
-        coming = self._inner.mutate(table, key, plan, request_id, origin)
+        coming = self.inner.mutate(table, key, plan, request_id, origin)
         if not self._has_after:
             return coming
         if not isinstance(coming, Change):
@@ -262,11 +255,11 @@ class FaultStore(WrappedStore):
         """
         operation = self._running.operation()
         if operation is None:
-            return await self._inner.transact(steps, token, request_id)
+            return await self.inner.transact(steps, token, request_id)
         touches = [None if step.key is None else Touch(step.table, None, step.key) for step in steps]
         faulted = RefusedSteps(partial(self._refuse_all, operation, touches, is_write=True))
         try:
-            transacted = await self._inner.transact(faulted.wrapped(steps), token, request_id)
+            transacted = await self.inner.transact(faulted.wrapped(steps), token, request_id)
         except TransactionRefused:
             if faulted.error is not None:
                 raise faulted.error from None

@@ -73,14 +73,10 @@ class WatchedRequests:
 
 
 def _saving(part: WatchedRequests, features: Features) -> RunSlice:
-    from hashrange.insights.insights import InsightSaving  # noqa: PLC0415 - as above
-
-    saving = InsightSaving(part.insights)
-
     async def run_slice() -> float | None:
         if part.insights.is_outdated:  # what was watched is gone
             features.look_at_fronts()
-        return await saving.run_slice()
+        return await part.insights.tend()
 
     return run_slice
 

@@ -52,8 +52,6 @@ class InsightStore(WrappedStore):
     ) -> None:
         """`operation_now`, `meter_now`: name of the operation, and the meter, of the request that runs now."""
         super().__init__(inner)
-        self.catalog = inner.catalog
-        self.inner = inner
         self._insights = insights
         self._find = insights.find
         self._now_seconds = insights.now_seconds

@@ -1,5 +1,5 @@
 """Which sources are watched, and what has been counted of each? `Insights` follows the documents of watches,
-and has the counts of every rule. The job `InsightSaving` keeps them every quarter of an hour of service time.
+and has the counts of every rule, which a job keeps every quarter of an hour of service time (`Insights.tend`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +26,8 @@ from hashrange.tables.throttling import ThrottleEvent
 
 READ_WEIGHT, WRITE_WEIGHT = 1.0, 3.0
 """ConsumedThroughputUnits are read units, and three times the write units. Source: global-tables-backup.md 8."""
+SAVE_SECONDS = 900.0
+"""Service time from one save to the next."""
 UNCOUNTED_OPERATIONS = frozenset({"ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"})
 
 
@@ -67,8 +69,10 @@ class Insights:
         """Ids of tables that are found in this way, or one of whose indexes is."""
         self._gone: set[str] = set()
         """How the names of documents begin that belong to rules that are no more."""
-        self.has_leftovers = False
+        self._has_leftovers = False
         """True if there may be documents of what is not watched any more."""
+        self._due_seconds: float | None = None
+        """Service time of the next save; None if nothing is to be saved."""
 
     @property
     def is_watching(self) -> bool:
@@ -102,7 +106,7 @@ class Insights:
         self._with_units.update({name: one for name, one in self._watched.items() if one.has_units})
         self.written_tables = {one.table.table_id for one in self._with_units.values()}
         self._gone = (self._gone | before.keys()) - self._counts.keys()
-        self.has_leftovers = True
+        self._has_leftovers = True
         self._wake()
 
     def _source_of(self, watch: Watch) -> tuple[OpenTable, ReadSource] | None:
@@ -153,6 +157,25 @@ class Insights:
         """True if anything has been counted since the last save."""
         return any(one.is_changed for one in self._counts.values())
 
+    async def tend(self) -> float | None:
+        """Remove what belongs to tables and rules that are gone, and save one rule if it is time to; returns the
+        seconds of service time until then, None if nothing is counted. Raises StorageError.
+        """
+        now_seconds = self.now_seconds()
+        if self._has_leftovers:
+            await self._remove_leftovers()
+        if not self.is_changed:
+            self._due_seconds = None
+            return None
+        if self._due_seconds is None or self._due_seconds > now_seconds + SAVE_SECONDS:
+            self._due_seconds = now_seconds + SAVE_SECONDS
+        if now_seconds < self._due_seconds:
+            return self._due_seconds - now_seconds
+        if await self.save_some():
+            return AT_ONCE
+        self._due_seconds = None
+        return None
+
     async def save_some(self) -> bool:
         """Save what one rule has counted; returns True if there is more to save. Raises StorageError."""
         if self._generation != self._documents.generation:
@@ -162,7 +185,7 @@ class Insights:
             await changed.save(self.now_seconds(), self._generation)
         return self.is_changed
 
-    async def remove_leftovers(self) -> None:
+    async def _remove_leftovers(self) -> None:
         """Delete the documents of tables and indexes that are gone, and of rules that are. Raises StorageError."""
         generation = self._generation
         changes = [
@@ -171,7 +194,7 @@ class Insights:
             if self._source_of(watch) is None
         ]
         gone, self._gone = self._gone, set()
-        self.has_leftovers = False
+        self._has_leftovers = False
         for name in gone:
             changes += [RecordChange(document, None) for document, _ in self._documents.below(name)]
         if changes:
@@ -181,44 +204,3 @@ class Insights:
 def _counts_name(watch: Watch, kind: InsightRuleKind) -> str:
     """How the names of the documents of a rule's counts begin."""
     return f"{COUNTS_PREFIX}{make_source_id(watch.table_id, watch.index_id).hex()}/{watch.since_ms}/{kind}/"
-
-
-# --- when all is saved ----------------------------------------------------------------------------
-
-
-SAVE_SECONDS = 900.0
-"""Service time from one save to the next."""
-
-
-class InsightSaving:
-    """Saves counts, and removes those of what is not watched any more.
-    Rests while nothing is counted; `Insights` has it woken.
-    """
-
-    name = "insight-saving"
-    waits_for_service_time = True
-
-    def __init__(self, insights: Insights) -> None:
-        self._insights = insights
-        self._due_seconds: float | None = None
-        """Service time of the next save; None if nothing is to be saved."""
-
-    async def run_slice(self) -> float | None:
-        """Save one rule if it is time to; returns the seconds of service time until then,
-        None if nothing is counted. Raises StorageError.
-        """
-        insights = self._insights
-        now_seconds = insights.now_seconds()
-        if insights.has_leftovers:
-            await insights.remove_leftovers()
-        if not insights.is_changed:
-            self._due_seconds = None
-            return None
-        if self._due_seconds is None or self._due_seconds > now_seconds + SAVE_SECONDS:
-            self._due_seconds = now_seconds + SAVE_SECONDS
-        if now_seconds < self._due_seconds:
-            return self._due_seconds - now_seconds
-        if await insights.save_some():
-            return AT_ONCE
-        self._due_seconds = None
-        return None

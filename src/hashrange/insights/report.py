@@ -11,13 +11,13 @@ from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.math.values import MathError
 from hashrange.insights.insights import Insights
 from hashrange.insights.rule_counts import RuleCounts
-from hashrange.insights.summary import Contributor, Merged, Summary
+from hashrange.insights.summary import Contributor, Merged
 from hashrange.items.steps import spend, walk
 from hashrange.messages.metric_queries import NO_INSIGHT_METRIC
 
 METRICS = ("UniqueContributors", "MaxContributorValue", "SampleCount", "Sum", "Minimum", "Maximum", "Average")
 SUMMARY_STEPS = 40
-"""Steps of adding a summary once, without those for its contributors."""
+"""Steps of adding a summary to two others, without those for its contributors."""
 
 
 class RuleReport:
@@ -29,22 +29,16 @@ class RuleReport:
         self.periods: dict[int, Merged] = {}
         """By the begin of the period in seconds since 1970, in order of time."""
 
-    def read(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
-        """Add all that was counted before `end_seconds`; may give way. Raises StorageError."""
+    def read(self, counts: RuleCounts, end_seconds: float, now_seconds: float, *, has_whole: bool = True) -> None:
+        """Add all that was counted before `end_seconds`, to the whole only if `has_whole`; may give way.
+        Raises StorageError.
+        """
         for at_seconds, summary in counts.between(self._begin_seconds, end_seconds, now_seconds):
-            _spend_on(summary)
-            self.whole.add(summary)
-            self._period_of(at_seconds).add(summary)
-
-    def read_periods(self, counts: RuleCounts, end_seconds: float, now_seconds: float) -> None:
-        """Add the counts to the periods alone, not to the whole. Raises StorageError."""
-        for at_seconds, summary in counts.between(self._begin_seconds, end_seconds, now_seconds):
-            _spend_on(summary)
-            self._period_of(at_seconds).add(summary)
-
-    def _period_of(self, at_seconds: float) -> Merged:
-        place = int(at_seconds - self._begin_seconds) // self._period_seconds
-        return self.periods.setdefault(self._begin_seconds + place * self._period_seconds, Merged())
+            spend(SUMMARY_STEPS + (len(summary.contributors) >> 1))
+            if has_whole:
+                self.whole.add(summary)
+            place = int(at_seconds - self._begin_seconds) // self._period_seconds
+            self.periods.setdefault(self._begin_seconds + place * self._period_seconds, Merged()).add(summary)
 
     def top(self, most: int, *, by_maximum: bool) -> Sequence[Contributor]:
         """The contributors with the greatest sums, or with the greatest value in one period;
@@ -63,11 +57,6 @@ class RuleReport:
     def values(self, key: bytes) -> Mapping[int, float]:
         """What a contributor has counted in each period in which it occurs."""
         return {at: period.counts[key] for at, period in walk(self.periods.items()) if key in period.counts}
-
-
-def _spend_on(summary: Summary) -> None:
-    """Count the steps of adding a summary to two others."""
-    spend(SUMMARY_STEPS + (len(summary.contributors) >> 1))
 
 
 def metrics_of(period: Merged) -> Mapping[str, float]:
@@ -103,5 +92,5 @@ def read_insight_rule(
     if rule is None or metric not in METRICS:
         raise MathError(NO_INSIGHT_METRIC.format(rule=rule_name, metric=metric))
     report = RuleReport(begin_seconds, period_seconds)
-    report.read_periods(rule.counts, end_seconds, insights.now_seconds())
+    report.read(rule.counts, end_seconds, insights.now_seconds(), has_whole=False)
     return {at: metrics_of(period)[metric] for at, period in report.periods.items()}

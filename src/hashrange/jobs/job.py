@@ -32,19 +32,16 @@ class Job(Protocol):
     @property
     def name(self) -> str:
         """The job's name in the log."""
-        ...
 
     @property
     def waits_for_service_time(self) -> bool:
         """True if `run_slice` returns seconds of service time, which may be virtual; otherwise of real time."""
-        ...
 
     async def run_slice(self) -> float | None:
         """Do the next slice; returns AT_ONCE, the seconds until the next slice, or None to run only when woken.
 
         Raises StorageError when the store fails. May raise NeverRests while `Runner.is_in_order()`.
         """
-        ...
 
 
 @contextmanager

@@ -5,7 +5,7 @@ does not pause if no request waited. A failed job is tried again a second later,
 end the server.
 
 A job rests when it has nothing to do until time passes or `Runner.wake` is called. Virtual service time passes only
-when it is moved, which wakes every job; `until_at_rest` returns when all jobs rest again. While service time is moved
+when it is moved, which wakes every job; `all_at_rest` returns when all jobs rest again. While service time is moved
 in steps (`in_order`), a step wakes only the jobs that are due, and whoever moves it runs all slices (`work_in_order`):
 of jobs that wait for service time one at a time, always of the first one of the list that has work.
 The jobs' own tasks sleep meanwhile.
@@ -175,13 +175,6 @@ class Runner:
         """
         while self._tasks and not all(running.rests for running in self._running):
             await self._next_change()
-
-    async def until_at_rest(self) -> None:
-        """Return when `all_at_rest` does. Raises the error of a job whose last slice failed: a failed job rests until
-        it is tried again.
-        """
-        await self.all_at_rest()
-        self.require_no_failure()
 
     def require_no_failure(self) -> None:
         """Raise the error of a job whose last slice failed."""

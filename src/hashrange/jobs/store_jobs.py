@@ -34,27 +34,27 @@ class StoreJob(NamedTuple):
 def jobs_of(store: Maintenance, clock: Clock) -> list[Job]:
     """Create the jobs that work on this store."""
     return [
-        backfill_job(store, clock),
-        delay_job(store),
-        expiry_job(store),
-        shards_job(store),
-        splits_job(store),
+        StoreJob("index backfill", partial(_backfill, store, clock)),
+        # Writes delayed index entries once they are due, in the order of the commits that they follow from, and late
+        # ones that a failed request has left, one per slice. Entries of global indexes are delayed if
+        # `index_delay_seconds` is set, which lets people test against eventual consistency.
+        StoreJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_COMMITS)),
+        # Deletes expired items (time to live): a few of one table at a time, in order of expiry times.
+        StoreJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS)),
+        # Replaces stream shards which were open long enough, and deletes shards too old to be read.
+        StoreJob("stream shards", lambda: store.tend_streams(store.lease())),
+        # Splits partitions of tables and indexes that have grown, one per slice.
+        StoreJob("partition splits", partial(_split, store)),
         StoreJob("settle", store.settle, waits_for_service_time=False),
     ]
 
 
-def backfill_job(store: Maintenance, clock: Clock) -> Job:
-    """The job that fills every CREATING index, and every new queue of expiries, from the rows of its table.
-
-    It fills one at a time, in the order in which their backfills began; after a restart, those in progress come first,
-    in the order of table ids. The store does each slice in one commit, which records how far the slice came; after a
-    kill, the next slice continues there.
-    """
-    return StoreJob("index backfill", partial(_backfill, store, clock))
-
-
 async def _backfill(store: Maintenance, clock: Clock) -> float | None:
-    """Fill one index or queue from at most BACKFILL_SLICE_ROWS more rows.
+    """Fill one CREATING index, or one new queue of expiries, from at most BACKFILL_SLICE_ROWS more rows of its table.
+
+    They are filled one at a time, in the order in which their backfills began; after a restart, those in progress come
+    first, in the order of table ids. The store does each slice in one commit, which records how far the slice came;
+    after a kill, the next slice continues there.
 
     Returns AT_ONCE, or None if there is none to fill. If all tables with an index or queue to fill are UPDATING,
     returns the seconds until the first one is ACTIVE.
@@ -68,31 +68,6 @@ async def _backfill(store: Maintenance, clock: Clock) -> float | None:
             await store.backfill(source, store.lease(), BACKFILL_SLICE_ROWS)
             return AT_ONCE
     return min(table.updating_until_seconds for table, _ in ongoing) - now_seconds
-
-
-def delay_job(store: Maintenance) -> Job:
-    """The job that writes delayed index entries once they are due, in the order of the commits that they follow from,
-    and late ones that a failed request has left, one per slice.
-
-    Entries of global indexes are delayed if `index_delay_seconds` is set, which lets people test against eventual
-    consistency.
-    """
-    return StoreJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_COMMITS))
-
-
-def expiry_job(store: Maintenance) -> Job:
-    """The job that deletes expired items (time to live): a few of one table at a time, in order of expiry times."""
-    return StoreJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS))
-
-
-def shards_job(store: Maintenance) -> Job:
-    """The job that replaces stream shards which were open long enough, and deletes shards too old to be read."""
-    return StoreJob("stream shards", lambda: store.tend_streams(store.lease()))
-
-
-def splits_job(store: Maintenance) -> Job:
-    """The job that splits partitions of tables and indexes that have grown, one per slice."""
-    return StoreJob("partition splits", partial(_split, store))
 
 
 async def _split(store: Maintenance) -> float | None:

@@ -15,8 +15,7 @@ from hashrange.tables.partitions import CountInitialPartitions, one_partition, p
 
 def open_store_of(settings: Settings, clock: Clock) -> WholeStore:
     """Open the store of these settings, on the running loop. Raises StorageError."""
-    options = _options(settings)
-    return open_store(settings.data_dir, clock, asyncio.get_running_loop(), **options._asdict())
+    return open_store(settings.data_dir, clock, asyncio.get_running_loop(), _options(settings))
 
 
 async def open_copy_of(

@@ -16,18 +16,15 @@ class Checkpoint(Protocol):
 
         The last one is that with which the length of all keys and values reaches `limit_bytes`. Raises StorageError.
         """
-        ...
 
     def hand_over(self) -> None:
         """Let the next store that is restored or forked from this checkpoint take its files, which is quicker.
 
         Only `release` may be called after that.
         """
-        ...
 
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
-        ...
 
 
 class Opened(Protocol):
@@ -37,7 +34,6 @@ class Opened(Protocol):
         """Free what no store has taken, and what takes long to free of the content that it
         has replaced; on any thread.
         """
-        ...
 
 
 class Copying(Protocol):
@@ -46,28 +42,23 @@ class Copying(Protocol):
     @property
     def is_kept(self) -> bool:
         """False if the content is deleted once the store is closed: it is in memory only, or a fork's."""
-        ...
 
     async def prepare_checkpoint(self) -> None:
         """Do what takes long of the next `checkpoint`. If few bytes are written meanwhile,
         that one does not suspend. Raises StorageError.
         """
-        ...
 
     async def checkpoint(self) -> Checkpoint:
         """Copy the whole content, as of the last commit when this method returns."""
-        ...
 
     def checkpoint_of(self, rows: Iterable[StoredRow]) -> Checkpoint:
         """Make a checkpoint whose content is `rows`, as `Checkpoint.rows` of any store returned them.
 
         Raises StorageError, and what `rows` raises.
         """
-        ...
 
     async def open_checkpoint(self, checkpoint: Checkpoint) -> Opened:
         """Do what takes long of a `restore` of this checkpoint. Raises StorageError."""
-        ...
 
     def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing.
@@ -78,4 +69,3 @@ class Copying(Protocol):
         Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
         copied. Calls that are suspended meanwhile may raise StorageError, and may then be repeated.
         """
-        ...

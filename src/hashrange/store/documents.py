@@ -17,31 +17,26 @@ class Documents(Protocol):
         """Grows when the store's whole content is replaced, as by a restore:
         whatever was read before is out of date.
         """
-        ...
 
     def get(self, name: str) -> bytes | None:
         """The document of this name as of the last commit, durable or not; None if there is none. Raises StorageError.
 
         While a long document is read, work gives way (`items/steps.py`).
         """
-        ...
 
     async def read(self, name: str) -> bytes | None:
         """As `get`, but a task that reads a long document gives way, too."""
-        ...
 
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         """Name and value of every document whose name begins with `prefix`, in the order of their UTF-8 bytes.
 
         Raises StorageError.
         """
-        ...
 
     def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
         """As `below`, but at most `count` of them, fewer if they are long: those that follow the name `after`;
         None: the first ones. Raises StorageError.
         """
-        ...
 
     async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
         """Put documents, or delete those whose value is None, all in one commit, which has taken place on return.
@@ -50,4 +45,3 @@ class Documents(Protocol):
         Gives way while long documents are written, which nobody sees before the commit. The commit is durable once
         `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
         """
-        ...

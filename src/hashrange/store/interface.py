@@ -146,38 +146,30 @@ class Catalog(Protocol):
     @property
     def is_late(self) -> bool:
         """True if other servers create tables too, so that a missing name is worth a `look_up`."""
-        ...
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, in any state; None if there is none."""
-        ...
 
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """A live, read-only view of one account and Region: name → table."""
-        ...
 
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         """(account, Region) of every table of that name: for the admin API, and for the log if a table is missing."""
-        ...
 
     def all_tables(self) -> Sequence[OpenTable]:
         """Every table of all accounts and Regions, in order of table id, for operators."""
-        ...
 
     def on_change(self, changed: Callable[[], None]) -> None:
         """Call `changed` after each change of `all_tables`, or of partitions, for as long as the catalog exists."""
-        ...
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Refresh the view for these names; True if that added a table to the view."""
-        ...
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store the table `make(table_id)` under the next table id; None (nothing done) if the table's name is taken.
 
         `make` may be called again.
         """
-        ...
 
     async def replace(self, old: Table, new: Table) -> bool:
         """Replace the table `old` by `new`; False (nothing done) if the stored table differs from `old`.
@@ -185,11 +177,9 @@ class Catalog(Protocol):
         A new index (CREATING) has no entries until `Maintenance.backfill` has made them. Entries of an index that is
         DELETING or missing in `new` are deleted in the same commit.
         """
-        ...
 
     async def delete(self, table: Table) -> bool:
         """Delete the table and all its rows in one commit; False (nothing done) if the stored table differs."""
-        ...
 
 
 class Store(Protocol):
@@ -198,29 +188,24 @@ class Store(Protocol):
     @property
     def catalog(self) -> Catalog:
         """The tables of this store."""
-        ...
 
     @property
     def streams(self) -> Streams:
         """The streams of this store's tables."""
-        ...
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`, or None; may be outdated unless `consistent`. `source_id`: of a table or index, 6 bytes."""
-        ...
 
     def unread(self, source_id: bytes, key: Key, units: float) -> None:
         """Take back that `get` has read a row of `units` capacity units, because the row is not returned.
         A store that counts no units does nothing.
         """
-        ...
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span` up to and including the row that reaches a limit (`limit_bytes`: of item sizes).
 
         Rows that are long compared with their item sizes may end a page earlier.
         """
-        ...
 
     def mutate(
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
@@ -233,7 +218,6 @@ class Store(Protocol):
         Raises ResourceNotFoundException if the table no longer exists, TransactionConflictException if a transaction is
         running for the item, ItemCollectionSizeLimitExceededException if the item collection would exceed its limit.
         """
-        ...
 
     async def transact(
         self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
@@ -250,7 +234,6 @@ class Store(Protocol):
         transaction that used the token first is running. Raises ResourceNotFoundException for a table that no longer
         exists.
         """
-        ...
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
         """The rows at `places` (table and key of each), in order, as of one point in time.
@@ -258,15 +241,12 @@ class Store(Protocol):
         After the row with which the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no
         further row is read: None stands for each. Raises TransactionRefused if a transaction is running for a row.
         """
-        ...
 
     async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:
         """Size of the item collection of `key`, in a table with local indexes; exact, as of the last commit."""
-        ...
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """Item count and size of each source, as of a recent moment; on one machine exact, as of the last commit."""
-        ...
 
 
 class Durability(Protocol):
@@ -277,19 +257,15 @@ class Durability(Protocol):
 
         Across restarts too, a later durable commit has a greater number.
         """
-        ...
 
     def position_of(self, table: OpenTable) -> int:
         """Number of the last commit that may have changed rows or index entries of the table: at most `position()`."""
-        ...
 
     def durable_position(self) -> int:
         """Number of the last commit that would survive a power cut; always `position()` for a store in memory."""
-        ...
 
     def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
         """Call `callback` on the loop once `durable_position() >= position`, or with the error that prevents it."""
-        ...
 
 
 class Maintenance(Protocol):
@@ -301,11 +277,9 @@ class Maintenance(Protocol):
 
     def lease(self) -> Lease:
         """The lease that this server holds now."""
-        ...
 
     def backfills(self) -> Sequence[Backfill]:
         """The backfills in progress."""
-        ...
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """Fill what `source_id` names, such as a CREATING index, from the table's next rows, in one commit.
@@ -314,7 +288,6 @@ class Maintenance(Protocol):
         that the walk has passed maintains the index; a write to a later row does not change the index. So the index
         always holds exactly the entries of the items that the walk has passed, except delayed ones.
         """
-        ...
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """Write delayed index entries that are due, in the order of their commits, of at most `limit_rows` commits.
@@ -322,7 +295,6 @@ class Maintenance(Protocol):
         Also writes a late entry, if there is any. Returns the seconds of service time until more entries may be due;
         None if none wait.
         """
-        ...
 
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries of global indexes.
@@ -330,7 +302,6 @@ class Maintenance(Protocol):
         It returns `most_seconds` at most. If `draw` is None, there is no delay,
         and entries that wait are written at once.
         """
-        ...
 
     async def expire(self, lease: Lease, limit_rows: int) -> float | None:
         """Delete expired items, those of at most `limit_rows` queued expiries; each item is checked again first.
@@ -338,7 +309,6 @@ class Maintenance(Protocol):
         The deletions have the origin `ttl`; small items may share a commit. Returns the seconds of service time until
         more items may be due; None if none wait.
         """
-        ...
 
     async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
         """Delete all items of one table (None: of all) that expired in the five years up to the call, by service time.
@@ -346,35 +316,29 @@ class Maintenance(Protocol):
         The delay with which `expire` deletes items does not count here; tables whose time to live is not ENABLED are
         left out. Returns how many items were deleted, not counting those that `expire` deletes meanwhile.
         """
-        ...
 
     async def tend_streams(self, lease: Lease) -> float | None:
         """For one stream, replace shards that have been open long enough, or delete shards too old to be read.
 
         Returns the seconds of service time until there is more to do, 0 if something was done; None without a stream.
         """
-        ...
 
     async def split_partitions(self, lease: Lease) -> bool:
         """Split one partition of a source that has outgrown its partitions; False if none can be split."""
-        ...
 
     def want_partitions(self, source_id: bytes, count: int) -> None:
         """Let `split_partitions` split this source's partitions until there are `count`.
         Forgotten when the store is closed.
         """
-        ...
 
     async def split_partition(self, lease: Lease, partition: Partition) -> bool:
         """Split this partition, of more than one hash, into two halves; False (nothing done) if it no longer exists."""
-        ...
 
     async def settle(self) -> float:
         """Merge old versions of rows away, to make reads faster, if no write came since the last call.
 
         Returns the seconds until the next call. Raises StorageError.
         """
-        ...
 
     def on_changes(self, see: SeeChanges | None) -> None:
         """From now on, call `see` with the changes of items of each commit,
@@ -382,7 +346,6 @@ class Maintenance(Protocol):
 
         `see` must be quick and must not raise. Only the last registered one is called, for commits of this server.
         """
-        ...
 
     def on_expired(self, see: SeeChanges | None) -> None:
         """From now on, call `see` with the changes of each commit that deletes expired items; None: call nobody.
@@ -390,14 +353,12 @@ class Maintenance(Protocol):
         A change with `old == new` deleted nothing. `see` must be quick and must not raise.
         Only the last registered one is called.
         """
-        ...
 
     def on_work(self, wake: Callable[[], None]) -> None:
         """Register `wake`, called when a method with a lease has new work.
 
         Also called when work becomes due before the seconds that the method returned are over.
         """
-        ...
 
 
 class WholeStore(Store, Durability, Protocol):
@@ -406,18 +367,14 @@ class WholeStore(Store, Durability, Protocol):
     @property
     def maintenance(self) -> Maintenance:
         """The work of this store outside of requests."""
-        ...
 
     @property
     def copying(self) -> Copying:
         """What copies or replaces the whole content of this store."""
-        ...
 
     @property
     def documents(self) -> Documents:
         """The documents of this store."""
-        ...
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""
-        ...

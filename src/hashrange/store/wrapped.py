@@ -5,14 +5,14 @@ from hashrange.store.interface import WholeStore
 
 
 class WrappedStore:
-    """Base class of wrappers: all is the inner store's except the catalog, and the methods that read and write rows.
+    """Base class of wrappers: all is the inner store's except the methods that read and write rows.
 
-    A subclass defines these: `catalog`, `get`, `page`, `mutate`, `transact` and `snapshot_get`.
+    A subclass defines these: `get`, `page`, `mutate`, `transact` and `snapshot_get`.
     """
 
     def __init__(self, inner: WholeStore) -> None:
-        self._unread_inner = inner.unread
-        self.streams, self.documents = inner.streams, inner.documents
+        self.inner = inner
+        self.catalog, self.streams, self.documents = inner.catalog, inner.streams, inner.documents
         self.maintenance, self.copying = inner.maintenance, inner.copying
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position
@@ -21,4 +21,4 @@ class WrappedStore:
 
     def unread(self, source_id: bytes, key: Key, units: float) -> None:
         """Take back that `get` has read a row of `units` capacity units."""
-        self._unread_inner(source_id, key, units)
+        self.inner.unread(source_id, key, units)

@@ -144,7 +144,7 @@ class Snapshot:
         try:
             self._process.run(self.content.checkpoint.release)
         except RuntimeError:
-            if not self._process.is_over:
+            if not self._process.is_ending:
                 raise
 
 

@@ -117,7 +117,7 @@ class InProcess:
         """What threads wait for: replies and results that the end of the database must not leave open."""
         self._is_unwanted = False
         """True once the database is to end, which it may hear of while it starts."""
-        self._is_ending = False
+        self.is_ending = False
         """True once no more work begins."""
         self._is_over = False
         """True once no reply and no result will come any more."""
@@ -128,7 +128,8 @@ class InProcess:
         self._service: Service | None = None
         self._front: Front | None = None
         self._server: Server | None = None
-        self._endpoint: str | None = None
+        self.known_endpoint: str | None = None
+        """The endpoint's URL if `listen` was called, in this process or in the one that it was forked from."""
         self._process_id = os.getpid()
         self._started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="hashrange", daemon=True)
@@ -242,11 +243,6 @@ class InProcess:
         return self._service
 
     @property
-    def is_over(self) -> bool:
-        """True once the database is closed, or ends."""
-        return self._is_ending
-
-    @property
     def is_forked(self) -> bool:
         """True in a process that was forked from the one that runs the database.
 
@@ -254,11 +250,6 @@ class InProcess:
         makes it return False from then on.
         """
         return os.getpid() != self._process_id
-
-    @property
-    def known_endpoint(self) -> str | None:
-        """The endpoint's URL if `listen` was called, in this process or in the one that it was forked from."""
-        return self._endpoint
 
     def require_open(self) -> None:
         """Raise RuntimeError if the database is closed, runs in the process that this one was forked
@@ -268,7 +259,7 @@ class InProcess:
             raise RuntimeError(FORKED)
         if threading.get_ident() == self._thread.ident:
             raise RuntimeError(OWN_THREAD)
-        if self._is_ending or self._loop.is_closed():
+        if self.is_ending or self._loop.is_closed():
             raise RuntimeError(CLOSED)
 
     def _begin(self, function: Callable[..., object], *arguments: Any) -> None:
@@ -303,8 +294,8 @@ class InProcess:
 
         Raises ListenError.
         """
-        if self.is_forked and self._endpoint is not None:
-            return self._endpoint
+        if self.is_forked and self.known_endpoint is not None:
+            return self.known_endpoint
         endpoint: str = self.run(self._listen)
         return endpoint
 
@@ -368,12 +359,12 @@ class InProcess:
             await stopping.wait()
             await self._end_work()
         finally:
-            self._is_ending = True
+            self.is_ending = True
             await service.store.close()
 
     async def _end_work(self) -> None:
         """Begin nothing more, answer the requests of connections, and stop what else is running."""
-        self._is_ending = True
+        self.is_ending = True
         for task in self._running:
             task.cancel()
         if self._running:
@@ -385,7 +376,7 @@ class InProcess:
 
     def _begin_now(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call a function, unless the database ends: then `_end_waiting` tells those who wait."""
-        if not self._is_ending:
+        if not self.is_ending:
             function(*arguments)
 
     def _run_function(self, ended: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:
@@ -424,12 +415,12 @@ class InProcess:
         if self._server is None:
             server = Server(self.service, Secrets(None, None))
             try:
-                self._endpoint = await server.listen()
+                self.known_endpoint = await server.listen()
             except ListenError as error:
                 raise ListenError(_listen_failure(self.service.settings, error.__cause__)) from error
             self._server = server
-        assert self._endpoint is not None
-        return self._endpoint
+        assert self.known_endpoint is not None
+        return self.known_endpoint
 
 
 def _listen_failure(settings: Settings, cause: BaseException | None) -> str:

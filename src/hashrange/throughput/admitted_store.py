@@ -83,8 +83,6 @@ class AdmittedStore(WrappedStore):
         self, inner: WholeStore, throughputs: TableThroughputs, now: Callable[[], float], identify: IdentifyRequest
     ) -> None:
         super().__init__(inner)
-        self.catalog = inner.catalog
-        self._inner = inner
         self._find = throughputs.find
         self._by_source = throughputs.by_source
         self._now = now
@@ -99,11 +97,11 @@ class AdmittedStore(WrappedStore):
         """The row at `key`. Raises the ApiError of a throttled read."""
         throughput = self._by_source.get(source_id) or self._find(source_id)
         if throughput is None:
-            return self._inner.get(source_id, key, consistent=consistent)
+            return self.inner.get(source_id, key, consistent=consistent)
         reads, now_seconds = throughput.reads, self._now()
         if now_seconds <= reads.blocked_until_seconds and not self._is_admitted():
             reads.admit(key, now_seconds)
-        row = self._inner.get(source_id, key, consistent=consistent)
+        row = self.inner.get(source_id, key, consistent=consistent)
         if row is not None and not isinstance(row, bytes):
             return self._got(row, reads, key, consistent=consistent)
         reads.take(key, item_read_units(row, consistent=consistent), now_seconds)
@@ -136,7 +134,7 @@ class AdmittedStore(WrappedStore):
         has paid; `count` corrects the sum.
         """
         throughput = self._find(source_id)
-        coming_page = partial(self._inner.page, source_id, span, limit_rows, limit_bytes, consistent=consistent)
+        coming_page = partial(self.inner.page, source_id, span, limit_rows, limit_bytes, consistent=consistent)
         if throughput is None:
             return coming_page()
         meter = self._identify()
@@ -163,7 +161,7 @@ class AdmittedStore(WrappedStore):
         if any(reasons):
             raise TransactionRefused(reasons)
         self._note(self._identify())
-        rows = await self._inner.snapshot_get(places, limit_bytes)
+        rows = await self.inner.snapshot_get(places, limit_bytes)
         for (table, key), row in zip(places, rows, strict=True):
             throughput = self._find(table.source_id)
             if throughput is not None:
@@ -216,14 +214,14 @@ class AdmittedStore(WrappedStore):
         """
         throughput = self._by_source.get(table.source_id) or self._find(table.source_id)
         if throughput is None:
-            return self._inner.mutate(table, key, plan, request_id, origin)
+            return self.inner.mutate(table, key, plan, request_id, origin)
         writes, now_seconds = throughput.writes, self._now()
         if now_seconds <= writes.blocked_until_seconds:
             writes.admit(key, now_seconds)
         if now_seconds <= writes.indexes_blocked_until_seconds:
             plan = partial(self._plan_entries, throughput, table, key, plan)
         try:
-            change = self._inner.mutate(table, key, plan, request_id, origin)
+            change = self.inner.mutate(table, key, plan, request_id, origin)
         except ItemRefusal as refusal:
             writes.take(key, write_units(refusal.size_bytes, 0), now_seconds)
             raise
@@ -258,7 +256,7 @@ class AdmittedStore(WrappedStore):
         )
         reading = self._note(self._identify())  # a replay reads, and says so in its meter
         try:
-            transacted = await self._inner.transact(refused.wrapped(self._admitted_steps(steps)), token, request_id)
+            transacted = await self.inner.transact(refused.wrapped(self._admitted_steps(steps)), token, request_id)
         except TransactionRefused as refusal:
             self._take_refused(steps, refusal.reasons)
             raise

@@ -56,26 +56,6 @@ class SideTerms(NamedTuple):
 class CapacitySide:
     """Reads or writes of one table or global index."""
 
-    __slots__ = (
-        "_begins",
-        "_bucket",
-        "_buckets",
-        "_growing",
-        "_growth",
-        "_hot_items",
-        "_index",
-        "_is_usual",
-        "_is_write",
-        "_isolated",
-        "_only",
-        "_partitions",
-        "_table",
-        "_terms",
-        "blocked_until_seconds",
-        "indexes_blocked_until_seconds",
-        "table_side",
-    )
-
     def __init__(
         self,
         table: OpenTable,

@@ -73,7 +73,7 @@ class TableThroughputs:
         self._service_seconds = service_seconds
         self._usual = usual
         self._throttle_events = throttle_events
-        self._own: dict[tuple[str, str, str], ThroughputTerms] = {}
+        self.own_terms: dict[tuple[str, str, str], ThroughputTerms] = {}
         """By account, Region and name of the table."""
         self._known: dict[bytes, _Known] = {}
         self.by_source: dict[bytes, ThroughputBuckets | None] = {}
@@ -87,23 +87,18 @@ class TableThroughputs:
 
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
         """How the throughput of this table is enforced."""
-        return self._own.get((account, region, name), self._usual)
-
-    @property
-    def own_terms(self) -> OwnTerms:
-        """The terms of tables that have their own."""
-        return self._own
+        return self.own_terms.get((account, region, name), self._usual)
 
     def replace_terms(self, own: OwnTerms) -> None:
         """Let these tables have terms of their own, and no others. All buckets are full then."""
-        self._own, self._known = dict(own), {}
+        self.own_terms, self._known = dict(own), {}
         self._forget_found()
 
     def set_terms(self, account: str, region: str, name: str, terms: ThroughputTerms) -> None:
         """Enforce the throughput of this table, of tables of this name later too, on these terms.
         Its buckets are full then.
         """
-        self._own[account, region, name] = terms
+        self.own_terms[account, region, name] = terms
         self._forget_found()
         self._known = {
             source_id: one
@@ -114,7 +109,7 @@ class TableThroughputs:
     @property
     def is_any_enforced(self) -> bool:
         """True if a table may have buckets."""
-        return self._usual.mode == "enforced" or any(one.mode == "enforced" for one in self._own.values())
+        return self._usual.mode == "enforced" or any(one.mode == "enforced" for one in self.own_terms.values())
 
     def find(self, source_id: bytes) -> ThroughputBuckets | None:
         """The buckets of a source; None if its table has none, or has been deleted."""

@@ -109,6 +109,8 @@ class LateCatalog:
 class LateCatalogStore(WrappedStore):
     """A wrapper, with a LateCatalog, of a store that other wrappers may share."""
 
+    catalog: LateCatalog
+
     def __init__(self, inner: WholeStore, seed: int) -> None:
         super().__init__(inner)
         self._chance = random.Random(seed).random

@@ -55,14 +55,15 @@ def words_of(*words: str) -> Command:
 
 def tool(name: str, *arguments: Any, **named: Any) -> Command:
     def run(endpoint: str) -> None:
-        asking = AskedServer(Remote(endpoint, "us-east-1", {}))
+        server = Remote(endpoint, "us-east-1", {})
+        asking = AskedServer(server)
         owner = WriteTools(asking) if hasattr(WriteTools, name) else ReadTools(asking, may_write=False)
         try:
             json.dumps(getattr(owner, name)(*arguments, **named), allow_nan=False)
         except HashrangeError as error:
             assert str(error)
         finally:
-            asking.close()
+            server.close()
 
     return run
 

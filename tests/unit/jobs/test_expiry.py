@@ -22,6 +22,7 @@ from hashrange.store.embedded.expiries import Expiries, queue_key
 from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables.change import Change
 from tests.support.clocks import SetClock
+from tests.support.engines import replace_engine
 from tests.unit.jobs.world import TABLE, World, drive, item
 
 NAME = "expires"
@@ -600,7 +601,7 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
     enable(other)
     world.clock.advance(3)
     assert world.expire() == 7
-    world.embedded.replace_engine(other.embedded.engine)
+    replace_engine(world.embedded, other.embedded.engine)
     assert world.expire() == 2
     world.clock.advance(2)
     assert world.expire() is None

@@ -10,6 +10,7 @@ import pytest
 from hashrange.store.embedded.engine import open_engine
 from hashrange.tables.change import Origin
 from tests.support.clocks import SetClock
+from tests.support.engines import replace_engine
 from tests.support.kills import copy_as_killed
 from tests.unit.jobs.streaming import (
     HOUR,
@@ -98,7 +99,7 @@ def test_an_older_engine_under_a_running_store(tmp_path: Path) -> None:
         change(world, 1, value)
     before = numbers(world, arn)
     end = latest(world, arn)
-    former = world.embedded.replace_engine(open_engine(str(tmp_path / "older")))
+    former = replace_engine(world.embedded, open_engine(str(tmp_path / "older")))
     assert numbers(world, arn) == before[:1]
     again = latest(world, arn)
     change(world, 1, 9)
@@ -108,7 +109,7 @@ def test_an_older_engine_under_a_running_store(tmp_path: Path) -> None:
     for iterator in (end, again):
         assert [sequence(one) for one in read(world, iterator)[0]] == found[1:]
     replayed(all_records(world, arn))
-    older = world.embedded.replace_engine(former)
+    older = replace_engine(world.embedded, former)
     change(world, 1, 4)
     assert numbers(world, arn)[-1] > found[1]
     older.close()
@@ -126,14 +127,14 @@ def test_another_engine_with_another_stream(tmp_path: Path) -> None:
     other.ask("CreateTable", TableName="more", **KEYS)
     assert world.embedded.site.statistics.grown
     end = latest(world, arn)
-    world.embedded.replace_engine(other.embedded.engine)
+    replace_engine(world.embedded, other.embedded.engine)
     assert world.refusal("GetRecords", ShardIterator=end)[0] == "ResourceNotFoundException"
     assert len(all_records(world, second)) == 3
     assert world.split() is None
     empty = open_engine(str(tmp_path / "empty"))
     world.put(80)
     assert world.embedded.site.statistics.grown
-    world.embedded.replace_engine(empty)
+    replace_engine(world.embedded, empty)
     assert world.split() is None
     assert world.tend() is None
 

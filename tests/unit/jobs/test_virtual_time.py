@@ -12,6 +12,7 @@ from hashrange.jobs import runner
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance, advance_all
 from tests.support.clocks import SetClock
+from tests.support.waiting import until_at_rest
 from tests.unit.jobs.timed import TURNS, Endless, Timed, TimedWorld, turns
 
 
@@ -170,7 +171,7 @@ def test_what_passes_by_itself_ends_a_jobs_rest(*, clock: Clock, waits_for_servi
         jobs.start()
         async with asyncio.timeout(10):
             await job.looks_again.wait()
-            waiting = asyncio.ensure_future(jobs.until_at_rest())
+            waiting = asyncio.ensure_future(until_at_rest(jobs))
             await turns(TURNS)
             assert not waiting.done()
             job.may_end.set()
@@ -211,7 +212,7 @@ def test_jobs_that_wait_on_a_running_clock_look_again_when_it_is_moved() -> None
         jobs = Runner([job], clock)
         jobs.start()
         async with asyncio.timeout(10):
-            await jobs.until_at_rest()
+            await until_at_rest(jobs)
             await advance(clock, jobs, 3599.0)
             assert log == []
             await advance(clock, jobs, 1.0)

@@ -13,6 +13,7 @@ from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.virtual_time import advance
 from tests.support.clocks import SetClock
+from tests.support.waiting import until_at_rest
 
 TURNS = 20
 """Turns of the loop: many more than a job needs to run another slice."""
@@ -113,7 +114,7 @@ class TimedWorld:
 
     async def __aenter__(self) -> Self:
         self.jobs.start()
-        await self.jobs.until_at_rest()
+        await until_at_rest(self.jobs)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -12,13 +12,14 @@ import msgspec
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
 from hashrange.jobs.job import Job
-from hashrange.jobs.store_jobs import backfill_job, delay_job, expiry_job, shards_job, splits_job
+from hashrange.jobs.store_jobs import jobs_of
 from hashrange.limits import PARTITION_SIZE_MAX_BYTES
 from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
 from hashrange.soon import Soon
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 from tests.support.asking import run_operation
 from tests.support.clocks import SetClock
@@ -82,17 +83,20 @@ class World:
             self.data_dir,
             self.clock,
             None,
-            self.index_delay,
-            ttl_delay_seconds=self.ttl_delay_seconds,
-            partition_size_max_bytes=self.partition_size_max_bytes,
+            Options(
+                self.index_delay,
+                ttl_delay_seconds=self.ttl_delay_seconds,
+                partition_size_max_bytes=self.partition_size_max_bytes,
+            ),
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = scope_of(self.store, self.clock, self.settings)
-        self.job = backfill_job(self.store.maintenance, self.clock)
-        self.delay_job = delay_job(self.store.maintenance)
-        self.expiry_job = expiry_job(self.store.maintenance)
-        self.shards_job = shards_job(self.store.maintenance)
-        self.splits_job = splits_job(self.store.maintenance)
+        jobs = {job.name: job for job in jobs_of(self.store.maintenance, self.clock)}
+        self.job = jobs["index backfill"]
+        self.delay_job = jobs["index delay"]
+        self.expiry_job = jobs["expiry"]
+        self.shards_job = jobs["stream shards"]
+        self.splits_job = jobs["partition splits"]
 
     def restart(self) -> None:
         """Close and reopen the store; only on disk."""

@@ -23,6 +23,7 @@ from hashrange.server.protocols.admin.endpoint import shown_endpoint
 from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import Lease, WholeStore
 from hashrange.tables.partitions import Partition
 from hashrange.testing.in_process import InProcess
@@ -251,8 +252,7 @@ class Operated:
             None,
             self.clock,
             asyncio.get_running_loop(),
-            lambda: INDEX_DELAY_SECONDS,
-            ttl_delay_seconds=self.settings.ttl_delay_seconds,
+            Options(lambda: INDEX_DELAY_SECONDS, ttl_delay_seconds=self.settings.ttl_delay_seconds),
         )
         return as_distributed(store, 1) if self.is_suspending else store
 

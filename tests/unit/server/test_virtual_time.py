@@ -17,6 +17,7 @@ from hashrange.server.listener import Server, read_secrets
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
+from hashrange.store.embedded.participant import Options
 from tests.support.signing import sign
 from tests.unit.server.harness import as_bytes, reply
 
@@ -103,7 +104,7 @@ def play(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
     async def serve(scenario: Scenario) -> None:
         clock = VirtualClock()
         settings = Settings(port=0, data_dir=None, table_state_delay_seconds=STATE_DELAY_SECONDS)
-        store = open_store(None, clock, asyncio.get_running_loop(), lambda: INDEX_DELAY_SECONDS)
+        store = open_store(None, clock, asyncio.get_running_loop(), Options(lambda: INDEX_DELAY_SECONDS))
         server = Server(Service(store, ALL_OPERATIONS, clock, settings), read_secrets(settings))
         endpoint = await server.start()
         try:

@@ -9,6 +9,7 @@ from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import Transacted, TransactionStep
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -38,7 +39,7 @@ class Collections:
         self.plain = self.created("plain", ())
 
     def open(self, limit_bytes: int = LIMIT_BYTES) -> None:
-        self.store: EmbeddedStore = open_store(self.data_dir, SystemClock(), None, None, limit_bytes)
+        self.store: EmbeddedStore = open_store(self.data_dir, SystemClock(), None, Options(None, limit_bytes))
 
     def created(self, name: str, indexes: tuple[Index, ...]) -> OpenTable:
         make = table_maker(name)

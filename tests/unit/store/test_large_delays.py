@@ -14,6 +14,7 @@ from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, layout, open_store, outbox
 from hashrange.store.embedded.check import check_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
@@ -48,7 +49,7 @@ def step_of(table: OpenTable, name: str, length: int) -> TransactionStep:
 
 
 def opened(folder: Path, clock: VirtualClock) -> tuple[EmbeddedStore, OpenTable]:
-    store = open_store(str(folder), clock, None, lambda: DELAY_SECONDS)
+    store = open_store(str(folder), clock, None, Options(lambda: DELAY_SECONDS))
     table = store.catalog.find("000000000000", "us-east-1", "orders")
     if table is None:
         table = finish(store.catalog.create(indexed))

@@ -19,12 +19,14 @@ from hashrange.store.embedded import EmbeddedStore, commits, late_entries, layou
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine, open_engine
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.stalls import STALL_DELAYS_SECONDS
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import scan_span
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
+from tests.support.engines import replace_engine
 from tests.support.samples import finish, statistics_of, table_maker
 
 T = TypeVar("T")
@@ -288,7 +290,7 @@ def test_a_transaction_that_changes_nothing_of_a_table_with_indexes(store: Embed
 def test_another_engine_ends_it(store: EmbeddedStore, tmp_path: Path) -> None:
     writing = write(store, "a", "one", LARGE)
     begin(writing, 2)
-    former = store.replace_engine(open_engine(str(tmp_path / "second")))
+    former = replace_engine(store, open_engine(str(tmp_path / "second")))
     end(writing)
     assert left(store.engine) == 0
     assert finish(store.catalog.create(indexed)) is not None
@@ -298,7 +300,7 @@ def test_another_engine_ends_it(store: EmbeddedStore, tmp_path: Path) -> None:
 
 
 def test_with_a_delay_everything_waits_in_the_outbox(folder: str) -> None:
-    store = open_store(folder, VirtualClock(), None, index_delay=lambda: 1.0)
+    store = open_store(folder, VirtualClock(), None, Options(lambda: 1.0))
     assert finish(store.catalog.create(indexed)) is not None
     finish(write(store, "a", "one", LARGE))
     assert (entries(store), left(store.engine)) == ([0, 0, 0, 1], 0)

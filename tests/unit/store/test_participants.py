@@ -23,6 +23,7 @@ from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from tests.support.asking import run_operation
+from tests.support.engines import replace_engine
 from tests.support.participants import TAG, ChangeLog, SizeLimit, logged, replayed, source_of, stored
 from tests.support.samples import finish, row_of, table_maker
 from tests.support.scopes import scope_of
@@ -197,14 +198,14 @@ def test_another_engine_under_a_running_store(tmp_path: Path) -> None:
     position = one.store.position()
     other.put(KEYS[3], row_of(3, b"other"))
     one_engine = one.store.engine
-    one.store.replace_engine(other.store.engine)
+    replace_engine(one.store, other.store.engine)
     assert stored(one.store.engine, one.table) == {KEYS[3]: row_of(3, b"other")}
     assert finish(one.store.get(one.table.source_id, KEYS[3], consistent=True)) == row_of(3, b"other")
     assert finish(one.store.statistics([one.table.source_id])) == {one.table.source_id: (1, 3)}
     assert TAG not in one.table.schema.tags
     change = one.put(KEYS[4], row_of(4))
     assert change.position > position
-    one.store.replace_engine(one_engine)
+    replace_engine(one.store, one_engine)
     assert one.table.schema.tags[TAG] == "on"
     assert one.put(KEYS[4], row_of(9)).position > change.position
     one.judge()

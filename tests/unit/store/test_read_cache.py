@@ -15,6 +15,7 @@ from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import read_cache as room
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.read_cache import PAGES_PER_PARTITION_MAX, REQUESTED_SLOTS, ReadCache
 from hashrange.store.interface import WHOLE_LEASE, Page, TransactionStep
 from hashrange.tables.open_table import OpenTable, ReadSource
@@ -57,7 +58,7 @@ class World:
     def __init__(self, indexes: tuple[Index, ...] = (), delay_seconds: float | None = None) -> None:
         self.clock = VirtualClock()
         delay = None if delay_seconds is None else lambda: delay_seconds
-        self.store: EmbeddedStore = open_store(None, self.clock, None, delay)
+        self.store: EmbeddedStore = open_store(None, self.clock, None, Options(delay))
         make = table_maker("orders")
         table = finish(self.store.catalog.create(lambda table_id: replace(make(table_id), indexes=indexes)))
         assert table is not None

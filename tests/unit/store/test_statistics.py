@@ -79,7 +79,7 @@ def test_a_table_that_is_deleted_leaves_no_row(world: World) -> None:
 
 @pytest.mark.parametrize("row", [b"", b"\x80\x80", b"\x81", msgspec.msgpack.encode({TABLE: [1]}), b"\0" * 16])
 def test_a_row_that_holds_no_figures_is_damage(world: World, row: bytes) -> None:
-    world.embedded.engine.put(layout.statistics_key(1), row)
+    world.embedded.engine.put(layout.STATISTICS_PREFIX + b"\0\0\0\1", row)
     world.embedded.close_now()
     with pytest.raises(StorageCorruption, match="a table's statistics cannot be read"):
         open_store(world.data_dir, VirtualClock(), None)
@@ -89,7 +89,7 @@ def test_figures_with_those_of_another_table_are_found(world: World) -> None:
     assert world.close() == []
     assert world.data_dir is not None
     engine = open_engine(world.data_dir)
-    engine.put(layout.statistics_key(2), engine.get(layout.statistics_key(1)))
+    engine.put(layout.STATISTICS_PREFIX + b"\0\0\0\2", engine.get(layout.STATISTICS_PREFIX + b"\0\0\0\1"))
     engine.close()
     faults = check_store(world.data_dir).faults
     assert faults == [

@@ -7,6 +7,7 @@ import pytest
 
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
+from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WHOLE_LEASE
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
@@ -22,7 +23,7 @@ class World:
 
     def __init__(self, seed: int) -> None:
         time = SuspendingTime(seed)
-        self.store = SuspendingStore(open_store(None, time, None, time.delay), seed, time)
+        self.store = SuspendingStore(open_store(None, time, None, Options(time.delay)), seed, time)
         self.scope = scope_of(self.store, time)
         index = {"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}
         self.ask(

@@ -13,20 +13,20 @@ import pytest
 from hashrange.clock import MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.store_jobs import StoreJob, shards_job
+from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import attempts, outcomes, retries
 from hashrange.triggers.filling import DurableRecords
-from tests.support.waiting import until
+from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries, fail
 
 
 def runner_of(world: Deliveries) -> Runner:
     """The jobs that a server with triggers runs, as far as they matter here."""
-    runner = Runner([shards_job(world.store.maintenance), StoreJob("triggers", world.delivery.run_slice)], world.clock)
+    runner = Runner([world.shards_job, StoreJob("triggers", world.delivery.run_slice)], world.clock)
     world.store.maintenance.on_work(runner.wake)
     world.wake = lambda: runner.wake_jobs("triggers")
     return runner
@@ -67,9 +67,9 @@ def test_a_write_wakes_the_job() -> None:
         for value in range(3):
             world.write(value)
             await until(partial(heard, value + 1))
-            await runner.until_at_rest()
+            await until_at_rest(runner)
         await world.mappings.delete(mapping)
-        await runner.until_at_rest()
+        await until_at_rest(runner)
         await runner.stop()
         assert world.taken() == [[0], [1], [2]]
 

@@ -19,7 +19,7 @@ from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, fake_kinesis
-from tests.support.waiting import until
+from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import ROLL, change, pass_time
 from tests.unit.triggers.kinesis_world import DAY, HOUR, KinesisWorld, arn_of, in_world
 
@@ -667,22 +667,22 @@ def test_the_runner_is_woken_by_commits_and_rests_otherwise() -> None:
         world.store.streams.follow(world.delivery.wake)
         runner.start()
         world.enable()
-        await runner.until_at_rest()
+        await until_at_rest(runner)
         assert world.statuses() == [("changes", "ACTIVE")]
         for value in range(3):
             change(world, 1, value)
-            await runner.until_at_rest()
+            await until_at_rest(runner)
             assert world.numbers() == list(range(value + 1))
         asked = len(world.kinesis.asked)
         world.clock.advance(HOUR)
-        await runner.until_at_rest()
+        await until_at_rest(runner)
         assert len(world.kinesis.asked) == asked
         world.kinesis.misbehave = once("throttled")
         change(world, 1, 3)
-        await runner.until_at_rest()
+        await until_at_rest(runner)
         assert runner.next_due_seconds() == world.clock.service_time() + 0.5
         world.clock.advance(0.5)
-        await runner.until_at_rest()
+        await until_at_rest(runner)
         assert world.numbers() == [0, 1, 2, 3]
         await world.delivery.stop()
         await runner.stop()

@@ -14,7 +14,7 @@ from hashrange.clock import MovableClock, SystemClock
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings, SettingUnusable
 from tests.support.fake_kinesis import FakeKinesis, fake_kinesis
-from tests.support.waiting import until
+from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import change
 from tests.unit.triggers.kinesis_world import KinesisWorld, in_world
 
@@ -53,7 +53,7 @@ async def serve(folder: Path, endpoint: str | None, kinesis: FakeKinesis) -> Non
     service.features.start()
     if endpoint is not None:
         await until(lambda: kinesis.records["changes"])
-    await service.jobs.until_at_rest()
+    await until_at_rest(service.jobs)
     await service.features.stop()
     await service.store.close()
 

@@ -8,13 +8,14 @@ import socket
 import ssl
 from collections.abc import Generator, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException
 from threading import Thread, Timer
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
 from hashrange.cli.checkup.sdk_settings import without_user
+from hashrange.cli.remote import connected
 from hashrange.clock import SystemClock
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
@@ -149,14 +150,8 @@ def _ask(
     wait_seconds_max: float = WAIT_SECONDS_MAX,
 ) -> EndpointReply:
     """The reply to one request. Raises OSError, HTTPException, and ValueError for headers that cannot be sent."""
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    connection: HTTPConnection
-    if parts.scheme == "https":
-        connection = HTTPSConnection(
-            parts.hostname or "", port, timeout=wait_seconds_max, context=_trust(keys.ca_bundle)
-        )
-    else:
-        connection = HTTPConnection(parts.hostname or "", port, timeout=wait_seconds_max)
+    tls = _trust(keys.ca_bundle) if parts.scheme == "https" else None
+    connection = connected(parts, tls, wait_seconds_max)
     used: list[socket.socket] = []
     is_late = False
 

@@ -2,6 +2,7 @@
 the remedy. None holds a secret.
 """
 
+from functools import partial
 from typing import Literal, NamedTuple
 
 FindingVerdict = Literal["ok", "note", "hint", "wrong"]
@@ -18,21 +19,11 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def fine(subject: str, sentence: str) -> Finding:
-    """A finding that needs no attention."""
-    return Finding("ok", subject, sentence)
-
-
-def noted(subject: str, sentence: str) -> Finding:
-    """A finding that is right if clients have in their code what is missing here."""
-    return Finding("note", subject, sentence)
-
-
-def surprising(subject: str, sentence: str) -> Finding:
-    """A finding that works otherwise than people may expect."""
-    return Finding("hint", subject, sentence)
-
-
-def failing(subject: str, sentence: str) -> Finding:
-    """A finding that makes a client or the server fail."""
-    return Finding("wrong", subject, sentence)
+fine = partial(Finding, "ok")
+"""fine(subject, sentence): a finding that needs no attention."""
+noted = partial(Finding, "note")
+"""A finding that is right if clients have in their code what is missing here."""
+surprising = partial(Finding, "hint")
+"""A finding that works otherwise than people may expect."""
+failing = partial(Finding, "wrong")
+"""A finding that makes a client or the server fail."""

@@ -48,11 +48,3 @@ class AskedServer:
                     refusal.message,
                     f"{refusal}.{did_you_mean(table_name, names)} The tool list_tables lists all tables.",
                 ) from None
-
-    def end(self) -> None:
-        """Let the request that is running fail, and all that wait; for another thread."""
-        self._server.end()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._server.close()

@@ -19,7 +19,7 @@ from hashrange.dax.limits import (
     GROUP_NAME_LENGTH_MAX,
     MAINTENANCE_MINUTES_MIN,
 )
-from hashrange.dax.records import EVERYONE, Cluster, ClusterNode, ParameterGroup, SubnetGroup
+from hashrange.dax.records import Cluster, ClusterNode, ParameterGroup, SubnetGroup
 from hashrange.messages import dax as sentences
 
 DaxRecordT = TypeVar("DaxRecordT")
@@ -82,11 +82,6 @@ def cluster_to_change(clusters: Clusters, caller: Caller, name: str) -> Cluster:
     return cluster
 
 
-def cluster_arn(caller: Caller, name: str) -> str:
-    """The ARN of a cluster, as the caller sees it."""
-    return f"arn:aws:dax:{caller.region}:{caller.account}:cache/{name}"
-
-
 def cluster_of_arn(clusters: Clusters, caller: Caller, arn: str, *, is_changed: bool) -> Cluster:
     """The cluster of an ARN. `is_changed`: the caller wants to change its tags. Raises ServiceError."""
     parts = _cluster_arn(arn)
@@ -108,7 +103,7 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
     described: dict[str, Any] = {
         "ClusterName": cluster.name,
         "Description": cluster.description,
-        "ClusterArn": cluster_arn(caller, cluster.name),
+        "ClusterArn": f"arn:aws:dax:{caller.region}:{caller.account}:cache/{cluster.name}",
         "TotalNodes": len(cluster.nodes),
         "ActiveNodes": len([node for node in cluster.nodes if node.status == "available"]),
         "NodeType": cluster.node_type,
@@ -193,11 +188,6 @@ def new_nodes(
         )
         for place in range(count)
     ]
-
-
-def region_of_nodes(cluster: Cluster, caller: Caller) -> str:
-    """The Region in which a cluster has its nodes."""
-    return caller.region if cluster.region == EVERYONE else cluster.region
 
 
 # --- groups -------------------------------------------------------------------------------------

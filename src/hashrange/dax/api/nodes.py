@@ -13,10 +13,9 @@ from hashrange.dax.api.members import (
     kept_cluster,
     new_nodes,
     refuse_dax,
-    region_of_nodes,
 )
 from hashrange.dax.clusters import Clusters
-from hashrange.dax.records import Cluster, ClusterNode
+from hashrange.dax.records import EVERYONE, Cluster, ClusterNode
 from hashrange.messages import dax as sentences
 
 
@@ -41,7 +40,7 @@ async def increase_replication_factor(
         bad_value(sentences.MORE_NODES, factor=wanted, current=count)
     check_node_quotas(clusters, caller, wanted, wanted - count)
     taken = [node.node_id for node in cluster.nodes]
-    region = region_of_nodes(cluster, caller)
+    region = caller.region if cluster.region == EVERYONE else cluster.region
     added = new_nodes(cluster.name, region, taken, wanted - count, request.AvailabilityZones, clusters.now_seconds())
     nodes = sorted([*cluster.nodes, *added], key=lambda node: node.node_id)
     changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)

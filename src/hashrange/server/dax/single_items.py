@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from hashrange.dax.node_caches import CachedItem, ItemKey
+from hashrange.dax.node_caches import Cached, ItemKey
 from hashrange.items.rows import decode_row
 from hashrange.items.steps import walk
 from hashrange.items.types import Item
@@ -55,7 +55,7 @@ def answer_get_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: D
 
 
 def _read_item(
-    node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer, *, known: CachedItem | None
+    node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer, *, known: Cached[bytes | None] | None
 ) -> None:
     """An item from the cache, or from DynamoDB, whole, so that the cache knows it for every projection."""
     name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])

@@ -107,12 +107,6 @@ class EmbeddedCatalog:
         for changed in self._followers:
             changed()
 
-    def read(self, engine: Engine) -> StoredCatalog:
-        """The catalog of a newly opened engine, for `load`.
-        Raises StorageCorruption and the engine's bare exceptions.
-        """
-        return read_catalog(engine, self._options)
-
     def load(self, stored: StoredCatalog) -> None:
         """Replace all tables, partitions and statistics by those of a newly opened engine;
         results of `tables` stay valid.

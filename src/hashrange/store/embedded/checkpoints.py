@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import NamedTuple
 
-from hashrange.errors import HashrangeError, StorageError
+from hashrange.errors import StorageError
 from hashrange.store.copying import Checkpoint, Opened
 from hashrange.store.embedded import copy_folders, files
 from hashrange.store.embedded.catalog import StoredCatalog, read_catalog
@@ -27,7 +27,7 @@ from hashrange.store.embedded.engine import (
     open_engine,
     remove_memory,
 )
-from hashrange.store.embedded.engine_errors import storage_error
+from hashrange.store.embedded.engine_errors import storage_error, storage_errors, undone_on_failure
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.participant import Options
@@ -85,11 +85,8 @@ def copy_home(engine: Engine, home: Home) -> Home:
         return Home(link_in_memory(engine, home.memory), None, has_content=True)
     copy = empty_home_beside(home)
     assert copy.data_dir is not None
-    try:
+    with undone_on_failure(lambda: remove_home(copy)):
         link_engine(engine, files.engine_folder(copy.data_dir))
-    except BaseException:
-        remove_home(copy)
-        raise
     return copy._replace(has_content=True)
 
 
@@ -156,15 +153,12 @@ class EngineCheckpoint:
         The last one is that with which the length of all keys and values reaches `limit_bytes`. Raises StorageError.
         """
         rows: list[StoredRow] = []
-        try:
-            with self._lock:
-                for key, value in self._opened().items(from_key=b"" if after is None else after + b"\x00"):
-                    rows.append((key, value))
-                    limit_bytes -= len(key) + len(value)
-                    if limit_bytes <= 0:
-                        break
-        except Exception as error:
-            raise storage_error(error, self.place) from error
+        with storage_errors(self.place), self._lock:
+            for key, value in self._opened().items(from_key=b"" if after is None else after + b"\x00"):
+                rows.append((key, value))
+                limit_bytes -= len(key) + len(value)
+                if limit_bytes <= 0:
+                    break
         return rows
 
     def _opened(self) -> Engine:
@@ -200,7 +194,7 @@ def _fill(home: Home, rows: Iterable[StoredRow]) -> None:
     """
     engine = open_home(home)
     try:
-        try:
+        with storage_errors(home.place):
             batch, size_bytes = new_batch(), 0
             for key, value in rows:
                 batch.put(key, value)
@@ -210,10 +204,6 @@ def _fill(home: Home, rows: Iterable[StoredRow]) -> None:
                     batch, size_bytes = new_batch(), 0
             engine.write(batch)
             engine.flush()
-        except HashrangeError:
-            raise
-        except Exception as error:
-            raise storage_error(error, home.place) from error
     finally:
         close_engine(engine, home.place, may_fail=True)
 
@@ -231,14 +221,11 @@ class OpenedCheckpoint:
         self.replaced: dict[int, StreamState] = {}
         """Streams of the content that has been replaced."""
         self.engine: Engine | None = open_home(home)
-        try:
+        with undone_on_failure(self.release):
             self.catalog = read_catalog(self.engine, options)
             if home.data_dir is not None:
                 engine, self.engine = self.engine, None
                 close_engine(engine, home.place, may_fail=False)
-        except BaseException:
-            self.release()
-            raise
 
     def take(self) -> Home:
         """The folder, and the engine in it, belong to the caller from now on."""
@@ -262,10 +249,8 @@ def fork_home(checkpoint: Checkpoint) -> Home:
     Raises StorageError.
     """
     assert isinstance(checkpoint, EngineCheckpoint), "a checkpoint of another kind of store"
-    try:
+    with storage_errors(checkpoint.place):
         return checkpoint.copy()
-    except Exception as error:
-        raise storage_error(error, checkpoint.place) from error
 
 
 TakeEngine = Callable[[Engine, StoredCatalog], dict[int, StreamState]]
@@ -305,20 +290,16 @@ class Copies:
         """Flush what has been written, on a thread, so that the next checkpoint only links files.
         Raises StorageError.
         """
-        try:
+        with storage_errors(self._site.place):
             await self._flush_large_memtables()
-        except Exception as error:
-            raise storage_error(error, self._site.place) from error
 
     async def checkpoint(self) -> EngineCheckpoint:
         """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
         site = self._site
-        try:
+        with storage_errors(site.place):
             await self._flush_large_memtables()
             is_new = site.engine.latest_sequence_number() <= NEW_SEQUENCE
             return EngineCheckpoint(copy_home(site.engine, self._home), is_new=is_new)
-        except Exception as error:
-            raise storage_error(error, site.place) from error
 
     async def _flush_large_memtables(self) -> None:
         """Flush memtables that are too large to copy; again if the content is replaced meanwhile.
@@ -335,13 +316,10 @@ class Copies:
     def checkpoint_of(self, rows: Iterable[StoredRow]) -> EngineCheckpoint:
         """Make a checkpoint whose content is `rows`. Raises StorageError, and what `rows` raises."""
         home = empty_home_beside(self._home)
-        try:
+        with undone_on_failure(lambda: remove_home(home)):
             _fill(home, rows)
             checkpoint = EngineCheckpoint(home)
             checkpoint.check()
-        except BaseException:
-            remove_home(home)
-            raise
         return checkpoint
 
     async def open_checkpoint(self, checkpoint: Checkpoint) -> OpenedCheckpoint:
@@ -352,11 +330,9 @@ class Copies:
 
     def _open(self, checkpoint: Checkpoint | Opened | None) -> OpenedCheckpoint:
         assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
-        try:
+        with storage_errors(self._site.place):
             home = empty_home_beside(self._home) if checkpoint is None else checkpoint.copy()
             return OpenedCheckpoint(home, self._options)
-        except Exception as error:
-            raise storage_error(error, self._site.place) from error
 
     def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing. Raises StorageError.
@@ -369,13 +345,11 @@ class Copies:
         """
         require_engine(self._site.engine)
         opened = checkpoint if isinstance(checkpoint, OpenedCheckpoint) else self._open(checkpoint)
-        try:
+        with storage_errors(self._site.place):
             if self._lock is None:
                 opened.replaced = self._replace_in_memory(opened)
             else:
                 opened.replaced = self._replace_on_disk(opened, self._lock)
-        except Exception as error:
-            raise storage_error(error, self._site.place) from error
 
     def _replace_in_memory(self, opened: OpenedCheckpoint) -> dict[int, StreamState]:
         former, former_home = self._site.let_engine_go(), self._home

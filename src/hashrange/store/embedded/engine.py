@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import rocksdict
 
 from hashrange.store.embedded import files
-from hashrange.store.embedded.engine_errors import CLOSING, OPENING, REOPENING, storage_error
+from hashrange.store.embedded.engine_errors import CLOSING, OPENING, REOPENING, storage_errors, undone_on_failure
 from hashrange.store.embedded.forked_process import prepare_for_forks
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
 from hashrange.store.embedded.recovery import first_hole, replayed_logs, require_no_loss, stops_at_hole, torn_logs
@@ -127,30 +127,23 @@ def open_engine(
         path = folder.engine
     options = _options(memory)
     try:
-        if folder is None:
-            files.make_private_folder(path)
-        else:
-            files.require_way_in(folder)
-        options.create_if_missing(may_make and (folder is None or files.may_make_engine(path)))
-        if folder is not None and _prepare_logs(folder):
-            options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
-        engine = rocksdict.Rdict(path, options, column_families={"default": options})
-    except Exception as error:
-        raise storage_error(error, place, advice) from error
+        with storage_errors(place, advice):
+            if folder is None:
+                files.make_private_folder(path)
+            else:
+                files.require_way_in(folder)
+            options.create_if_missing(may_make and (folder is None or files.may_make_engine(path)))
+            if folder is not None and _prepare_logs(folder):
+                options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.point_in_time())
+            engine = rocksdict.Rdict(path, options, column_families={"default": options})
     finally:
         if folder is None:
             files.remove_folder(path)
-    try:
+    with storage_errors(place, advice), undone_on_failure(lambda: close_engine(engine, place, may_fail=True)):
         let_the_loop_go_first()
         engine.set_write_options(_write_options(is_in_memory=data_dir is None, may_wait=True))
         check_format(engine, place)
         engine.set_write_options(_write_options(is_in_memory=data_dir is None))
-    except Exception as error:
-        close_engine(engine, place, may_fail=True)
-        raise storage_error(error, place, advice) from error
-    except BaseException:
-        close_engine(engine, place, may_fail=True)
-        raise
     return engine
 
 
@@ -268,11 +261,8 @@ def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
     With `may_fail` nothing is raised: commits are in the log anyway, or the engine is in memory, which refuses the last
     sync.
     """
-    try:
+    with contextlib.suppress(Exception) if may_fail else storage_errors(place, CLOSING):
         engine.close()
-    except Exception as error:
-        if not may_fail:
-            raise storage_error(error, place, CLOSING) from error
 
 
 def cancel_work(engine: Engine) -> None:

@@ -6,9 +6,12 @@ message is for the operator: what is wrong, where, and the remedy, which may dep
 """
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from hashrange.errors import (
+    HashrangeError,
     StorageBusy,
     StorageCorruption,
     StorageError,
@@ -91,3 +94,26 @@ def storage_error(error: BaseException, place: str, advice: Advice = SERVING) ->
             f"stored bytes in {place} are damaged, and nothing was dropped to hide it. {advice.damaged}. ({text})"
         )
     return StorageError(f"the engine of {place} {advice.other}. ({text})")
+
+
+@contextmanager
+def storage_errors(place: str, advice: Advice = SERVING) -> Iterator[None]:
+    """Turn what the engine or operating system raises in the block into a StorageError, as `storage_error` does.
+    Other errors of Hashrange pass. It takes a microsecond, which single reads and writes do not have.
+    """
+    try:
+        yield
+    except HashrangeError:
+        raise
+    except Exception as error:
+        raise storage_error(error, place, advice) from error
+
+
+@contextmanager
+def undone_on_failure(undo: Callable[[], None]) -> Iterator[None]:
+    """Call `undo` if the block raises anything, an interruption included."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise

@@ -16,6 +16,7 @@ again.
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy, StorageCorruption, StorageError, StorageFull, StorageLost
@@ -62,7 +63,7 @@ class Site:
         self.statistics = SourceStatistics(self.wake_jobs)
         self.health = Health(self, loop, lock, load)
         self.barrier = self.health.barrier
-        self.housekeeper = Housekeeper(self.health.require_folder, self.health.lost_folder)
+        self.housekeeper = Housekeeper(self.health.require_folder, partial(self.barrier.report, self.health.lose))
         self.wake: Callable[[], None] = lambda: None
         """Called when there is new work for jobs."""
         self.changed_at: dict[int, int] = {}
@@ -209,10 +210,6 @@ class Health:
         """On any thread: raise StorageLost unless the engine's folder is at its path; never for a store in memory."""
         if self._lock is not None:
             self._lock.require_engine()
-
-    def lost_folder(self, error: StorageLost) -> None:
-        """On any thread: serve nothing until a reopening, because the engine's folder is not at its path."""
-        self.barrier.report(self.lose, error)
 
     def fail(self, error: StorageError) -> None:
         """After a failed read or write, serve nothing until a reopening; if `error` is StorageFull, refuse only writes.

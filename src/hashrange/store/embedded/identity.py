@@ -19,7 +19,7 @@ import os
 
 from hashrange.errors import StorageError, StorageLocked, StorageLost
 from hashrange.store.embedded import copy_folders, files
-from hashrange.store.embedded.engine_errors import OPENING, READING, storage_error
+from hashrange.store.embedded.engine_errors import OPENING, READING, storage_errors, undone_on_failure
 from hashrange.store.embedded.modes import PRIVATE_FILE, close_to_others
 
 LOCK_FILE_OF_ENGINE = "LOCK"
@@ -224,17 +224,11 @@ def take_folder(data_dir: str) -> FolderLock:
     """
     files.make_folder(data_dir)
     lock = FolderLock(data_dir, is_signed=True)
-    try:
+    with storage_errors(data_dir, OPENING), undone_on_failure(lock.release):
         lock.take_file(os.O_RDWR | os.O_CREAT)
         copy_folders.tidy(data_dir)
         files.make_engine_folder(data_dir)
         lock.take_folder()
-    except OSError as error:
-        lock.release()
-        raise storage_error(error, data_dir, OPENING) from error
-    except BaseException:
-        lock.release()
-        raise
     return lock
 
 
@@ -244,7 +238,7 @@ def lock_for_reading(data_dir: str) -> FolderLock:
     Raises StorageLocked, or another StorageError, such as when this user may not read the folder.
     """
     lock = FolderLock(data_dir, is_signed=False)
-    try:
+    with storage_errors(data_dir, READING), undone_on_failure(lock.release):
         try:
             # Some file systems cannot lock files that are open for reading only.
             lock.take_file(os.O_RDWR)
@@ -255,12 +249,6 @@ def lock_for_reading(data_dir: str) -> FolderLock:
                 raise
             lock.take_file(os.O_RDONLY)
         lock.take_folder()
-    except OSError as error:
-        lock.release()
-        raise storage_error(error, data_dir, READING) from error
-    except BaseException:
-        lock.release()
-        raise
     return lock
 
 

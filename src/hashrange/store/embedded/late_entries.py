@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.errors import StorageCorruption
 from hashrange.items.steps import undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
@@ -69,10 +68,7 @@ class LateEntries:
     """Writes late entries; `index_entries.py` calls it for large commits."""
 
     def __init__(self, terms: Terms) -> None:
-        self._find_index = terms.find_index
-        self._claims = terms.claims
-        self._sources = terms.late_sources
-        self._wake = terms.wake
+        self._terms, self._sources = terms, terms.late_sources
         self._waiting: deque[LateCommit] = deque()
         """Commits with unwritten late entries, oldest first."""
 
@@ -82,12 +78,12 @@ class LateEntries:
         `recover` reads the late entries of `engine`.
         """
         while self._waiting:
-            self._claims.release(self._waiting.popleft().engine_keys)
+            self._terms.claims.release(self._waiting.popleft().engine_keys)
         self._sources.clear()
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that write the late entries in a newly opened engine; each fills the draft of one commit."""
-        for queue_key, write in late_writes(engine, self._find_index):
+        for queue_key, write in late_writes(engine, self._terms.find_index):
             yield partial(_write, queue_key=queue_key, write=write)
 
     def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
@@ -115,7 +111,7 @@ class LateEntries:
         draft.finish = lambda commit: self._finish(late_commit, commit)
 
     def _begin(self, late: LateCommit) -> None:
-        self._claims.take(late.engine_keys)
+        self._terms.claims.take(late.engine_keys)
         self._waiting.append(late)
         self._sources.update(write.source_id for _, write in late.left)
 
@@ -126,7 +122,7 @@ class LateEntries:
                 await PAUSE
                 await commit(lambda draft: self._write_next(draft, late))
         except BaseException:
-            self._wake()
+            self._terms.wake()
             raise
 
     def drain(self, draft: Draft) -> float | None:
@@ -141,7 +137,7 @@ class LateEntries:
             return
         queue_key, write = late.left[0]
         draft.only_of = table_id_of(write.source_id)
-        _write(draft, queue_key, None if self._find_index(write.source_id) is None else write)
+        _write(draft, queue_key, None if self._terms.find_index(write.source_id) is None else write)
         draft.afterwards.append(lambda: self._written(late))
 
     def _written(self, late: LateCommit) -> None:
@@ -149,7 +145,7 @@ class LateEntries:
         self._sources -= Counter([write.source_id])
         if not late.left:
             self._waiting.remove(late)
-            self._claims.release(late.engine_keys)
+            self._terms.claims.release(late.engine_keys)
 
 
 def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
@@ -167,10 +163,7 @@ def late_writes(
     Raises StorageCorruption, and the engine's bare exceptions.
     """
     for queue_key, row in scan_prefix(engine, layout.LATE_PREFIX):
-        try:
-            late = _decode(row)
-        except msgspec.MsgspecError as error:
-            raise StorageCorruption(f"the row of a late index entry cannot be read: {error}") from error
+        late = layout.decoded(_decode, row, "the row of a late index entry")
         index = find_index(late.source_id)
         yield queue_key, None if index is None else _found(engine, index, late)
 

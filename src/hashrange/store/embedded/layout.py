@@ -5,8 +5,9 @@ Engine key = source id (4 bytes table id ‖ 2 bytes index id) ‖ key bytes. Ro
 that their index id names. All numbers are big-endian and unsigned. This file encodes and decodes; it uses no engine.
 """
 
+from collections.abc import Callable
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,6 +17,8 @@ from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import COLLECTIONS_INDEX_ID, SOURCE_BYTES, make_source_id, source_id_of, table_prefix
 from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
+
+RowT = TypeVar("RowT")
 
 FORMAT_VERSION = 11
 READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11)
@@ -123,9 +126,12 @@ def backfill_key(source_id: bytes) -> bytes:
     return BACKFILL_PREFIX + source_id
 
 
-def statistics_key(table_id: int) -> bytes:
-    """Key of the statistics of a table's sources."""
-    return STATISTICS_PREFIX + table_prefix(make_source_id(table_id))
+def decoded(decode: Callable[[bytes], RowT], row: bytes, what: str) -> RowT:
+    """What `decode` makes of a row. Raises StorageCorruption if the row cannot be decoded."""
+    try:
+        return decode(row)
+    except msgspec.MsgspecError as error:
+        raise StorageCorruption(f"{what} cannot be read: {error}") from error
 
 
 def encode_statistics(statistics: dict[bytes, Statistics]) -> bytes:
@@ -135,10 +141,7 @@ def encode_statistics(statistics: dict[bytes, Statistics]) -> bytes:
 
 def decode_statistics(row: bytes) -> dict[bytes, Statistics]:
     """Decode a table's statistics by source id. Raises StorageCorruption if `row` cannot be decoded."""
-    try:
-        return _decode_statistics(row)
-    except msgspec.MsgspecError as error:
-        raise StorageCorruption(f"a table's statistics cannot be read: {error}") from error
+    return decoded(_decode_statistics, row, "a table's statistics")
 
 
 def encode_counter(number: int) -> bytes:
@@ -262,10 +265,7 @@ def encode_stream(stream: Stream) -> bytes:
 
 def decode_stream(row: bytes) -> Stream:
     """Decode a stream's description. Raises StorageCorruption if `row` cannot be decoded."""
-    try:
-        return _decode_stream(row)
-    except msgspec.MsgspecError as error:
-        raise StorageCorruption(f"a stream's description cannot be read: {error}") from error
+    return decoded(_decode_stream, row, "a stream's description")
 
 
 def encode_table(table: Table) -> bytes:
@@ -275,7 +275,4 @@ def encode_table(table: Table) -> bytes:
 
 def decode_table(row: bytes) -> Table:
     """Decode a table's description. Raises StorageCorruption if `row` cannot be decoded."""
-    try:
-        return _decode_table(row)
-    except msgspec.MsgspecError as error:
-        raise StorageCorruption(f"a table's description cannot be read: {error}") from error
+    return decoded(_decode_table, row, "a table's description")

@@ -7,17 +7,17 @@ import logging
 from collections.abc import Sequence
 
 from hashrange.clock import Clock
-from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import files, identity
 from hashrange.store.embedded.catalog import read_catalog
 from hashrange.store.embedded.checkpoints import fork_home, home_in, open_home
 from hashrange.store.embedded.engine import close_engine
-from hashrange.store.embedded.engine_errors import OPENING, storage_error
-from hashrange.store.embedded.participant import DrawDelay, Options
+from hashrange.store.embedded.engine_errors import OPENING, storage_errors, undone_on_failure
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore, LockedHome
-from hashrange.tables.partitions import CountInitialPartitions, one_partition
+
+USUAL_OPTIONS = Options()
 
 _log = logging.getLogger("hashrange.store")
 
@@ -25,18 +25,11 @@ _log = logging.getLogger("hashrange.store")
 def open_fork_engine(checkpoint: Checkpoint, options: Options) -> LockedHome:
     """Open the engine of a fork, and read its tables, on any thread. Raises StorageError."""
     home = fork_home(checkpoint)
-    lock = None if home.data_dir is None else identity.take_folder(home.data_dir)
-    try:
-        engine = open_home(home, lock)
-        try:
-            return LockedHome(home, lock, options, engine, read_catalog(engine, options))
-        except Exception as error:
-            close_engine(engine, home.place, may_fail=True)
-            raise storage_error(error, home.place, OPENING) from error
-    except BaseException:
-        if lock is not None:
-            lock.release()
-        raise
+    place = LockedHome(home, None if home.data_dir is None else identity.take_folder(home.data_dir), options)
+    with storage_errors(home.place, OPENING), undone_on_failure(place.unlock):
+        engine = open_home(home, place.lock)
+        with undone_on_failure(lambda: close_engine(engine, home.place, may_fail=True)):
+            return place._replace(engine=engine, stored=read_catalog(engine, options))
 
 
 def open_store_in(
@@ -46,50 +39,29 @@ def open_store_in(
     participants: Sequence[MakeParticipant] = PARTICIPANTS,
 ) -> EmbeddedStore:
     """Open the store in a place that is locked; that of a fork is removed when it is closed. Raises StorageError."""
-    lock = place.lock
-    try:
-        if lock is not None and place.engine is None and files.has_only_traces(lock.folder):
+    with undone_on_failure(place.unlock):
+        if place.lock is not None and place.engine is None and files.has_only_traces(place.lock.folder):
             _log.warning(
                 "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the"
                 " server and find out where the folder with the data is.",
                 place.home.place,
             )
         return EmbeddedStore(place, clock, loop, participants)
-    except BaseException:
-        if lock is not None:
-            lock.release()
-        raise
 
 
 def open_store(
     data_dir: str | None,
     clock: Clock,
     loop: asyncio.AbstractEventLoop | None,
-    index_delay: DrawDelay | None = None,
-    collection_size_max_bytes: int = ITEM_COLLECTION_SIZE_MAX_BYTES,
+    options: Options = USUAL_OPTIONS,
     participants: Sequence[MakeParticipant] = PARTICIPANTS,
-    ttl_delay_seconds: float = 0.0,
-    partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
-    initial_partitions: CountInitialPartitions = one_partition,
-    checkpoint: Checkpoint | None = None,
 ) -> EmbeddedStore:
     """Open or make the store in `data_dir`; None keeps everything in memory and leaves nothing behind.
 
-    `checkpoint`: open a fork, which begins with this content, instead; it is removed when it is closed, and `data_dir`
-    is not used.
-
-    `loop`: the store's event loop; None is for tools, whose own thread syncs. `index_delay` returns, for each commit,
-    the delay in seconds of its entries of global indexes; None: no delay. `collection_size_max_bytes`: size limit of an
-    item collection. `participants`: makers of the participants. `ttl_delay_seconds`: how long after its expiry an item
-    is deleted. `partition_size_max_bytes`: average size above which one of a source's partitions is split.
-    `initial_partitions` returns how many partitions a new source begins with. Raises StorageLocked, StorageReadOnly,
-    StorageFormatUnknown, StorageCorruption or another StorageError.
+    `loop`: the store's event loop; None is for tools, whose own thread syncs. `participants`: makers of the
+    participants. Raises StorageLocked, StorageReadOnly, StorageFormatUnknown, StorageCorruption or another
+    StorageError.
     """
-    options = Options(
-        index_delay, collection_size_max_bytes, ttl_delay_seconds, partition_size_max_bytes, initial_partitions
-    )
-    if checkpoint is not None:
-        return open_store_in(open_fork_engine(checkpoint, options), clock, loop, participants)
     home = home_in(data_dir)
     lock = None if data_dir is None else identity.take_folder(data_dir)
     return open_store_in(LockedHome(home, lock, options), clock, loop, participants)

@@ -85,7 +85,7 @@ class OrderedQueue:
 
     def begin_at(self, key: bytes) -> None:
         """Let reads begin at `key` from now on: the caller knows that no row is, or will be put, before `key`."""
-        self._passed(self.prefix + key)
+        self._horizon = max(self._horizon, self.prefix + key)
 
     def sweep(self, draft: Draft) -> None:
         """Delete, as one range, all keys before the horizon, whose rows have already been deleted one by one."""
@@ -97,12 +97,8 @@ class OrderedQueue:
             return
         for one in rows:
             draft.batch.delete(self.prefix + one.key)
-        horizon = self.prefix + rows[-1].key + b"\x00"
-        draft.afterwards.append(lambda: self._passed(horizon))
+        draft.afterwards.append(lambda: self.begin_at(rows[-1].key + b"\x00"))
 
     def clear_all(self, draft: Draft) -> None:
         """Delete all rows of the queue, as one range."""
         draft.batch.delete_range(self.prefix, self._end)
-
-    def _passed(self, horizon: bytes) -> None:
-        self._horizon = max(self._horizon, horizon)

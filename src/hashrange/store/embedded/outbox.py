@@ -231,10 +231,7 @@ def delayed_writes(engine: Engine) -> Iterator[DelayedWrite]:
 
 def decode_delayed(row: bytes) -> Delayed:
     """Decode a row of the outbox. Raises StorageCorruption if that fails."""
-    try:
-        due_ms, stored = _decode(row)
-    except msgspec.MsgspecError as error:
-        raise StorageCorruption(f"a row of the outbox cannot be read: {error}") from error
+    due_ms, stored = layout.decoded(_decode, row, "a row of the outbox")
     writes: list[DelayedWrite] = []
     for source_id, old_key, old_header, new_key, new_row in stored:
         if isinstance(new_row, int):

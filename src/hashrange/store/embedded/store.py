@@ -16,14 +16,14 @@ from hashrange.errors import StorageBusy
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.catalog import EmbeddedCatalog, StoredCatalog
+from hashrange.store.embedded.catalog import EmbeddedCatalog, StoredCatalog, read_catalog
 from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.documents import EmbeddedDocuments
 from hashrange.store.embedded.durability import Waiter
 from hashrange.store.embedded.engine import Engine, close_engine
-from hashrange.store.embedded.engine_errors import OPENING, storage_error
+from hashrange.store.embedded.engine_errors import OPENING, storage_errors, undone_on_failure
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import collection_size_bytes
@@ -56,6 +56,11 @@ class LockedHome(NamedTuple):
     """The engine, if it is open already, as that of a fork is; then its catalog has been read."""
     stored: StoredCatalog | None = None
 
+    def unlock(self) -> None:
+        """Release the data folder, if there is one."""
+        if self.lock is not None:
+            self.lock.release()
+
 
 class EmbeddedStore(Commits):
     """Rows by key in one engine: it reads them, and writes them as `Commits` does. Made by `opening.open_store`."""
@@ -69,7 +74,7 @@ class EmbeddedStore(Commits):
     ) -> None:
         """Serve the engine in `place`, opened here if need be. Raises StorageError."""
         home, lock, options, engine, stored = place
-        self._lock = lock
+        self._lock, self._options = lock, options
         site, claims, streams = Site(clock, loop, lock, self.load), Claims(), EmbeddedStreams()
         self._health, self._barrier, self._stream_states = site.health, site.barrier, streams
         self._late_sources: Counter[bytes] = Counter()
@@ -96,12 +101,10 @@ class EmbeddedStore(Commits):
     def _begin(self, engine: Engine, stored: StoredCatalog | None) -> None:
         """Serve an engine that has been opened, and is closed if that fails. Raises StorageError."""
         self.site.engine = engine
-        try:
+        place = self.site.place
+        with storage_errors(place, OPENING), undone_on_failure(lambda: close_engine(self.engine, place, may_fail=True)):
             self._health.begin()
             self.load(stored)
-        except Exception as error:
-            close_engine(self.engine, self.place, may_fail=True)
-            raise storage_error(error, self.place, OPENING) from error
 
     @property
     def place(self) -> str:
@@ -213,7 +216,7 @@ class EmbeddedStore(Commits):
         self._barrier.begin_at(last_position(engine, self._barrier.position))
         self._tokens.load()
         self.documents.load()
-        stored = stored or self.catalog.read(engine)
+        stored = stored or read_catalog(engine, self._options)
         self._stream_states.load(stored.streams)
         schemas = [table.schema for table in stored.tables]
         for participant in self._tables.participants:
@@ -224,15 +227,6 @@ class EmbeddedStore(Commits):
             for make in participant.recover(engine):
                 self.commit_now(make)
         self.site.wake_jobs()
-
-    def replace_engine(self, engine: Engine) -> Engine:
-        """Continue with another open engine and its content; return the former one, after syncing its commits.
-
-        A request that is suspended meanwhile may raise StorageError; its client may send it again.
-        """
-        former = self.site.let_engine_go()
-        self.take_engine(engine)
-        return former
 
     def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> dict[int, StreamState]:
         """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read.

@@ -93,20 +93,6 @@ class ShardNews:
 class StreamState:
     """One stream and its shards, in memory."""
 
-    __slots__ = (
-        "_due",
-        "_firsts",
-        "due_seconds",
-        "encode",
-        "last",
-        "news",
-        "open",
-        "places",
-        "record_prefixes",
-        "shards",
-        "stream",
-    )
-
     def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
         self.stream = stream
         self.encode = record_encoder(stream.view_type, stream.keys.partition_names + stream.keys.sort_names)

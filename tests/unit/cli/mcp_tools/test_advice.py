@@ -167,7 +167,8 @@ def test_a_server_of_seconds_recommends_no_deletion_and_one_of_days_does() -> No
         client = database.client()
         make_users(client)
         put_users(client)
-        asking = AskedServer(Remote(database.endpoint, "us-east-1", {}))
+        remote = Remote(database.endpoint, "us-east-1", {})
+        asking = AskedServer(remote)
         try:
             young = gather_evidence(asking, "Users")
             assert young.seen_seconds is not None
@@ -179,7 +180,7 @@ def test_a_server_of_seconds_recommends_no_deletion_and_one_of_days_does() -> No
                 put_users(client)
             old = gather_evidence(asking, "Users")
         finally:
-            asking.close()
+            remote.close()
         assert old.seen_seconds is not None
         assert 7 * DAY_SECONDS <= old.seen_seconds < 8 * DAY_SECONDS
         assert old.index_uses == {"by-name": IndexUse(0.0, 8)}
@@ -195,10 +196,11 @@ def test_a_table_that_seems_younger_than_nothing_has_metrics(monkeypatch: pytest
         put_users(database.client())
         created = database.client().describe_table(TableName="Users")["Table"]["CreationDateTime"].timestamp()
         monkeypatch.setattr(AskedServer, "service_seconds", lambda _: created - 0.5)
-        asking = AskedServer(Remote(database.endpoint, "us-east-1", {}))
+        remote = Remote(database.endpoint, "us-east-1", {})
+        asking = AskedServer(remote)
         try:
             known = gather_evidence(asking, "Users")
         finally:
-            asking.close()
+            remote.close()
     assert known.seen_seconds == 0.0
     assert looked_back(known).startswith("Metrics of this table cover less than a minute.")
