@@ -141,7 +141,8 @@ def commands_page() -> str:
         " or folder that one names is wrong; 130 interrupted; 141 nobody reads the output.\n"
         "\nIn a terminal, lines are folded to its width, or to `COLUMNS` if that is set, and verdicts and events have"
         " colours, unless `NO_COLOR` is set or `TERM` is `dumb`. Files and pipes get a line for each record, without"
-        " colours; only help is folded there too, to 80 columns. JSON and completions are never folded.\n"
+        " colours; only help is folded there too, to 80 columns. JSON, completions and the log"
+        " are never folded.\n"
     )
     return "".join(parts)
 

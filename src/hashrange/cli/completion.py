@@ -14,7 +14,8 @@ from hashrange.cli.output import lines_of, say_unfolded
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 
 EXAMPLE = """example:
-  hashrange completion bash > ~/.local/share/bash-completion/completions/hashrange
+  hashrange completion bash \\
+    > ~/.local/share/bash-completion/completions/hashrange
   source <(hashrange completion bash)  # to try it at once
 
 For zsh, put the script into a file _hashrange in a folder of $fpath; for fish, into \

@@ -91,17 +91,17 @@ def _merge(
 
 def _read_file(path: str, by_key: Mapping[str, Option]) -> dict[str, Any]:
     """The option values in a TOML file. Raises UsageError for an unreadable file, unknown option or wrong value."""
-    import tomllib
+    from hashrange.written.values import TomlFault, read_toml
 
     try:
         with open(path, "rb") as file:
-            data = tomllib.load(file)
+            data = read_toml(file.read())
     except OSError as error:
         raise UsageError(
             f"the settings file {path} cannot be read: {error.strerror}. Mend --config (or {CONFIG_VARIABLE})."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the settings file {path} is not TOML: {error}.") from None
+    except TomlFault as error:
+        raise UsageError(f"the settings file {path} cannot be used: {error}") from None
     found = {}
     for key, value in data.items():
         option = by_key.get(key)

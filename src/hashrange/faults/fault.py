@@ -3,7 +3,6 @@ as TOML or as JSON (docs/testing/faults.md).
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -14,7 +13,7 @@ from hashrange.errors import ApiError, Malformed
 from hashrange.items.steps import spend
 from hashrange.items.values import check_item, type_of
 from hashrange.settings import SettingUnusable
-from hashrange.written.values import fault_in
+from hashrange.written.values import TomlFault, fault_in, read_toml
 
 FaultKind = Literal[
     "throttle",
@@ -151,21 +150,15 @@ def read_faults(path: str) -> Faults:
         raise FaultsError(f"the file of faults {path!r} cannot be read: {error}.") from None
     members: Any = None
     try:
-        members = tomllib.loads(content.decode())
+        members = read_toml(content)
         read = msgspec.convert(members, _File)
         return checked(read.fault, read.seed)
     except msgspec.ValidationError:
         reason = fault_in(members, _File)
-    except UnicodeDecodeError:
-        reason = "it is not UTF-8."
-    except tomllib.TOMLDecodeError as error:
-        reason = f"{error}."
-    except FaultsError as error:
+    except (TomlFault, FaultsError) as error:
         reason = str(error)
     except RecursionError:
         reason = "it is nested too deeply."
-    except ValueError:
-        reason = "a number in it has too many digits."
     raise FaultsError(f"the file of faults {path} cannot be used: {reason}")
 
 

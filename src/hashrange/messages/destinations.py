@@ -33,8 +33,8 @@ def destination_unusable(arn: str, reason: str) -> str:
 
 
 def malformed_place(reason: str, kinds: Sequence[str]) -> str:
-    """An entry has members of other names or types. `reason`: which, and why, without a full stop."""
-    return f"{reason}. Write one of {_examples(kinds)}."
+    """An entry has members of other names or types. `reason`: which, and why, in whole sentences."""
+    return f"{reason} Write one of {_examples(kinds)}."
 
 
 def one_place(service: str, kinds: Sequence[str]) -> str:

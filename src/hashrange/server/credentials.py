@@ -16,7 +16,6 @@ that it began with, and ends with that key: when the key expires, or is taken ou
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +26,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller
 from hashrange.settings import SettingUnusable
 from hashrange.sts.session import account_of_session_key, is_signed, read_session_token, secret_of_session
-from hashrange.written.values import ACCOUNT_IN_WORDS, fault_in, place_of_json_fault
+from hashrange.written.values import ACCOUNT_IN_WORDS, TomlFault, fault_in, place_of_json_fault, read_toml
 
 if TYPE_CHECKING:
     from hashrange.functions.description import HandlerCredentials
@@ -83,9 +82,9 @@ def read_credentials(path: str) -> dict[str, Credential]:
     text, data = "", None
     try:
         text = Path(path).read_text(encoding="utf-8")
-        data = msgspec.json.decode(text) if path.endswith(".json") else tomllib.loads(text)
+        data = msgspec.json.decode(text) if path.endswith(".json") else read_toml(text)
         file = msgspec.convert(data, _File)
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+    except (OSError, ValueError, TomlFault, msgspec.MsgspecError, RecursionError) as error:
         raise CredentialsFileError(
             f"the credentials file {path} cannot be used: {_reason_of(error, data, text)} It needs one [[credential]]"
             " with access_key and secret_key per key."
@@ -110,6 +109,8 @@ def _reason_of(error: Exception, data: Any, text: str) -> str:
         return fault_in(data, _File)
     if isinstance(error, msgspec.DecodeError):
         return f"it is no JSON{place_of_json_fault(text)}."
+    if isinstance(error, TomlFault):
+        return str(error)
     return "it is nested too deeply." if isinstance(error, RecursionError) else f"{error}."
 
 

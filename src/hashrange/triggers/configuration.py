@@ -18,7 +18,6 @@ Those of the TOML file that `--triggers` names.
 Members of a mapping have the names of CreateEventSourceMapping in the style of TOML.
 """
 
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -47,7 +46,7 @@ from hashrange.triggers.destinations import Destination, read_destinations
 from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.filter_patterns import compile_filters
 from hashrange.triggers.mapping import StartingPosition
-from hashrange.written.values import ACCOUNT_IN_WORDS, fault_in, place_of_json_fault
+from hashrange.written.values import ACCOUNT_IN_WORDS, TomlFault, fault_in, place_of_json_fault, read_toml
 
 MAPPINGS_MAX = 1000
 
@@ -121,7 +120,7 @@ def read_configuration(path: str) -> Configuration:
     """Read the file. Raises ConfigurationError."""
     try:
         with open(path, "rb") as file:
-            read = _read_file(tomllib.load(file))
+            read = _read_file(read_toml(file.read()))
         destinations = read_destinations(read.destinations)
         mappings: list[DeclaredMapping] = []
         for table in read.mapping:
@@ -131,13 +130,12 @@ def read_configuration(path: str) -> Configuration:
         )
     except OSError as error:
         raise ConfigurationError(f"the file of triggers {path} cannot be read: {error.strerror or error}.") from None
-    except SettingUnusable as error:
+    except (SettingUnusable, TomlFault) as error:
         raise ConfigurationError(f"the file of triggers {path} cannot be used: {error}") from None
     except RecursionError:
         raise ConfigurationError(f"the file of triggers {path} cannot be used: it is nested too deeply.") from None
     except ValueError as error:
-        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
-        raise ConfigurationError(f"the file of triggers {path} cannot be used: {reason}.") from None
+        raise ConfigurationError(f"the file of triggers {path} cannot be used: {error}.") from None
 
 
 def _read_file(content: dict[str, Any]) -> _File:

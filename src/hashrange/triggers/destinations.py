@@ -369,7 +369,7 @@ def _read_entry(arn: str, value: Any) -> _Entry:
     try:
         place = msgspec.convert(value, _Place)
     except msgspec.ValidationError:
-        raise PlaceUnusable(messages.malformed_place(fault_in(value, _Place).removesuffix("."), fitting)) from None
+        raise PlaceUnusable(messages.malformed_place(fault_in(value, _Place), fitting)) from None
     given = [kind for kind in _MEMBERS if getattr(place, kind) is not None]
     if len(given) != 1 or given[0] not in fitting:
         raise PlaceUnusable(messages.one_place(service, fitting))

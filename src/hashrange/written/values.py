@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hashrange.errors import HashrangeError
+
 if TYPE_CHECKING:
     from hashrange.written.value_faults import Checks, ObjectWord
 
 SHORT_BYTES = 64 * 1024
 """A text of this length is decoded in some 3 ms."""
 _find_byte = re.compile(r"\(byte (\d+)\)$").search
+_find_place = re.compile(r"\(at (line \d+, column \d+)\)$").search
 
 ACCOUNT_IN_WORDS, REGION_IN_WORDS = "the 12 digits of an account, as text", "the name of a Region, such as eu-west-1"
+
+
+class TomlFault(HashrangeError):
+    """A text cannot be read as TOML. Its text is a sentence that begins with a small letter."""
 
 
 def fault_in(value: Any, type_: Any, word: "ObjectWord" = "table", checks: "Checks | None" = None) -> str:
@@ -59,3 +66,25 @@ def _place_in_long_text(text: bytes) -> str:
     except (ValueError, RecursionError):
         pass
     return ""
+
+
+def read_toml(content: str | bytes) -> dict[str, Any]:
+    """The tables of a TOML file. Raises TomlFault."""
+    import tomllib  # noqa: PLC0415 - most starts read no file, and start time counts
+
+    try:
+        return tomllib.loads(content if isinstance(content, str) else content.decode())
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8."
+    except tomllib.TOMLDecodeError as error:
+        place = _find_place(str(error))
+        reason = (
+            "it is no TOML: it breaks off at its end."
+            if place is None
+            else f"it is no TOML at {place[1]}: what stands there is malformed, or given a second time."
+        )
+    except RecursionError:
+        reason = "it is nested too deeply."
+    except ValueError:
+        reason = "a number in it has too many digits."
+    raise TomlFault(reason)

@@ -50,6 +50,21 @@ def run_help(words: list[str]) -> None:
         assert end.code == DONE
 
 
+def commands_of(text: str) -> list[str]:
+    """The lines of a help's example, without what only ends at its line a command that goes on."""
+    example = text.partition("example:\n")[2].partition("\n\n")[0]
+    return example.replace("\\\n", "").splitlines()
+
+
+@pytest.mark.parametrize("words", HELPS, ids=" ".join)
+def test_commands_of_examples_can_be_copied_from_a_terminal(words: list[str], terminal: Terminal) -> None:
+    run_help(words)
+    commands = commands_of(terminal.shown())
+    assert commands
+    for command in commands:
+        assert re.match(r"  (hashrange|source) ", command), command
+
+
 def words_of(text: str) -> list[str]:
     return text.split()
 

@@ -133,7 +133,9 @@ def test_a_bad_value_is_refused_in_one_sentence(
         ("access_log = 1", "is 1; it must be true or false."),
         ("host = [1]", "is [1]; it must be text that is not empty."),
         ("log_level = [1]", "is [1]; it must be debug, info, warning or error."),
-        ("port =", "is not TOML: "),
+        ("port =", "cannot be used: it is no TOML: it breaks off at its end."),
+        ("port = " + "9" * 5000, "cannot be used: a number in it has too many digits."),
+        ("port = " + "[" * 100_000, "cannot be used: it is nested too deeply."),
         ("in_memory = true\ndata_dir = 'x'", "hashrange.toml (x) are both given; keep one of them."),
     ],
 )

@@ -270,7 +270,7 @@ def test_a_file_holds_a_seed_and_faults_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"[[fault]\n", "Expected"),
+        (b"[[fault]\n", "it is no TOML at line 1, column 8: "),
         (b"seed = \xff", "it is not UTF-8."),
         (b'seed = "x"', 'seed is "x"; it must be a whole number.'),
         (b"[[faults]]\n", "it has no member faults. Did you mean fault?"),

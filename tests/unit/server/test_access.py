@@ -307,7 +307,8 @@ def test_the_file_may_be_toml_or_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "reason"), [
     ("", "credential"),
     ("credential = []", "names no credential"),
-    ("not toml", "Expected"),
+    ("not toml", "it is no TOML at line 1, column 5: "),
+    ("credential = " + "9" * 5000, "a number in it has too many digits."),
     ('[[credential]]\naccess_key = "a"', "secret_key"),
     ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\ntypo = 1', "typo"),
     ('[[credential]]\naccess_key = "a"\nsecret_key = "b"\naccount = "12"', "account"),

@@ -72,6 +72,9 @@ def test_an_empty_file_declares_nothing(tmp_path: Path) -> None:
     [
         ("[", "cannot be used: "),
         ("x = " + "[" * 5000, "cannot be used: "),
+        ("functions: 1", "it is no TOML at line 1, column 10: "),
+        ("functions = " + "9" * 5000, "a number in it has too many digits."),
+        ("functions = " + "[" * 100_000, "it is nested too deeply."),
         ("surprise = 1", "it has no member surprise. Its members are destinations, functions, mapping."),
         ("[[mapping]]", "mapping 1: it lacks the member table: it must be text of 3 to 255 characters."),
         (

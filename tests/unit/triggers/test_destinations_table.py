@@ -127,7 +127,7 @@ def reason_of(arn: str, place: Any) -> str:
     message = str(caught.value)
     assert isinstance(caught.value, SettingUnusable)
     assert message.startswith(f"the destination {arn!r} cannot be used: ")
-    assert re.search(r"\. (Write|Give|Name|Choose|Leave|Make) .*\.$|is no URL of the form ", message), "no remedy"
+    assert re.search(r"[.?] (Write|Give|Name|Choose|Leave|Make) .*\.$|is no URL of the form ", message), "no remedy"
     return message.partition(" cannot be used: ")[2]
 
 
@@ -171,6 +171,7 @@ def test_arns_of_what_is_no_destination(arn: str) -> None:
                 " Write one of { sqs = "
             ),
         ),
+        (SQS_ARN, {"sqss": "http://a/"}, "it has no member sqss. Did you mean sqs? Write one of { sqs = "),
         (SQS_ARN, {"sqs": 1}, "sqs is 1; it must be text of 1 to 2,000 characters. Write one of "),
         (SQS_ARN, {"sqs": ""}, 'sqs is ""; it must be text of 1 to 2,000 characters. Write one of '),
         (SQS_ARN, {"sqs": "9324"}, "'9324' is no URL of the form http://host:port/path"),

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from hashrange.written import values
 from hashrange.written.names import did_you_mean, nearest_name
-from hashrange.written.values import SHORT_BYTES, fault_in, place_of_json_fault
+from hashrange.written.values import SHORT_BYTES, TomlFault, fault_in, place_of_json_fault, read_toml
 
 DECODER = re.compile(r"Expected|got `|\$|unknown field|Invalid|enum|Object ")
 
@@ -125,6 +125,30 @@ def test_a_value_that_is_nested_too_deeply() -> None:
 )
 def test_places_in_json(text: str | bytes, place: str) -> None:
     assert place_of_json_fault(text).startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"port: 3", "it is no TOML at line 1, column 5: what stands there is malformed, or given a second time."),
+        (
+            b"a = 1\na = 2\n",
+            "it is no TOML at line 2, column 6: what stands there is malformed, or given a second time.",
+        ),
+        (b"[a", "it is no TOML: it breaks off at its end."),
+        (b"a = \xff", "it is not UTF-8."),
+        (b"a = " + b"9" * 5000, "a number in it has too many digits."),
+        (b"a = " + b"[" * 100_000, "it is nested too deeply."),
+    ],
+)
+def test_what_is_wrong_with_toml(content: bytes, sentence: str) -> None:
+    with pytest.raises(TomlFault) as caught:
+        read_toml(content)
+    assert str(caught.value) == sentence
+
+
+def test_toml_as_text() -> None:
+    assert read_toml("a = 1") == read_toml(b"a = 1") == {"a": 1}
 
 
 @pytest.mark.parametrize(
