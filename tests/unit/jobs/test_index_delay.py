@@ -3,10 +3,12 @@
 import random
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
+from hashrange.store.embedded import outbox
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
 
@@ -83,6 +85,24 @@ def test_what_waits_survives_a_restart_and_is_sound_meanwhile(tmp_path: Path) ->
     world.apply()
     assert len(world.entries()) == 10
     assert world.close() == []
+
+
+def test_however_many_wait_a_start_reads_the_last_row_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path / "data", index_delay=lambda: DELAY_SECONDS)
+    world.create()
+    world.put(50)
+    decode = Mock(wraps=outbox.decode_delayed)
+    monkeypatch.setattr(outbox, "decode_delayed", decode)
+    world.restart()
+    assert decode.call_count == 1
+    world.clock.advance(DELAY_SECONDS)
+    assert world.apply() is None
+    assert len(world.entries()) == 50
+    world.restart()
+    world.index_delay = None
+    world.restart()
+    world.ask("PutItem", Item=item(50))
+    assert len(world.entries()) == 51, "nothing waits, so nothing goes through the outbox"
 
 
 def test_a_server_without_delay_first_writes_what_an_earlier_one_left(tmp_path: Path) -> None:

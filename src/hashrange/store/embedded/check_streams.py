@@ -80,8 +80,6 @@ class StreamCheck:
             if stream.is_on:
                 on[stream.table_id, stream.purpose] += 1
                 yield from _description_faults(stream, self._tables.get(stream.table_id))
-            elif stream.ended_at_seconds < stream.created_at_seconds:
-                yield f"stream {stream.arn} is off and ended before it began"
         for table in self._tables.values():
             for purpose in PURPOSES:
                 if label_on(table, purpose) is not None and on[table.table_id, purpose] != 1:

@@ -83,6 +83,14 @@ class OrderedQueue:
             cursor.drop()
         return found
 
+    def last(self, engine: Engine) -> Queued | None:
+        """The last row; None if there is none."""
+        cursor = Cursor(engine, self.prefix, self._end, is_reverse=True, skipped_keys_max=0)
+        try:
+            return next((Queued(key[len(self.prefix) :], row) for key, row in cursor.read(1)), None)
+        finally:
+            cursor.drop()
+
     def begin_at(self, key: bytes) -> None:
         """Let reads begin at `key` from now on: the caller knows that no row is, or will be put, before `key`."""
         self._horizon = max(self._horizon, self.prefix + key)

@@ -84,11 +84,11 @@ class Outbox(Participant):
         self._find_index = terms.find_index
         self._wake = terms.wake
         self._queue = OrderedQueue(layout.OUTBOX_PREFIX)
-        self._waiting = 0
-        """Number of rows in the outbox, each of which holds index entries to be written later."""
+        self._last_key = b""
+        """Key of the last row in the outbox; empty if it has no row."""
         self._last_due_ms = 0
-        self._found_end = b""
-        """Key just after the last row that `load` found; empty if it found none."""
+        self._last_found_key = b""
+        """Key of the last row that `load` found; empty if it found none."""
         self._found_due_ms_max = 0
         """Due time (milliseconds of service time) that a row added at the time of `load` would have. A row that `load`
         found with a later due time is due at once: the clock may have been set back since it was added."""
@@ -102,16 +102,14 @@ class Outbox(Participant):
         self._most_seconds = most_seconds
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Count the rows of the outbox in a newly opened engine, and note the last one's due time.
+        """Note the last row of the outbox in a newly opened engine. Reads no other row, however many there are.
 
         Raises StorageCorruption and the engine's bare exceptions.
         """
         self._queue.load()
-        self._waiting, self._last_due_ms, self._found_end = 0, 0, b""
-        for engine_key, row in scan_prefix(engine, layout.OUTBOX_PREFIX):
-            self._waiting += 1
-            self._last_due_ms = decode_delayed(row).due_ms
-            self._found_end = engine_key[len(layout.OUTBOX_PREFIX) :] + b"\x00"
+        last = self._queue.last(engine)
+        self._last_key = self._last_found_key = b"" if last is None else last.key
+        self._last_due_ms = 0 if last is None else decode_delayed(last.row).due_ms
         if self._most_seconds is None:
             self._found_due_ms_max = self._due_ms(())
         else:
@@ -119,7 +117,7 @@ class Outbox(Participant):
         self._last_due_ms = min(self._last_due_ms, self._found_due_ms_max)
 
     def _is_used(self) -> bool:
-        return self._delay is not None or self._waiting > 0
+        return self._delay is not None or self._last_key != b""
 
     def _due_ms(self, changes: Sequence[Change]) -> int:
         """Draw the due time, in milliseconds of service time, of entries that follow from changes committed now."""
@@ -140,17 +138,16 @@ class Outbox(Participant):
         draft.entries = [entry for entry in draft.entries if not is_global(entry)]
         due_ms = max(self._last_due_ms, self._due_ms(changes))
         key = draft.position.to_bytes(_POSITION_BYTES, "big")
-        rows = list(_in_rows(writes))
-        for number, some in enumerate(rows):
-            self._queue.put(
-                draft, key + (number.to_bytes(_NUMBER_BYTES, "big") if number else b""), _encode_delayed(due_ms, some)
-            )
-        draft.afterwards.append(lambda: self._added(due_ms, len(rows)))
+        row_key = key
+        for number, some in enumerate(_in_rows(writes)):
+            row_key = key + (number.to_bytes(_NUMBER_BYTES, "big") if number else b"")
+            self._queue.put(draft, row_key, _encode_delayed(due_ms, some))
+        draft.afterwards.append(lambda: self._added(due_ms, row_key))
 
-    def _added(self, due_ms: int, count: int) -> None:
-        self._last_due_ms = due_ms
-        self._waiting += count
-        if self._waiting == count:
+    def _added(self, due_ms: int, last_key: bytes) -> None:
+        was_empty = not self._last_key
+        self._last_due_ms, self._last_key = due_ms, last_key
+        if was_empty:
             self._wake()
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
@@ -177,20 +174,21 @@ class Outbox(Participant):
                 break
             taken.append(one)
         self._queue.take(draft, taken)
-        draft.afterwards.append(lambda: self._taken(len(taken)))
+        draft.afterwards.append(lambda: self._taken(taken))
         return 0.0
 
-    def _taken(self, count: int) -> None:
-        self._waiting -= count
+    def _taken(self, rows: Sequence[Queued]) -> None:
+        if rows and rows[-1].key == self._last_key:
+            self._last_key = b""
 
     def _due(self, engine: Engine, now_ms: int, limit_rows: int) -> tuple[list[Queued], int | None]:
         """The oldest rows that are due, and the due time in milliseconds of the next row (None: it was not read)."""
         due: list[Queued] = []
-        if not self._waiting:
+        if not self._last_key:
             return due, None
         for one in self._queue.first(engine, limit_rows, SLICE_BYTES_MAX):
             due_ms = decode_delayed(one.row).due_ms
-            is_stray = due_ms > self._found_due_ms_max and one.key < self._found_end
+            is_stray = due_ms > self._found_due_ms_max and one.key <= self._last_found_key
             if self._delay is not None and due_ms > now_ms and not is_stray:
                 return due, due_ms
             due.append(one)
