@@ -1,29 +1,28 @@
 """Do the tests notice when a rule is broken? `make mutants` breaks 200 rules, one after the other, and runs the tests
-that are near until one fails.
+that reach the rule until one fails.
 
-The list is `list.txt`, drawn by `--draw SEED`. Each line ends with the test that has noticed the mutant, which is asked
-first the next time; `-`: no test has; `?`: it has not been run. `--only N` runs the mutant of one line, `--since N`
-those from a line on.
+The list is `list.txt`, drawn by `--draw SEED`. Each line ends with the test that has noticed the mutant, which runs
+first the next time; `-`: no test has; `?`: it has not been run; `= why`: nobody can see it, so that no test runs.
+`--only N` runs the mutant of one line, `--since N` those from a line on, `--unnoticed` those that no test has noticed.
 """
 
 import argparse
-import os
-import re
-import shutil
-import subprocess
-import sys
+import contextlib
+import queue
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from tests.mutants.mutant import ROOT, SOURCE, Mutant, drawn, mutants_of
+from tests.mutants import reach
+from tests.mutants.copies import copied
+from tests.mutants.mutant import ROOT, Mutant, drawn
+from tests.mutants.trial import UNNOTICED, groups_of, who_notices
 
 LIST = Path(__file__).with_name("list.txt")
 MUTANTS = 200
-SECONDS_MAX = 600.0
-"""A mutant whose tests take longer hangs, which is noticed too."""
-UNNOTICED = "-"
 NOT_RUN = "?"
-HUNG = "hung"
+EQUIVALENT = "= "
 
 
 def main() -> None:
@@ -31,79 +30,68 @@ def main() -> None:
     parser.add_argument("--draw", type=int, metavar="SEED", help="draw the list anew")
     parser.add_argument("--only", type=int, metavar="N", help="the mutant of this line alone")
     parser.add_argument("--since", type=int, default=1, metavar="N", help="the mutants from this line on")
+    parser.add_argument("--unnoticed", action="store_true", help="the mutants that no test has noticed")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="this many mutants at a time")
+    parser.add_argument("--reach", nargs="*", metavar="TESTS", help="run these tests again to see what they reach")
     words = parser.parse_args()
     if words.draw is not None:
         _write([(mutant, NOT_RUN) for mutant in drawn(words.draw, MUTANTS)])
+        reach.RECORD.unlink(missing_ok=True)
         return
     known = _read()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = _copied(Path(folder))
-        for place, (mutant, noticed_by) in enumerate(known):
-            if place + 1 < words.since or words.only not in {None, place + 1}:
-                continue
-            noticed = _noticed(mutant, noticed_by, copy)
-            print(place + 1, *mutant[:2], f"{mutant.before} → {mutant.after}:", noticed, flush=True)
-            known[place] = (mutant, noticed)
+    if words.reach is not None or not reach.RECORD.exists():
+        reach.measure([mutant for mutant, _ in known], words.reach or ["tests"])
+    chosen = [
+        number
+        for number, (_, noticed) in enumerate(known, start=1)
+        if words.only in {None, number}
+        and number >= words.since
+        and (words.only or not noticed.startswith(EQUIVALENT))
+        and (noticed in {UNNOTICED, NOT_RUN} or not words.unnoticed)
+    ]
+    _try(chosen, known, words.jobs)
+    counts = [sum(noticed.startswith(mark) for _, noticed in known) for mark in (UNNOTICED, EQUIVALENT, NOT_RUN)]
+    print("Of {} mutants, {} are not noticed, {} are equivalent, {} have not been run.".format(len(known), *counts))
+
+
+def _try(numbers: list[int], known: list[tuple[Mutant, str]], jobs: int) -> None:
+    """Run the mutants of these lines, and write each answer as soon as it is there."""
+    reaching = reach.reached()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as threads:
+        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        for job in range(jobs):
+            copies.put(copied(Path(folder, str(job))))
+
+        def trial(number: int) -> tuple[int, str, int]:
+            mutant, noticed = known[number - 1]
+            near = groups_of(mutant, reaching.get(number, set()), ROOT / "tests")
+            with _taken(copies) as copy:
+                return number, who_notices(mutant, [*_first(noticed), *near.groups], copy), near.left_out
+
+        for done in as_completed([threads.submit(trial, number) for number in numbers]):
+            number, noticed, left_out = done.result()
+            mutant = known[number - 1][0]
+            known[number - 1] = (mutant, noticed)
             _write(known)
-    unnoticed = sum(noticed == UNNOTICED for _, noticed in known)
-    not_run = sum(noticed == NOT_RUN for _, noticed in known)
-    print(f"{unnoticed} of {len(known) - not_run} mutants are not noticed, and {not_run} have not been run.")
+            rest = f" ({left_out} more test files were not run)" if noticed == UNNOTICED and left_out else ""
+            print(
+                f"{number} {mutant.file} {mutant.place} {mutant.before} → {mutant.after}: {noticed}{rest}", flush=True
+            )
 
 
-def _copied(folder: Path) -> Path:
-    """A copy of the project in which rules can be broken."""
-    ignored = shutil.ignore_patterns("__pycache__", "node_modules", "target", ".venv", ".git", ".bench")
-    for name in ("src", "tests", "docs", "benchmarks", "torture", "changelog.d", ".github"):
-        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for path in ROOT.iterdir():
-        if path.is_file():
-            shutil.copy2(path, folder / path.name)
-    return folder
-
-
-def _noticed(mutant: Mutant, noticed_by: str, copy: Path) -> str:
-    """The first test that fails over the mutant, HUNG, or UNNOTICED."""
-    text = (SOURCE / mutant.file).read_text(encoding="utf-8")
-    broken = mutants_of(mutant.file, text).get(mutant)
-    if broken is None:
-        return "gone"
-    path = copy / "src" / "hashrange" / mutant.file
-    path.write_text(broken, encoding="utf-8")
+@contextlib.contextmanager
+def _taken(copies: queue.SimpleQueue[Path]) -> Iterator[Path]:
+    copy = copies.get()
     try:
-        for tests in _near(mutant, noticed_by, copy):
-            failed = _failed(tests, copy)
-            if failed is not None:
-                return failed
-        return UNNOTICED
+        yield copy
     finally:
-        path.write_text(text, encoding="utf-8")
+        copies.put(copy)
 
 
-def _near(mutant: Mutant, noticed_by: str, copy: Path) -> list[list[str]]:
-    """Tests to run one group after the other: the one that has noticed it, those of the package, and all others."""
-    groups = []
-    if "::" in noticed_by or noticed_by.endswith(".py"):
-        groups.append([noticed_by.partition("::")[0]])
-    package = mutant.file.split("/")[0].removesuffix(".py")
-    names = [f"tests/unit/{package}", f"tests/unit/test_{package}.py"]
-    groups.append([name for name in names if (copy / name).exists()])
-    groups += [["tests/scripts", "tests/conformance"], ["tests/unit"], ["tests/model", "tests/fuzz", "tests/clients"]]
-    return [group for group in groups if group]
-
-
-def _failed(tests: list[str], copy: Path) -> str | None:
-    command = [sys.executable, "-m", "pytest", "-x", "-n", "2", "-p", "no:randomly", "--no-header", *tests]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return HUNG
-    if done.returncode in {0, 5}:
-        return None
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return found[1] if found else f"rc {done.returncode}"
+def _first(noticed: str) -> list[list[str]]:
+    """The test that has noticed the mutant before, if it is still there."""
+    file = noticed.partition("::")[0]
+    return [[noticed]] if file.endswith(".py") and (ROOT / file).exists() else []
 
 
 def _read() -> list[tuple[Mutant, str]]:
