@@ -7,17 +7,15 @@ first the next time; `-`: no test has; `?`: it has not been run; `= why`: nobody
 """
 
 import argparse
-import contextlib
-import queue
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.mutants import reach
-from tests.mutants.copies import copied
-from tests.mutants.mutant import ROOT, Mutant, drawn
-from tests.mutants.trial import UNNOTICED, groups_of, who_notices
+from tests.mutants.copies import NO_TEST, copied, let_rules_ask
+from tests.mutants.mutant import ROOT, Mutant, drawn, is_of_class
+from tests.mutants.reach import groups_of_package, nearest_first
+from tests.mutants.rewritten import who_notices
+from tests.mutants.trials import UNNOTICED, answers_of
 
 LIST = Path(__file__).with_name("list.txt")
 MUTANTS = 200
@@ -55,43 +53,46 @@ def main() -> None:
 
 
 def _try(numbers: list[int], known: list[tuple[Mutant, str]], jobs: int) -> None:
-    """Run the mutants of these lines, and write each answer as soon as it is there."""
-    reaching = reach.reached()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as threads:
-        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for job in range(jobs):
-            copies.put(copied(Path(folder, str(job))))
+    """Try the mutants of these lines, and write each answer as soon as it is there."""
+    mutants = [mutant for mutant, _ in known]
+    first = {number: _still_there(known[number - 1][1]) for number in numbers}
 
-        def trial(number: int) -> tuple[int, str, int]:
-            mutant, noticed = known[number - 1]
-            near = groups_of(mutant, reaching.get(number, set()), ROOT / "tests")
-            with _taken(copies) as copy:
-                return number, who_notices(mutant, [*_first(noticed), *near.groups], copy), near.left_out
+    def answer(number: int, noticed: str, left: int = 0) -> None:
+        known[number - 1] = (mutants[number - 1], noticed)
+        _write(known)
+        file, place, _, before, after = mutants[number - 1]
+        rest = f" ({left} more tests were not run)" if left else ""
+        print(f"{number} {file} {place} {before} → {after}: {noticed}{rest}", flush=True)
 
-        for done in as_completed([threads.submit(trial, number) for number in numbers]):
-            number, noticed, left_out = done.result()
-            mutant = known[number - 1][0]
-            known[number - 1] = (mutant, noticed)
-            _write(known)
-            rest = f" ({left_out} more test files were not run)" if noticed == UNNOTICED and left_out else ""
-            print(
-                f"{number} {mutant.file} {mutant.place} {mutant.before} → {mutant.after}: {noticed}{rest}", flush=True
-            )
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copied(Path(folder, "asking"))
+        while_imported = {mutants.index(mutant) + 1 for mutant in let_rules_ask(copy / "src", mutants)}
+        trials = []
+        unnoticed = dict.fromkeys(numbers, 0)
+        reaching = reach.reached()
+        for number in numbers:
+            mutant, tests = mutants[number - 1], reaching.get(number, set())
+            if NO_TEST in tests or is_of_class(mutant):
+                while_imported.add(number)
+            if tests - {NO_TEST}:
+                trials.append((number, [*first[number], *nearest_first(mutant, tests - {NO_TEST})]))
+        for number, noticed, left in answers_of(trials, jobs, copy):
+            unnoticed[number] = left
+            if noticed != UNNOTICED:
+                del unnoticed[number]
+                answer(number, noticed)
+        whole = copied(Path(folder, "whole"))
+        for number, left in unnoticed.items():
+            mutant = mutants[number - 1]
+            groups = [group for group in (first[number], *groups_of_package(mutant)) if group]
+            is_rewritten = number in while_imported
+            answer(number, who_notices(mutant, groups, whole) if is_rewritten else UNNOTICED, left)
 
 
-@contextlib.contextmanager
-def _taken(copies: queue.SimpleQueue[Path]) -> Iterator[Path]:
-    copy = copies.get()
-    try:
-        yield copy
-    finally:
-        copies.put(copy)
-
-
-def _first(noticed: str) -> list[list[str]]:
-    """The test that has noticed the mutant before, if it is still there."""
+def _still_there(noticed: str) -> list[str]:
+    """The test that has noticed a mutant before, if its file is still there."""
     file = noticed.partition("::")[0]
-    return [[noticed]] if file.endswith(".py") and (ROOT / file).exists() else []
+    return [noticed] if file.endswith(".py") and (ROOT / file).exists() else []
 
 
 def _read() -> list[tuple[Mutant, str]]:
@@ -107,4 +108,5 @@ def _write(known: list[tuple[Mutant, str]]) -> None:
     LIST.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,39 @@
-"""How is a copy of the project made in which rules can be broken, and in which environment do its tests run?"""
+"""How is a copy of the project made in which each rule can be broken while it runs, and notes which test reaches it?
+
+Each rule of a list asks the module `hashrange_mutants` whether it is broken. Processes that tests start inherit the
+number of the broken rule from the environment variable MUTANT, and the test from pytest's.
+"""
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutants.mutant import ROOT
+from tests.mutants.mutant import ROOT, Mutant, Site, sites_of
 
+NO_TEST = ""
+"""Stands for what runs while modules are imported, or in a process that does not know of its test."""
 _FOLDERS = ("src", "tests", "docs", "benchmarks", "torture", "changelog.d", ".github", ".ci")
 _IGNORED = shutil.ignore_patterns("__pycache__", "node_modules", "target", ".venv", ".git", ".bench")
+_ASKED = '''
+import os
+
+broken = int(os.environ.get("MUTANT", "0"))
+_started_by = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+_noted = set()
+
+
+def is_broken(number):
+    """Note the function of the test; in a process that a test has started, which other tests may use, its file."""
+    if folder:
+        current = os.environ.get("PYTEST_CURRENT_TEST", "").partition("[")[0].partition(" ")[0]
+        noted = (os.getpid(), _started_by or current, number)
+        if noted not in _noted:
+            _noted.add(noted)
+            with open(f"{folder}/{os.getpid()}", "a", encoding="utf-8") as file:
+                file.write(f"{number}\\t{noted[1]}\\n")
+    return number == broken
+'''
 
 
 def copied(folder: Path) -> Path:
@@ -24,3 +50,43 @@ def environment_of(copy: Path) -> dict[str, str]:
     """Processes that tests start import the copy, and keep what they have compiled."""
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**inherited, "PYTHONPATH": os.fspath(copy / "src")}
+
+
+def let_rules_ask(source: Path, mutants: list[Mutant], notes: Path | None = None) -> list[Mutant]:
+    """Let each rule ask whether its number is broken, from 1 on, and note in a folder who reaches it.
+
+    Returns those that cannot, such as patterns of a match; they are left as they are.
+    """
+    folder = os.fspath(notes) if notes else ""
+    (source / "hashrange_mutants.py").write_text(f"folder = {folder!r}\n{_ASKED}", encoding="utf-8")
+    left = dict.fromkeys(mutants)
+    for file in {mutant.file for mutant in mutants}:
+        path = source / "hashrange" / file
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        sites = [site for site in sites_of(file, text) if site.mutant in left]
+        sites = [site for site in sites if _compiles(_asking(text, [site], mutants))]
+        if sites:
+            path.write_text(_asking(text, sites, mutants), encoding="utf-8")
+        for site in sites:
+            del left[site.mutant]
+    return list(left)
+
+
+def _asking(text: str, sites: Iterable[Site], mutants: list[Mutant]) -> str:
+    """The text in which the rules at `sites` ask; a rule may be a part of another."""
+    inserted = []
+    for site in sites:
+        asks = f'__import__("hashrange_mutants").is_broken({mutants.index(site.mutant) + 1})'
+        begin = f"(({site.mutant.after}) if {asks} else ("
+        inserted += [(site.start, 1, -site.end, begin), (site.end, 0, 0, "))")]
+    for position, _, _, words in sorted(inserted, reverse=True):
+        text = text[:position] + words + text[position:]
+    return text
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "", "exec")
+    except SyntaxError:
+        return False
+    return True

@@ -52,6 +52,11 @@ def mutants_of(file: str, text: str) -> dict[Mutant, str]:
     return {site.mutant: text[: site.start] + site.mutant.after + text[site.end :] for site in sites_of(file, text)}
 
 
+def is_of_class(mutant: Mutant) -> bool:
+    """True if the rule is evaluated when its class is made, such as the default of a member."""
+    return mutant.place.rpartition(".")[2].lstrip("_")[:1].isupper()
+
+
 def drawn(seed: int, count: int) -> list[Mutant]:
     """Mutants over all packages: each package has a share by the square root of its rules, but at least one."""
     by_package = _by_package()

@@ -1,45 +1,35 @@
-"""Which test files reach a rule? In a copy of the source, each rule of the list notes its number and the test that
-runs, before it is evaluated; the whole suite runs over this copy once.
+"""Which tests reach a rule, and which of them are near? The whole suite runs once over a copy in which each rule notes
+the test that runs.
 """
 
-import os
+import itertools
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutants.copies import copied, environment_of
-from tests.mutants.mutant import ROOT, Mutant, Site, sites_of
+from tests.mutants.copies import copied, environment_of, let_rules_ask
+from tests.mutants.mutant import ROOT, Mutant
+from tests.support.dealing import MACHINE, SECONDS, group_of
 
 RECORD = ROOT / "build" / "mutants" / "reached.txt"
-"""A line for each pair of a number and a test file; too large to be committed."""
-NO_TEST = ""
-"""Stands for what runs while modules are imported, or in a process that does not know of its test."""
+"""A line for each pair of a number and a test; too large to be committed."""
 PROCESSES = "3"
-_NOTING = '''
-import os
-
-_noted = set()
-
-
-def note(number):
-    """A process that a test has started has the name of the test from its start."""
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
-    noted = (os.getpid(), test, number)
-    if noted not in _noted:
-        _noted.add(noted)
-        with open(f"{folder}/{os.getpid()}", "a", encoding="utf-8") as file:
-            file.write(f"{number}\\t{test}\\n")
-'''
+FILE_SECONDS = 1
+"""Of a test file that dealing.SECONDS does not name."""
+MACHINE_SECONDS = 15
+"""Of a test file among those that bind the machine, of which dealing.SECONDS knows the sum."""
+GROUP_SECONDS = (15, 45, 90, 150)
+"""How long groups of test files take that run one after the other: most mutants are noticed by the first."""
 
 
 def measure(mutants: list[Mutant], tests: list[str]) -> None:
-    """Run the tests over rules that note who reaches them, and write RECORD."""
+    """Run the tests over rules that note who reaches them, and add the pairs to RECORD."""
     with tempfile.TemporaryDirectory() as folder:
         copy, notes = copied(Path(folder, "copy")), Path(folder, "notes")
         notes.mkdir()
-        instrument(copy / "src", mutants, notes)
+        let_rules_ask(copy / "src", mutants, notes)
         command = [sys.executable, "-m", "pytest", "-n", PROCESSES, "--no-header", "--tb", "no", *tests]
         subprocess.run(command, cwd=copy, env=environment_of(copy), check=False)
         lines = {line for path in notes.iterdir() for line in path.read_text(encoding="utf-8").splitlines()}
@@ -50,7 +40,7 @@ def measure(mutants: list[Mutant], tests: list[str]) -> None:
 
 
 def reached() -> dict[int, set[str]]:
-    """Number of a mutant → the test files that reach its rule."""
+    """Number of a mutant → the functions of tests that reach its rule, or whole files of tests."""
     found: dict[int, set[str]] = {}
     for line in RECORD.read_text(encoding="utf-8").splitlines():
         number, _, test = line.partition("\t")
@@ -58,37 +48,37 @@ def reached() -> dict[int, set[str]]:
     return found
 
 
-def instrument(source: Path, mutants: list[Mutant], notes: Path) -> None:
-    """Let each rule note its number, from 1 on; the rules that cannot, such as patterns of a match, are left as they
-    are, and noted as reached while modules are imported.
-    """
-    (source / "hashrange_noting.py").write_text(f"folder = {os.fspath(notes)!r}\n{_NOTING}", encoding="utf-8")
-    silent = set(mutants)
-    for file in {mutant.file for mutant in mutants}:
-        path = source / "hashrange" / file
-        text = path.read_text(encoding="utf-8")
-        sites = [site for site in sites_of(file, text) if site.mutant in silent]
-        sites = [site for site in sites if _compiles(_noting(text, [site], mutants))]
-        path.write_text(_noting(text, sites, mutants), encoding="utf-8")
-        silent -= {site.mutant for site in sites}
-    lines = [f"{mutants.index(mutant) + 1}\t{NO_TEST}\n" for mutant in silent]
-    (notes / "silent").write_text("".join(lines), encoding="utf-8")
+def nearest_first(mutant: Mutant, tests: Iterable[str]) -> list[str]:
+    """Those of the module's own test file first, then those of its package; those of shorter files first."""
+    own_folder, own_file = f"tests/unit/{_package(mutant)}/", f"tests/unit/test_{_package(mutant)}.py"
+    module = "/test_" + mutant.file.rpartition("/")[2]
+
+    def nearness(test: str) -> tuple[bool, bool, float, str]:
+        file = test.partition("::")[0]
+        is_own = file.startswith(own_folder) or file == own_file
+        return not (is_own and file.endswith(module)), not is_own, seconds_of(file), test
+
+    return sorted(tests, key=nearness)
 
 
-def _noting(text: str, sites: Iterable[Site], mutants: list[Mutant]) -> str:
-    """The text in which the rules at `sites` note their numbers; a rule may be a part of another."""
-    inserted = []
-    for site in sites:
-        begin = f'(__import__("hashrange_noting").note({mutants.index(site.mutant) + 1}) or ('
-        inserted += [(site.start, 1, -site.end, begin), (site.end, 0, 0, "))")]
-    for position, _, _, words in sorted(inserted, reverse=True):
-        text = text[:position] + words + text[position:]
-    return text
+def groups_of_package(mutant: Mutant) -> list[list[str]]:
+    """The test files of the mutant's package, the nearest first, as far as the groups have room."""
+    unit = ROOT / "tests" / "unit"
+    found = [*(unit / _package(mutant)).rglob("test_*.py"), *unit.glob(f"test_{_package(mutant)}.py")]
+    waiting = nearest_first(mutant, [path.relative_to(ROOT).as_posix() for path in found])
+    groups = []
+    for seconds_max in GROUP_SECONDS:
+        count = sum(end <= seconds_max for end in itertools.accumulate(map(seconds_of, waiting)))
+        groups.append(waiting[:count])
+        waiting = waiting[count:]
+    return [group for group in groups if group]
 
 
-def _compiles(text: str) -> bool:
-    try:
-        compile(text, "", "exec")
-    except SyntaxError:
-        return False
-    return True
+def _package(mutant: Mutant) -> str:
+    return mutant.file.split("/")[0].removesuffix(".py")
+
+
+def seconds_of(file: str) -> float:
+    """How long a test file takes, roughly."""
+    group = group_of(file)
+    return MACHINE_SECONDS if group == MACHINE else SECONDS.get(group, FILE_SECONDS)

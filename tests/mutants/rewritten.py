@@ -1,5 +1,5 @@
-"""Does a test notice that a rule is broken? The tests that reach the rule run over a copy in which it is broken, until
-one fails that passes over the rule as it is.
+"""Which test notices a broken rule that is evaluated while its module is imported? The text of the module is rewritten,
+and new processes run the tests of its package until one fails that passes over the rule as it is.
 """
 
 import itertools
@@ -16,18 +16,10 @@ from typing import NamedTuple
 
 from tests.mutants.copies import environment_of
 from tests.mutants.mutant import Mutant, mutants_of
-from tests.mutants.reach import NO_TEST
-from tests.support.dealing import MACHINE, SECONDS, group_of
+from tests.mutants.reach import seconds_of
+from tests.mutants.trials import HUNG, UNNOTICED
 
-UNNOTICED = "-"
 GONE = "gone"
-HUNG = "hung"
-GROUP_SECONDS = (15, 45, 90, 150)
-"""How long the groups of tests take, one after the other: most mutants are noticed by the first."""
-FILE_SECONDS = 1
-"""Of a file that dealing.SECONDS does not name."""
-MACHINE_SECONDS = 15
-"""Of a file among those that bind the machine, of which dealing.SECONDS knows the sum."""
 _NOTHING_FAILED = frozenset({0, 5})
 """Exit statuses of pytest: all tests passed, no test was selected."""
 _failed_test = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE).search
@@ -37,51 +29,12 @@ module belongs to it.
 """
 
 
-class Groups(NamedTuple):
-    """The test files to run, in groups one after the other, and how many are left out since the groups are full."""
-
-    groups: list[list[str]]
-    left_out: int
-
-
 class _Run(NamedTuple):
     status: int | None
     """None: the tests took longer than they may."""
     failed: str
     """The function of the first failed test, without its parameters; or the file, or nothing if pytest names none."""
     seconds: float
-
-
-def groups_of(mutant: Mutant, reaching: Iterable[str], tests: Path) -> Groups:
-    """The test files that reach a rule: those of its module first, then those of its package, the shorter ones first.
-
-    If the rule has run while a module was imported, all tests of its package count as reaching it.
-    """
-    package = mutant.file.split("/")[0].removesuffix(".py")
-    own_folder, own_file = f"tests/unit/{package}/", f"tests/unit/test_{package}.py"
-    files = {file for file in reaching if file != NO_TEST}
-    if NO_TEST in reaching or mutant.place.rpartition(".")[2][:1].isupper():
-        found = [*(tests / "unit" / package).rglob("test_*.py"), *(tests / "unit").glob(f"test_{package}.py")]
-        files |= {path.relative_to(tests.parent).as_posix() for path in found}
-    module = "/test_" + mutant.file.rpartition("/")[2]
-
-    def nearness(file: str) -> tuple[bool, bool, float, str]:
-        is_own = file.startswith(own_folder) or file == own_file
-        return not (is_own and file.endswith(module)), not is_own, _seconds_of(file), file
-
-    groups: list[list[str]] = []
-    waiting = sorted(files, key=nearness)
-    for seconds_max in GROUP_SECONDS:
-        ends = itertools.accumulate(map(_seconds_of, waiting))
-        count = sum(end <= seconds_max for end in ends)
-        groups.append(waiting[:count])
-        waiting = waiting[count:]
-    return Groups([group for group in groups if group], len(waiting))
-
-
-def _seconds_of(file: str) -> float:
-    group = group_of(file)
-    return MACHINE_SECONDS if group == MACHINE else SECONDS.get(group, FILE_SECONDS)
 
 
 def who_notices(mutant: Mutant, groups: Iterable[list[str]], copy: Path) -> str:
@@ -103,7 +56,7 @@ def who_notices(mutant: Mutant, groups: Iterable[list[str]], copy: Path) -> str:
 
 def _who_notices_of(tests: list[str], path: Path, broken: str, text: str, copy: Path) -> str:
     """A test that fails over the rule as it is, too, tells nothing: the others run again without it."""
-    seconds_max = 60 + 6 * sum(map(_seconds_of, tests))
+    seconds_max = 60 + 6 * sum(map(seconds_of, tests))
     without: list[str] = []
     while True:
         _write(path, broken)
