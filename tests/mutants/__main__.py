@@ -12,15 +12,16 @@ from pathlib import Path
 
 from tests.mutants import reach
 from tests.mutants.copies import NO_TEST, copied, let_rules_ask
+from tests.mutants.imported import who_notices
 from tests.mutants.mutant import ROOT, Mutant, drawn, is_of_class
 from tests.mutants.reach import groups_of_package, nearest_first
-from tests.mutants.rewritten import who_notices
 from tests.mutants.trials import UNNOTICED, answers_of
 
 LIST = Path(__file__).with_name("list.txt")
 MUTANTS = 200
 NOT_RUN = "?"
 EQUIVALENT = "= "
+GONE = "gone"
 
 
 def main() -> None:
@@ -65,28 +66,28 @@ def _try(numbers: list[int], known: list[tuple[Mutant, str]], jobs: int) -> None
         print(f"{number} {file} {place} {before} → {after}: {noticed}{rest}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        copy = copied(Path(folder, "asking"))
-        while_imported = {mutants.index(mutant) + 1 for mutant in let_rules_ask(copy / "src", mutants)}
-        trials = []
-        unnoticed = dict.fromkeys(numbers, 0)
+        copy = copied(Path(folder))
+        gone = let_rules_ask(copy / "src", mutants)
         reaching = reach.reached()
+        trials, unnoticed = [], dict.fromkeys(numbers, 0)
         for number in numbers:
-            mutant, tests = mutants[number - 1], reaching.get(number, set())
-            if NO_TEST in tests or is_of_class(mutant):
-                while_imported.add(number)
-            if tests - {NO_TEST}:
-                trials.append((number, [*first[number], *nearest_first(mutant, tests - {NO_TEST})]))
+            tests = nearest_first(mutants[number - 1], reaching.get(number, set()) - {NO_TEST})
+            if tests:
+                trials.append((number, [*first[number], *tests]))
         for number, noticed, left in answers_of(trials, jobs, copy):
             unnoticed[number] = left
             if noticed != UNNOTICED:
                 del unnoticed[number]
                 answer(number, noticed)
-        whole = copied(Path(folder, "whole"))
         for number, left in unnoticed.items():
             mutant = mutants[number - 1]
-            groups = [group for group in (first[number], *groups_of_package(mutant)) if group]
-            is_rewritten = number in while_imported
-            answer(number, who_notices(mutant, groups, whole) if is_rewritten else UNNOTICED, left)
+            if mutant in gone:
+                answer(number, GONE)
+            elif NO_TEST in reaching.get(number, set()) or is_of_class(mutant):
+                groups = [group for group in (first[number], *groups_of_package(mutant)) if group]
+                answer(number, who_notices(number, groups, copy), left)
+            else:
+                answer(number, UNNOTICED, left)
 
 
 def _still_there(noticed: str) -> list[str]:

@@ -4,6 +4,7 @@ Each rule of a list asks the module `hashrange_mutants` whether it is broken. Pr
 number of the broken rule from the environment variable MUTANT, and the test from pytest's.
 """
 
+import ast
 import os
 import shutil
 from collections.abc import Iterable
@@ -64,7 +65,7 @@ def let_rules_ask(source: Path, mutants: list[Mutant], notes: Path | None = None
         path = source / "hashrange" / file
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         sites = [site for site in sites_of(file, text) if site.mutant in left]
-        sites = [site for site in sites if _compiles(_asking(text, [site], mutants))]
+        sites = [site for site in sites if _compiles(text, site, mutants)]
         if sites:
             path.write_text(_asking(text, sites, mutants), encoding="utf-8")
         for site in sites:
@@ -76,17 +77,23 @@ def _asking(text: str, sites: Iterable[Site], mutants: list[Mutant]) -> str:
     """The text in which the rules at `sites` ask; a rule may be a part of another."""
     inserted = []
     for site in sites:
-        asks = f'__import__("hashrange_mutants").is_broken({mutants.index(site.mutant) + 1})'
-        begin = f"(({site.mutant.after}) if {asks} else ("
+        begin = f"(({site.mutant.after}) if hashrange_mutants.is_broken({mutants.index(site.mutant) + 1}) else ("
         inserted += [(site.start, 1, -site.end, begin), (site.end, 0, 0, "))")]
     for position, _, _, words in sorted(inserted, reverse=True):
         text = text[:position] + words + text[position:]
-    return text
+    first = next(node for node in ast.parse(text).body if not _must_be_first(node))
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[: first.lineno - 1], "import hashrange_mutants\n", *lines[first.lineno - 1 :]])
 
 
-def _compiles(text: str) -> bool:
+def _must_be_first(node: ast.stmt) -> bool:
+    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+
+
+def _compiles(text: str, site: Site, mutants: list[Mutant]) -> bool:
     try:
-        compile(text, "", "exec")
+        compile(_asking(text, [site], mutants), "", "exec")
     except SyntaxError:
         return False
     return True

@@ -18,8 +18,6 @@ RECORD = ROOT / "build" / "mutants" / "reached.txt"
 PROCESSES = "3"
 FILE_SECONDS = 1
 """Of a test file that dealing.SECONDS does not name."""
-MACHINE_SECONDS = 15
-"""Of a test file among those that bind the machine, of which dealing.SECONDS knows the sum."""
 GROUP_SECONDS = (15, 45, 90, 150)
 """How long groups of test files take that run one after the other: most mutants are noticed by the first."""
 
@@ -49,7 +47,10 @@ def reached() -> dict[int, set[str]]:
 
 
 def nearest_first(mutant: Mutant, tests: Iterable[str]) -> list[str]:
-    """Those of the module's own test file first, then those of its package; those of shorter files first."""
+    """Those of the module's own test file first, then those of its package; those of shorter files first.
+
+    Tests that bind the machine are left out: two of them must not run at the same time, and most fetch and build.
+    """
     own_folder, own_file = f"tests/unit/{_package(mutant)}/", f"tests/unit/test_{_package(mutant)}.py"
     module = "/test_" + mutant.file.rpartition("/")[2]
 
@@ -58,7 +59,7 @@ def nearest_first(mutant: Mutant, tests: Iterable[str]) -> list[str]:
         is_own = file.startswith(own_folder) or file == own_file
         return not (is_own and file.endswith(module)), not is_own, seconds_of(file), test
 
-    return sorted(tests, key=nearness)
+    return sorted((test for test in tests if group_of(test) != MACHINE), key=nearness)
 
 
 def groups_of_package(mutant: Mutant) -> list[list[str]]:
@@ -80,5 +81,4 @@ def _package(mutant: Mutant) -> str:
 
 def seconds_of(file: str) -> float:
     """How long a test file takes, roughly."""
-    group = group_of(file)
-    return MACHINE_SECONDS if group == MACHINE else SECONDS.get(group, FILE_SECONDS)
+    return SECONDS.get(group_of(file), FILE_SECONDS)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import rewritten
+from tests.mutants import imported
 from tests.mutants.copies import environment_of, let_rules_ask
+from tests.mutants.imported import who_notices
 from tests.mutants.mutant import ROOT, Mutant, is_of_class, sites_of
 from tests.mutants.reach import groups_of_package, nearest_first
-from tests.mutants.rewritten import GONE, who_notices
 from tests.mutants.trials import HUNG, UNNOTICED, answers_of
 
 SOURCE = """
@@ -56,10 +56,15 @@ def test_a_rule_that_asks_is_broken_by_its_number(tmp_path: Path) -> None:
 
 
 def asking(folder: Path, notes: Path | None) -> list[Mutant]:
-    """All rules of SOURCE but the pattern of the match ask."""
-    make_copy(folder)
+    """A copy whose rules ask, except the pattern of the match; returns all of them."""
+    source = folder / "src" / "hashrange"
+    source.mkdir(parents=True)
+    (source / "__init__.py").touch()
+    (source / "a.py").write_text(SOURCE)
     mutants = [site.mutant for site in sites_of("a.py", SOURCE)]
-    assert [mutant.before for mutant in let_rules_ask(folder / "src", mutants, notes)] == ["5"]
+    not_there = Mutant("gone.py", "fits", 0, "5", "6")
+    left = let_rules_ask(folder / "src", [*mutants, not_there], notes)
+    assert [(mutant.file, mutant.before) for mutant in left] == [("a.py", "5"), ("gone.py", "5")]
     return mutants
 
 
@@ -122,38 +127,26 @@ def test_forks_of_one_process_try_all_mutants(tmp_path: Path) -> None:
 def test_only_a_test_that_passes_over_the_rule_as_it_is_notices(
     runs: list[tuple[int | None, str]], noticed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = make_copy(tmp_path)
     left = iter(runs)
-    deselected = []
+    asked = []
 
-    def run(tests: list[str], without: list[str], copy: Path, seconds_max: float) -> rewritten._Run:
-        deselected.append(list(without))
-        return rewritten._Run(*next(left), 0)
+    def run(tests: list[str], without: list[str], broken: int, copy: Path, seconds_max: float) -> imported._Run:
+        asked.append((broken, tests, list(without)))
+        return imported._Run(*next(left), 0)
 
-    monkeypatch.setattr(rewritten, "_run", run)
-    assert who_notices(FITS, [["a.py"], ["b.py"]], tmp_path) == noticed
+    monkeypatch.setattr(imported, "_run", run)
+    assert who_notices(7, [["a.py"], ["b.py"]], tmp_path) == noticed
     assert next(left, None) is None
-    assert path.read_text() == SOURCE
-    assert ["a.py::test_b"] in deselected or noticed != "a.py::test_c"
+    assert asked[:2] == [(7, ["a.py"], []), (0 if runs[0][0] != 0 else 7, [runs[0][1] or asked[1][1][0]], [])]
+    assert (7, ["a.py"], ["a.py::test_b"]) in asked or noticed != "a.py::test_c"
 
 
 def test_new_processes_try_a_mutant(tmp_path: Path) -> None:
-    path = make_copy(tmp_path)
+    number = asking(tmp_path, None).index(FITS) + 1
     write_tests(tmp_path)
     groups = [["tests/unit/test_b.py"], ["tests/unit/test_a.py"]]
-    assert who_notices(FITS, groups[:1], tmp_path) == UNNOTICED
-    assert who_notices(FITS, groups, tmp_path) == NOTICES
-    assert who_notices(FITS._replace(before="8"), groups, tmp_path) == GONE
-    assert who_notices(FITS._replace(file="b.py"), groups, tmp_path) == GONE
-    assert path.read_text() == SOURCE
-
-
-def make_copy(folder: Path) -> Path:
-    path = folder / "src" / "hashrange" / "a.py"
-    path.parent.mkdir(parents=True)
-    path.with_name("__init__.py").touch()
-    path.write_text(SOURCE)
-    return path
+    assert who_notices(number, groups[:1], tmp_path) == UNNOTICED
+    assert who_notices(number, groups, tmp_path) == NOTICES
 
 
 def write_tests(folder: Path) -> None:

@@ -27,7 +27,7 @@ UNNOTICED = "-"
 HUNG = "hung"
 TRIAL_SECONDS_MAX = 300
 TEST_SECONDS_MAX = 120
-PASSED, FAILED, LEFT, DIED = b"passed", b"failed", b"left", b"died"
+PASSED, FAILED, LEFT, DIED, HANGING = b"passed", b"failed", b"left", b"died", b"hanging"
 
 
 class Trial(NamedTuple):
@@ -39,8 +39,8 @@ class Trial(NamedTuple):
 
 class _Run(NamedTuple):
     outcome: bytes
-    """PASSED: all tests; FAILED: the last; LEFT: there was no time for the others; DIED: the process, or the last test
-    has taken too long.
+    """PASSED: all tests; FAILED: the last; LEFT: there was no time for the others; DIED: the process; HANGING: the last
+    test has taken too long.
     """
     place: int
     """Place of the last test."""
@@ -92,17 +92,20 @@ class Trials:
 
     def _who_notices(self, trial: Trial) -> tuple[str, int]:
         found = dict.fromkeys(item for test in trial.tests for item in self._items.get(test, ()))
+        items = list(found)
         while True:
-            items = [item for item in found if _function_of(item) not in self._telling_nothing]
+            items = [item for item in items if _function_of(item) not in self._telling_nothing]
             run = self._run_in_fork(trial.number, items)
             if run.outcome in {PASSED, LEFT}:
                 return UNNOTICED, len(items) - run.place - 1
             last = items[run.place]
             alone = self._run_in_fork(0, [last])
-            if alone.outcome == PASSED:
-                has_hung = run.seconds > TEST_SECONDS_MAX > 3 * alone.seconds
-                return (HUNG if has_hung else _function_of(last)), 0
+            if alone.outcome == PASSED and run.outcome != HANGING:
+                return _function_of(last), 0
+            if alone.outcome == PASSED and 3 * alone.seconds < run.seconds:
+                return HUNG, 0
             self._telling_nothing.add(_function_of(last))
+            items = items[run.place + 1 :]
 
     def _run_in_fork(self, broken: int, items: list[pytest.Item]) -> _Run:
         reading, writing = os.pipe()
@@ -151,7 +154,7 @@ def _followed(reading: int) -> _Run:
         if outcome in {PASSED, FAILED}:
             return _Run(outcome, place, seconds)
         if seconds > TEST_SECONDS_MAX:
-            return _Run(DIED, place, seconds)
+            return _Run(HANGING, place, seconds)
         if now_seconds - began_seconds > TRIAL_SECONDS_MAX:
             return _Run(LEFT, place, seconds)
         if select.select([reading], [], [], 1)[0]:

@@ -1,8 +1,7 @@
-"""Which test notices a broken rule that is evaluated while its module is imported? The text of the module is rewritten,
-and new processes run the tests of its package until one fails that passes over the rule as it is.
+"""Which test notices a broken rule that is evaluated while its module is imported? New processes, in which the rule is
+broken from the start, run the tests of its package until one fails that passes over the rule as it is.
 """
 
-import itertools
 import os
 import re
 import signal
@@ -15,18 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.mutants.copies import environment_of
-from tests.mutants.mutant import Mutant, mutants_of
 from tests.mutants.reach import seconds_of
 from tests.mutants.trials import HUNG, UNNOTICED
 
-GONE = "gone"
 _NOTHING_FAILED = frozenset({0, 5})
 """Exit statuses of pytest: all tests passed, no test was selected."""
 _failed_test = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE).search
-_moments = itertools.count(int(time.time()))
-"""Each text that is written gets its own second of change, because Python knows by size and second which compiled
-module belongs to it.
-"""
 
 
 class _Run(NamedTuple):
@@ -37,34 +30,21 @@ class _Run(NamedTuple):
     seconds: float
 
 
-def who_notices(mutant: Mutant, groups: Iterable[list[str]], copy: Path) -> str:
-    """The function of the first test that fails over the mutant, HUNG, UNNOTICED, or GONE if there is no such rule."""
-    path = copy / "src" / "hashrange" / mutant.file
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    broken = mutants_of(mutant.file, text).get(mutant)
-    if broken is None:
-        return GONE
-    try:
-        for tests in groups:
-            noticed = _who_notices_of(tests, path, broken, text, copy)
-            if noticed != UNNOTICED:
-                return noticed
-        return UNNOTICED
-    finally:
-        _write(path, text)
+def who_notices(number: int, groups: Iterable[list[str]], copy: Path) -> str:
+    """The function of the first test that fails over the mutant, HUNG, or UNNOTICED."""
+    answers = (_who_notices_of(tests, number, copy) for tests in groups)
+    return next((noticed for noticed in answers if noticed != UNNOTICED), UNNOTICED)
 
 
-def _who_notices_of(tests: list[str], path: Path, broken: str, text: str, copy: Path) -> str:
+def _who_notices_of(tests: list[str], number: int, copy: Path) -> str:
     """A test that fails over the rule as it is, too, tells nothing: the others run again without it."""
     seconds_max = 60 + 6 * sum(map(seconds_of, tests))
     without: list[str] = []
     while True:
-        _write(path, broken)
-        run = _run(tests, without, copy, seconds_max)
+        run = _run(tests, without, number, copy, seconds_max)
         if run.status in _NOTHING_FAILED:
             return UNNOTICED
-        _write(path, text)
-        unbroken = _run([run.failed] if run.failed else tests, [], copy, seconds_max)
+        unbroken = _run([run.failed] if run.failed else tests, [], 0, copy, seconds_max)
         if run.status is None:
             return HUNG if unbroken.status == 0 and 3 * unbroken.seconds < seconds_max else UNNOTICED
         if unbroken.status == 0:
@@ -74,13 +54,7 @@ def _who_notices_of(tests: list[str], path: Path, broken: str, text: str, copy: 
         without.append(run.failed)
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-    moment = next(_moments)
-    os.utime(path, (moment, moment))
-
-
-def _run(tests: list[str], without: list[str], copy: Path, seconds_max: float) -> _Run:
+def _run(tests: list[str], without: list[str], broken: int, copy: Path, seconds_max: float) -> _Run:
     deselected = [word for test in without for word in ("--deselect", test)]
     command = [
         sys.executable,
@@ -101,7 +75,7 @@ def _run(tests: list[str], without: list[str], copy: Path, seconds_max: float) -
         process = subprocess.Popen(
             command,
             cwd=copy,
-            env=environment_of(copy),
+            env={**environment_of(copy), "MUTANT": str(broken)},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.DEVNULL,
