@@ -1,7 +1,7 @@
 """How is a copy of the project made in which each rule can be broken while it runs, and notes which test reaches it?
 
-Each rule of a list asks the module `hashrange_mutants` whether it is broken. Processes that tests start inherit the
-number of the broken rule from the environment variable MUTANT, and the test from pytest's.
+Each rule of a list asks the module `hashrange_mutants` whether it is broken. Processes that tests start have the number
+of the broken rule from the environment variable MUTANT, and the test from pytest's.
 """
 
 import ast
@@ -12,13 +12,28 @@ from pathlib import Path
 
 from tests.mutants.mutant import ROOT, Mutant, Site, sites_of
 
+CANNOT_ASK = "functions/runtimes/"
+"""Programs of processes that import nothing else of the project."""
 NO_TEST = ""
 """Stands for what runs while modules are imported, or in a process that does not know of its test."""
 _FOLDERS = ("src", "tests", "docs", "benchmarks", "torture", "changelog.d", ".github", ".ci")
 _IGNORED = shutil.ignore_patterns("__pycache__", "node_modules", "target", ".venv", ".git", ".bench")
 _ASKED = '''
 import os
+import subprocess
 
+_VARIABLES = ("MUTANT", "PYTEST_CURRENT_TEST")
+_begin = subprocess.Popen.__init__
+
+
+def _begin_knowing(self, *words, env=None, **others):
+    """Begin a process that knows of the mutant and the test, whatever else its environment has."""
+    if env is not None:
+        env = {name: os.environ[name] for name in _VARIABLES if name in os.environ} | dict(env)
+    _begin(self, *words, env=env, **others)
+
+
+subprocess.Popen.__init__ = _begin_knowing
 broken = int(os.environ.get("MUTANT", "0"))
 _started_by = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
 _noted = set()
@@ -56,14 +71,14 @@ def environment_of(copy: Path) -> dict[str, str]:
 def let_rules_ask(source: Path, mutants: list[Mutant], notes: Path | None = None) -> list[Mutant]:
     """Let each rule ask whether its number is broken, from 1 on, and note in a folder who reaches it.
 
-    Returns those that cannot, such as patterns of a match; they are left as they are.
+    Returns those that cannot, such as patterns of a match and rules of CANNOT_ASK; they are left as they are.
     """
     folder = os.fspath(notes) if notes else ""
     (source / "hashrange_mutants.py").write_text(f"folder = {folder!r}\n{_ASKED}", encoding="utf-8")
     left = dict.fromkeys(mutants)
     for file in {mutant.file for mutant in mutants}:
         path = source / "hashrange" / file
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = "" if file.startswith(CANNOT_ASK) or not path.exists() else path.read_text(encoding="utf-8")
         sites = [site for site in sites_of(file, text) if site.mutant in left]
         sites = [site for site in sites if _compiles(text, site, mutants)]
         if sites:

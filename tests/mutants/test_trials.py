@@ -55,6 +55,17 @@ def test_a_rule_that_asks_is_broken_by_its_number(tmp_path: Path) -> None:
     assert output_of("from hashrange.a import fits; print(fits(5, 7))", tmp_path) == "False\n"
 
 
+def test_a_process_knows_the_broken_rule_whatever_its_environment(tmp_path: Path) -> None:
+    number = asking(tmp_path, None).index(FITS) + 1
+    inner = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'src')!r}); from hashrange.a import fits; print(fits(5, 7))"
+    )
+    code = (
+        f"import hashrange.a, subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}], env={{}}, check=True)"
+    )
+    assert output_of(code, tmp_path, MUTANT=str(number)) == "True\n"
+
+
 def asking(folder: Path, notes: Path | None) -> list[Mutant]:
     """A copy whose rules ask, except the pattern of the match; returns all of them."""
     source = folder / "src" / "hashrange"
