@@ -2,7 +2,8 @@
 that reach the rule until one fails.
 
 The list is `list.txt`, drawn by `--draw SEED`. Each line ends with the test that has noticed the mutant, which runs
-first the next time; `-`: no test has; `?`: it has not been run; `= why`: nobody can see it, so that no test runs.
+first the next time; `hung`: its tests do not end; `-`: no test has noticed it; `?`: it has not been run; `gone`: there
+is no such rule any more, or it cannot be broken while it runs; `= why`: nobody can see it, so that no test runs.
 `--only N` runs the mutant of one line, `--since N` those from a line on, `--unnoticed` those that no test has noticed.
 """
 
