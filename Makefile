@@ -12,6 +12,7 @@
 #   make soak     10,000 connections, a million malformed requests, a thousand kills and power cuts, hostile clients,
 #                 public packages that use DynamoDB
 #   make torture  hostile clients, kills, power cuts, full and lost folders, in some ten minutes; ARGS=--write writes docs/reliability.md
+#   make mutants  break 200 rules, one after the other, and say which of them no test notices; ARGS="--only 3" runs one
 #   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)
 #   make clean    remove the environment and caches; data stays
@@ -106,7 +107,7 @@ soak: $(DEV_READY)
 torture: $(DEV_READY)
 	@$(BIN)/python -m torture $(ARGS)
 
-# Breaks 200 rules, one after the other, and says which of them no test notices: most take less than a minute each.
+# Breaks 200 rules, one after the other, and says which of them no test notices; the whole suite runs once before.
 mutants: $(DEV_READY)
 	@$(BIN)/python -m tests.mutants $(ARGS)
 

@@ -29,6 +29,8 @@ CLOCKS = {
 CLOCK_READERS = {
     "support/waiting.py": "its time-out ends a test that would hang",
     "support/times.py": "it prints how long the tests took, and asserts nothing of it",
+    "mutants/trials.py": "its time-outs end tests that hang over a broken rule",
+    "mutants/imported.py": "its time-outs end tests that hang over a broken rule",
     "soak/test_connections.py": "it prints what it sees, for the reader of a soak, and asserts nothing of it",
     "unit/cli/test_serve.py": "a start may cost a multiple of the imports under it, which the same run measures",
     "unit/server/test_signing_names.py": (

@@ -44,6 +44,8 @@ def test_a_read_may_have_a_projection_but_no_further_condition(table: DataTable)
     replies = batch(table, named, *[select(table, fresh_key(), f"AND {each}") for each in conditions])["Responses"]
     assert replies[0] == {"TableName": table.name, "Item": {"a": number(1)}}
     assert replies[1:] == [{"Error": {"Code": "ValidationError", "Message": KEY_NOT_FIXED}}] * len(conditions)
+    absent = statement(table, "SELECT a FROM {t} WHERE pk = ?", fresh_key()["pk"])
+    assert batch(table, absent)["Responses"] == [{"TableName": table.name}]
 
 
 def test_a_statement_that_fails_has_its_error_in_its_place(table: DataTable) -> None:

@@ -264,6 +264,9 @@ def test_tags_and_policy(server: Server) -> None:
     assert json.loads(functions.get_policy(FunctionName=name)["Policy"])["Statement"] == [statement]
     functions.remove_permission(FunctionName=name, StatementId="s")
     assert refused(functions.get_policy, FunctionName=name)[:2] == (404, "ResourceNotFoundException")
+    allowed = {"FunctionName": name, "Action": "lambda:InvokeFunction", "Principal": "events.amazonaws.com"}
+    functions.add_permission(StatementId="s" * 100, **allowed)
+    assert refused(functions.add_permission, StatementId="s" * 101, **allowed)[:2] == (400, "ValidationException")
 
 
 def test_what_tools_ask_for(server: Server) -> None:

@@ -54,3 +54,13 @@ def test_limit_is_reported_before_the_start(raw: RawClient) -> None:
     message = validation(raw, "ListTables", {"Limit": 0, "ExclusiveStartTableName": "a;"})
     assert message is not None
     assert message.startswith("3 validation errors detected: Value '0' at 'limit'")
+
+
+def test_a_start_has_the_characters_and_the_length_of_a_name(raw: RawClient) -> None:
+    message = validation(raw, "ListTables", {"ExclusiveStartTableName": "arn:aws:dynamodb"})
+    assert message is not None
+    assert message.endswith("Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
+    assert raw("ListTables", {"ExclusiveStartTableName": "a" * 255}).status == 200
+    message = validation(raw, "ListTables", {"ExclusiveStartTableName": "a" * 256})
+    assert message is not None
+    assert message.endswith("Member must have length less than or equal to 255")

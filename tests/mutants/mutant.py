@@ -39,7 +39,9 @@ class Mutant(NamedTuple):
     after: str
 
 
-class _Site(NamedTuple):
+class Site(NamedTuple):
+    """Where the text of a rule stands in its file, in characters."""
+
     mutant: Mutant
     start: int
     end: int
@@ -47,7 +49,12 @@ class _Site(NamedTuple):
 
 def mutants_of(file: str, text: str) -> dict[Mutant, str]:
     """All mutants of a file, each with the text of the file that it becomes."""
-    return {site.mutant: text[: site.start] + site.mutant.after + text[site.end :] for site in _sites(file, text)}
+    return {site.mutant: text[: site.start] + site.mutant.after + text[site.end :] for site in sites_of(file, text)}
+
+
+def is_of_class(mutant: Mutant) -> bool:
+    """True if the rule is evaluated when its class is made, such as the default of a member."""
+    return mutant.place.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
 def drawn(seed: int, count: int) -> list[Mutant]:
@@ -68,12 +75,13 @@ def _by_package() -> dict[str, list[Mutant]]:
     found: dict[str, list[Mutant]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         file = path.relative_to(SOURCE).as_posix()
-        sites = _sites(file, path.read_text(encoding="utf-8"))
+        sites = sites_of(file, path.read_text(encoding="utf-8"))
         found.setdefault(file.split("/")[0], []).extend(site.mutant for site in sites)
     return found
 
 
-def _sites(file: str, text: str) -> list[_Site]:
+def sites_of(file: str, text: str) -> list[Site]:
+    """The rules of a file, in the order of its syntax tree."""
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -82,7 +90,7 @@ def _sites(file: str, text: str) -> list[_Site]:
     def offset(row: int, column: int) -> int:
         return starts[row - 1] + len(lines[row - 1].encode()[:column].decode())
 
-    found: list[_Site] = []
+    found: list[Site] = []
     seen: dict[tuple[str, str, str], int] = {}
     for place, node in _rules(ast.parse(text), ""):
         start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
@@ -92,7 +100,7 @@ def _sites(file: str, text: str) -> list[_Site]:
         for after in _broken(node, before):
             number = seen.get((place, before, after), 0)
             seen[place, before, after] = number + 1
-            found.append(_Site(Mutant(file, place, number, before, after), start, end))
+            found.append(Site(Mutant(file, place, number, before, after), start, end))
     return found
 
 

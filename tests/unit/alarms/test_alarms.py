@@ -206,7 +206,7 @@ def test_a_url_is_told_of_each_state(database: Database, cloudwatch: Any, receiv
     assert [text for text in events(cloudwatch) if "action" in text] == [
         f"Successfully executed action {receiver.url}"
     ] * 2
-    cloudwatch.disable_alarm_actions(AlarmNames=["load"])
+    cloudwatch.disable_alarm_actions(AlarmNames=["not-there", "load"])
     minute(database, 20)
     cloudwatch.enable_alarm_actions(AlarmNames=["load"])
     minute(database, 5)
@@ -477,6 +477,7 @@ def test_alarms_are_listed_in_parts(cloudwatch: Any) -> None:
         ["load-3", "load-4", "load-5"],
         ["load-6"],
     ]
+    assert "NextToken" not in cloudwatch.describe_alarms(MaxRecords=7)
     found = cloudwatch.describe_alarms_for_metric(**CPU)["MetricAlarms"]
     assert len(found) == 7
     assert cloudwatch.describe_alarms_for_metric(**CPU, Period=300)["MetricAlarms"] == []

@@ -245,6 +245,7 @@ def test_the_query_form_may_be_in_the_url(database: Database) -> None:
         {"MetricData.member.1.MetricName.more": "a"},
         {"MetricData.member.1.MetricName": "a", "MetricData.member.1": "b"},
         {"MetricData.member.1.Timestamp": "yesterday"},
+        {"MetricData.member.10000000.MetricName": "a", "MetricData.member.10000000.Value": "1"},
         {"MetricData.member.99999999999999.MetricName": "a"},
         {".".join(["A"] * 100): "a"},
         {"Namespace.member.1": "a"},

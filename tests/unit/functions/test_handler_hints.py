@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hashrange.functions.load_refusals import hint_on_handler, names_in_zip
+from hashrange.messages.functions_api import handler_broken
 from tests.unit.functions.functions_world import ECHO, ROLE, FunctionsWorld, run_functions
 from tests.unit.functions.world import NODE, PYTHON
 
@@ -117,3 +118,7 @@ def test_files_elsewhere() -> None:
 
 def test_names_in_a_zip() -> None:
     assert names_in_zip(zip_of("a/", "a/b.py", "c\\d.py")) == ["a/b.py", "c/d.py"]
+
+
+def test_of_a_long_error_the_begin_is_told() -> None:
+    assert handler_broken("x" * 4001, None) == f"The function's code cannot be loaded: {'x' * 4000}"

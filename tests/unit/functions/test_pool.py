@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.clock import VirtualClock
+from hashrange.functions import pool as pool_module
 from hashrange.functions.code import find_code
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX
@@ -51,6 +52,17 @@ def test_one_after_the_other_share_an_environment(in_world: Runner) -> None:
         assert len({(await world.invoke(pool)).payload for _ in range(3)}) == 1
         reports = [line for _, line in world.lines if line.startswith("REPORT")]
         assert ["Init Duration" in report for report in reports] == [True, False, False]
+
+    in_world(test)
+
+
+def test_the_duration_is_in_milliseconds(in_world: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([5.0, 7.0])
+    monkeypatch.setattr(pool_module, "real_seconds", lambda: next(moments))
+
+    async def test(world: World) -> None:
+        world.write(app_py=PID)
+        assert (await world.invoke(world.pool())).duration_ms == 2_000.0
 
     in_world(test)
 

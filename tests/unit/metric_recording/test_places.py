@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from hashrange.cloudwatch.feature import METRICS
+from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.statistic import of_value
 from hashrange.service import metric_places
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.support.working import calls_of
 from tests.unit.metric_recording.conftest import ONCE
-from tests.unit.metric_recording.seen import Seen, create_table, key
+from tests.unit.metric_recording.seen import REGION, Seen, create_table, key
 from tests.unit.metric_recording.test_in_pieces import recording_of
 
 PLACES = 120
@@ -121,13 +123,17 @@ def test_a_year_without_tables_records_no_more_than_an_hour(database: Database, 
 def test_metrics_of_few_accounts_without_tables_are_kept(database: Database) -> None:
     """They were kept up to 100,000 metrics: 30 KB for each account whose only table was deleted."""
     create_table(client_of(database, 0))
+    metrics = database._process.service.features.part(METRICS)
+    of_node = MetricId(account(1), REGION, "AWS/DAX", "GetItemRequestCount", ())
+    database._process.run(metrics.record, of_node, "Count", database.clock.now(), of_value(1.0))
     for number in range(1, 10):
         come_and_go(database, number)
     numbers = range(10)
     assert accounts_with(database, "ConsumedWriteCapacityUnits", numbers) == [*range(10 - GOING, 10)]
     assert accounts_with(database, "TableCount", numbers) == [0, *range(10 - GOING, 10)]
-    metrics = database._process.service.features.part(METRICS)
-    assert {int(metric.account) - 10**11 for metric, _ in metrics.totals.all()} == {0, *range(10 - GOING, 10)}
+    assert accounts_with(database, "GetItemRequestCount", numbers) == [1]  # which other services count
+    of_tables = [metric for metric, _ in metrics.totals.all() if metric != of_node]
+    assert {int(metric.account) - 10**11 for metric in of_tables} == {0, *range(10 - GOING, 10)}
     come_and_go(database, 6)  # which is the last one again
     come_and_go(database, 1)
     assert accounts_with(database, "TableCount", numbers) == [0, 1, 6, 8, 9]

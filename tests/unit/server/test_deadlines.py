@@ -67,10 +67,10 @@ def test_a_large_body_on_a_modest_line_is_waited_for(front: FrontEnd) -> None:
 def test_idle_connections_are_kept_for_long_and_then_closed(front: FrontEnd) -> None:
     connection, transport = front.connect()
     connection.data_received(front.request())
-    front.clock.advance_all(IDLE_SECONDS_MAX - 1)
+    front.clock.advance_all(IDLE_SECONDS_MAX)
     front.connections.sweep()
     assert not transport.is_closed
-    front.clock.advance_all(2)
+    front.clock.advance_all(1)
     front.connections.sweep()
     assert transport.is_closed
 
@@ -99,10 +99,10 @@ def test_a_client_that_ended_its_input_waits_for_so_long(front: FrontEnd) -> Non
     connection, transport = front.connect()
     connection.data_received(front.request(operation="PutItem"))
     connection.eof_received()
-    front.clock.advance_all(LEFT_SECONDS_MAX - 1)
+    front.clock.advance_all(LEFT_SECONDS_MAX)
     front.connections.sweep()
     assert not transport.is_aborted
-    front.clock.advance_all(2)
+    front.clock.advance_all(1)
     front.connections.sweep()
     assert transport.is_aborted
 

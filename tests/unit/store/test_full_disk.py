@@ -52,6 +52,18 @@ def fill(patient: Patient) -> None:
         patient.put(b"new", b"row")
 
 
+def test_opening_asks_for_no_more_room_than_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def note(size_bytes: int) -> bytes:
+        asked.append(size_bytes)
+        return bytes(size_bytes)
+
+    monkeypatch.setattr("hashrange.store.embedded.files.os.urandom", note)
+    files.require_disk_space(str(tmp_path))
+    assert sum(asked) == files.SPARE_BYTES
+
+
 async def knock(patient: Patient, times: int = 5) -> None:
     """Attempt writes, a minute of clock time apart."""
     for _ in range(times):

@@ -56,6 +56,12 @@ def test_a_whole_span_in_order(store: EmbeddedStore, letters: OpenTable) -> None
     assert (page.size_bytes, page.last_key) == (50, None)
 
 
+@pytest.mark.parametrize("is_reverse", [False, True])
+def test_a_short_page_is_there_at_once(store: EmbeddedStore, letters: OpenTable, *, is_reverse: bool) -> None:
+    span = msgspec.structs.replace(ALL, is_reverse=is_reverse)
+    assert isinstance(store.page(letters.source_id, span, 3, MANY, consistent=True), Page)
+
+
 def test_a_whole_span_in_reverse(store: EmbeddedStore, letters: OpenTable) -> None:
     page = read(store, letters, msgspec.structs.replace(ALL, is_reverse=True))
     assert keys_of(page) == [b"e", b"d", b"c", b"b", b"a"]

@@ -107,6 +107,7 @@ def test_updating_serves_items_and_ends_at_its_deadline() -> None:
     assert plane.update(TableClass="STANDARD_INFREQUENT_ACCESS")["TableStatus"] == "UPDATING"
     assert plane.describe()["TableStatus"] == "UPDATING"
     assert find_active_table(plane.scope, "music") is not None
+    plane.call("TagResource", ResourceArn=f"{ARN_PREFIX}music", Tags=[{"Key": "of", "Value": "an updating table"}])
     plane.clock.advance(10)
     assert plane.describe()["TableStatus"] == "ACTIVE"
 

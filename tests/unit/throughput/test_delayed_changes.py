@@ -60,6 +60,15 @@ def test_more_units_are_there_when_the_table_is_active(database: Database, clien
     assert writes_in_a_second(database, client) == 10
 
 
+def test_the_change_is_over_at_the_moment_at_which_it_ends(database: Database, client: Any) -> None:
+    create(client, writes=2)
+    database.clock.advance(DELAY_SECONDS)
+    assert writes_in_a_second(database, client) == 2
+    client.update_table(TableName="orders", ProvisionedThroughput=provisioned(1, 9))
+    database.clock.advance(DELAY_SECONDS)
+    assert writes_in_a_second(database, client) == 9
+
+
 def test_an_index_keeps_its_units_as_long(database: Database, client: Any) -> None:
     create(client, writes=100, index=(1, 2))
     database.clock.advance(DELAY_SECONDS)

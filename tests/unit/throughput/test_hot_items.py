@@ -19,7 +19,7 @@ def refuse(items: HotItems, partition: Bucket, share: float, seconds: float, see
 
 
 def test_only_an_item_with_most_refusals_is_isolated() -> None:
-    for share, is_isolated in ((1.0, True), (0.75, True), (0.5, False), (0.1, False)):
+    for share, is_isolated in ((1.0, True), (0.75, True), (0.69, True), (0.645, False), (0.5, False), (0.1, False)):
         items = HotItems()
         refuse(items, Bucket(1_000, 1_000, 0.0), share, HOT_ITEM_SECONDS)
         assert items.is_isolated(HOT) == is_isolated, share

@@ -11,6 +11,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, conflict_refusal
 from hashrange.messages.functions_api import SWITCHED_OFF
+from hashrange.messages.triggers import function_failing
 from hashrange.triggers.problem_log import name_function, name_table, read_error
 from tests.unit.triggers.deliveries import FUNCTION, Deliveries, Event, Failing, fail, fail_from, fail_with, sequence_of
 from tests.unit.triggers.test_delivery_failures import QUEUE, until_rest
@@ -256,3 +257,8 @@ def test_an_error_in_the_log_is_short_and_commands_no_terminal(lines: Lines) -> 
     assert r"Failing: \x1b]0;title\x07\u202exxx" in line
     assert line.isprintable()
     assert line.endswith("x…. This is logged again only after a success.")
+
+
+@pytest.mark.parametrize(("characters", "shown"), [(300, "x" * 300), (301, "x" * 300 + "…")])
+def test_an_error_is_cut_only_where_it_is_longer(characters: int, shown: str) -> None:
+    assert f" {shown}. This" in function_failing("f", "t", "x" * characters)

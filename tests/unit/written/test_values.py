@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from hashrange.written import values
 from hashrange.written.names import did_you_mean, nearest_name
+from hashrange.written.value_faults import Checks
 from hashrange.written.values import SHORT_BYTES, TomlFault, fault_in, place_of_json_fault, read_toml
 
 DECODER = re.compile(r"Expected|got `|\$|unknown field|Invalid|enum|Object ")
@@ -96,6 +97,26 @@ def test_each_type(member: str, value: Any, sentence: str) -> None:
 
 def test_json_has_objects() -> None:
     assert fault_in([], Inner, "object") == "it is a list; it must be an object."
+
+
+class Even:
+    """A type that msgspec does not know."""
+
+
+class Pair(msgspec.Struct):
+    first: Even
+    second: Even
+
+
+def test_types_of_the_program_have_their_own_words() -> None:
+    checks: Checks = {Even: (lambda value: value % 2 == 0, "an even number")}
+    assert fault_in({"first": 2, "second": 3}, Pair, checks=checks) == "second is 3; it must be an even number."
+    assert fault_in({"first": 2}, Pair, checks=checks) == "it lacks the member second: it must be an even number."
+
+
+def test_a_value_at_its_bounds_is_not_the_fault() -> None:
+    members = {"name": "abc", "batch_size": 1, "share": 900, "least": 0, "filters": 5}
+    assert fault_in(members, Inner) == "filters is 5; it must be a list."
 
 
 def test_what_it_does_not_find_is_told_in_general() -> None:

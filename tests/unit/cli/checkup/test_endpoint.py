@@ -67,6 +67,7 @@ def test_http_and_https_are_told_apart(doctor: Doctor, endpoint: str) -> None:
         (200, b'{"services": {"dynamodb": "running"}, "edition": "localstack"}', {}, "hint", "LocalStack"),
         (404, b"", {"server": "Werkzeug/3.0"}, "hint", "moto's server"),
         (200, b"<html>hello</html>", {}, "hint", "no sign of being Hashrange"),
+        (200, b'{"version": 7}', {}, "hint", "no sign of being Hashrange"),
         (200, b"healthy: dynamodb.eu-west-1.amazonaws.com ", {}, "ok", "A DynamoDB answers"),
     ],
 )
