@@ -249,11 +249,12 @@ class Insights:
             self._with_units.pop(one.source.source_id, None)
             self._written_tables.discard(one.table.table_id)
             caller = Caller(one.watch.account, one.watch.region)
+            rules = self._rules.get(caller, {})
             for kind, counts in one.rules.items():
                 former[counts.name] = self._counts.pop(counts.name)
-                del self._rules[caller][rule_name(kind, one.watch)]
-            if not self._rules[caller]:
-                del self._rules[caller]
+                rules.pop(rule_name(kind, one.watch), None)
+            if not rules:
+                self._rules.pop(caller, None)
         return former
 
     def _see_catalog(self) -> None:
