@@ -6,6 +6,7 @@ Source of the rules: global-tables-backup.md 8.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -73,8 +74,8 @@ def is_of(watch: Watch, table: Table) -> bool:
     return watch.table_id == table.table_id and watch.index_id == index_id_of(table, watch.index_name)
 
 
-FORGOTTEN_MIN = 1_000
-"""Begins of watches that may have been replaced or removed since all were read."""
+CHANGES_MIN = 1_000
+"""Changes after which begins of watches that are no more are forgotten: more, if there are more watches."""
 
 
 class BeginTimes:
@@ -83,23 +84,17 @@ class BeginTimes:
     """
 
     def __init__(self, documents: Documents) -> None:
-        self._documents = documents
         self._taken_ms: set[int] = set()
-        self._most = 0
-        self._reading = SharedReading(documents, self._read)
-
-    def _read(self) -> Iterator[None]:
-        taken_ms: set[int] = set()
-        for some in kept_watches(self._documents).pieces():
-            taken_ms.update([watch.since_ms for _, watch in some])
-            yield
-        self._taken_ms, self._most = taken_ms, 2 * len(taken_ms) + FORGOTTEN_MIN
+        self._changes = 0
+        # Nothing leads back to this object: a service that has ended is freed without the collector.
+        self._reading = SharedReading(documents, partial(_read_begins, documents, self._taken_ms))
 
     def free_ms(self, now_seconds: float) -> int:
         """Now, in milliseconds since 1970, or the next millisecond in which nothing began to be watched.
         Gives way while watches are read. Raises StorageError.
         """
-        if len(self._taken_ms) > self._most:
+        if self._changes > CHANGES_MIN + len(self._taken_ms):
+            self._changes = 0
             self._reading.forget()
         self._reading.finish()
         now_ms = int(now_seconds * 1000)
@@ -109,9 +104,19 @@ class BeginTimes:
 
     def change(self, before_ms: int | None, now_ms: int) -> None:
         """Note that a watch has been replaced by one that begins now, or is new."""
+        self._changes += 1
         if before_ms is not None:
             self._taken_ms.discard(before_ms)
         self._taken_ms.add(now_ms)
+
+
+def _read_begins(documents: Documents, taken_ms: set[int]) -> Iterator[None]:
+    found_ms: set[int] = set()
+    for some in kept_watches(documents).pieces():
+        found_ms.update([watch.since_ms for _, watch in some])
+        yield
+    taken_ms.clear()
+    taken_ms |= found_ms
 
 
 # --- rules ----------------------------------------------------------------------------------------
