@@ -23,11 +23,13 @@ from hashrange.features.late_code import LateCode
 from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.store_jobs import jobs_of
 from hashrange.messages.cloudwatch import LOG_NOT_SAVED
+from hashrange.operations.insights.watching import BeginTimes
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.settings import Settings
 from hashrange.soon import kept_until_done
 from hashrange.store.interface import WholeStore
+from hashrange.tables.schema import Table
 from hashrange.tables.throttling import ThrottleEvents
 
 if TYPE_CHECKING:
@@ -66,8 +68,9 @@ class FeatureFront(msgspec.Struct, Generic[PartT], frozen=True):
 
     in_front_of: Callable[[PartT, WholeStore], WholeStore]
     """Returns the store that requests are to use now: one in front of the given one, or that itself."""
-    look: Callable[[PartT], None] | None = None
-    """Looks at what the feature goes by, after a change of it or of the content. May raise StorageError."""
+    look: Callable[[PartT, Table | None], None] | None = None
+    """Looks at what the feature goes by for a table, after a change of it; for all tables (None) after a change of the
+    content. May raise StorageError."""
     set_up_scope: Callable[[PartT, Scope], None] | None = None
     """Changes what else of a Scope goes with the store in front."""
 
@@ -195,6 +198,7 @@ class Features:
         self._beside: set[asyncio.Task[None]] = set()
         self._given: dict[str, Any] = {}
         """By name of the feature that uses it."""
+        self._begin_times = BeginTimes(store.documents)
         late = [LateJob(self, feature, job) for feature in features for job in feature.jobs]
         self.runner = Runner([*jobs_of(store.maintenance, clock), *late], clock, in_turns)
         requests.set_up_scopes(self._set_up_scope)
@@ -286,9 +290,9 @@ class Features:
 
     # --- the store that requests use --------------------------------------------------------------
 
-    def look_at_fronts(self) -> None:
-        """Let features that stand in front of the store look at what they go by, and requests use the stores in
-        front that are needed now. Raises StorageError.
+    def look_at_fronts(self, table: Table | None = None) -> None:
+        """Let features that stand in front of the store look at what they go by, for one table or (None) for all, and
+        requests use the stores in front that are needed now. Raises StorageError.
         """
         for known in self._all:
             feature = known.feature
@@ -300,7 +304,7 @@ class Features:
                     continue
             part = self.part(feature)
             if feature.front.look is not None:
-                feature.front.look(part)
+                feature.front.look(part, table)
         self.put_in_front()
 
     def put_in_front(self) -> None:
@@ -315,7 +319,7 @@ class Features:
 
     def _set_up_scope(self, scope: Scope) -> None:
         scope.store = self.front
-        scope.see_watches = self.look_at_fronts
+        scope.see_watches, scope.begin_times = self.look_at_fronts, self._begin_times
         for feature, part in self._loaded():
             if feature.front is not None and feature.front.set_up_scope is not None:
                 feature.front.set_up_scope(part, scope)

@@ -29,7 +29,8 @@ class WatchedRequests:
 
         self._requests = features.requests
         self._front: InsightStore | None = None
-        self._is_counting = False
+        self.is_counting = False
+        """True if requests are counted."""
         self.insights = Insights(features.store, features.clock.service_time, features.waker(JOB))
         self._requests.throttle_events.follow(self._throttled)
         features.give(METRICS, self._read_rule)
@@ -37,8 +38,8 @@ class WatchedRequests:
     def in_front_of(self, inner: WholeStore) -> WholeStore:
         """The store that requests are to use now: one in front of `inner` if anything is watched."""
         is_watching = self.insights.is_watching
-        if is_watching is not self._is_counting:
-            self._is_counting = is_watching
+        if is_watching is not self.is_counting:
+            self.is_counting = is_watching
             counters = self._requests.counters
             (counters.append if is_watching else counters.remove)(self.insights.keys_to_pay.count)
         if not is_watching:
@@ -68,15 +69,16 @@ class WatchedRequests:
 
     async def save(self) -> None:
         """Keep what has been counted so far; may give way. Raises StorageError."""
-        while self.insights.is_changed and await self.insights.save_some():
+        while await self.insights.save_some():
             look()
 
 
 def _saving(part: WatchedRequests, features: Features) -> RunSlice:
     async def run_slice() -> float | None:
-        if part.insights.is_outdated:  # what was watched is gone
-            features.look_at_fronts()
-        return await part.insights.tend()
+        pause_seconds = await part.insights.tend()
+        if part.insights.is_watching is not part.is_counting:
+            features.put_in_front()
+        return pause_seconds
 
     return run_slice
 
@@ -92,6 +94,6 @@ INSIGHTS = Feature(
     ),
     jobs=(FeatureJob(JOB, _saving),),
     adds={"monitoring": WatchedRequests.operations},
-    front=FeatureFront(WatchedRequests.in_front_of, look=lambda part: part.insights.look()),
+    front=FeatureFront(WatchedRequests.in_front_of, look=lambda part, table: part.insights.look(table)),
     save=WatchedRequests.save,
 )

@@ -53,7 +53,6 @@ class InsightStore(WrappedStore):
         """`operation_now`, `meter_now`: name of the operation, and the meter, of the request that runs now."""
         super().__init__(inner)
         self._insights = insights
-        self._find = insights.find
         self._now_seconds = insights.now_seconds
         self._operation_now = operation_now
         self._meter_now = meter_now
@@ -65,8 +64,8 @@ class InsightStore(WrappedStore):
 
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`."""
+        source = self._insights.find(source_id)
         coming = self.inner.get(source_id, key, consistent=consistent)
-        source = self._find(source_id)
         if source is None or not self._is_counted():
             return coming
         if coming is not None and not isinstance(coming, bytes):
@@ -84,7 +83,7 @@ class InsightStore(WrappedStore):
     def unread(self, source_id: bytes, key: Key, units: float) -> None:
         """Count the units of a row that `get` has read no more."""
         super().unread(source_id, key, units)
-        source = self._find(source_id)
+        source = self._insights.find(source_id)
         if source is not None and self._is_counted():
             self._count_read(source, key, -units)
 
@@ -93,8 +92,8 @@ class InsightStore(WrappedStore):
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span`. They are counted when the request has ended (`KeysToPay`)."""
+        source = self._insights.find(source_id) or self._table_of_local_index(source_id)
         coming = self.inner.page(source_id, span, limit_rows, limit_bytes, consistent=consistent)
-        source = self._find(source_id) or self._table_of_local_index(source_id)
         meter = None if source is None or not self._is_counted() else self._meter_now()
         if source is None or meter is None:
             return coming
@@ -113,7 +112,7 @@ class InsightStore(WrappedStore):
 
     def _table_of_local_index(self, source_id: bytes) -> WatchedKeys | None:
         """The table to which a local index belongs, if it is watched."""
-        table = self._find(make_source_id(table_id_of(source_id)))
+        table = self._insights.find(make_source_id(table_id_of(source_id)))
         return table if table is not None and source_id in table.local_source_ids else None
 
     async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
@@ -121,7 +120,7 @@ class InsightStore(WrappedStore):
         is_counted = self._is_counted()
         rows = await self.inner.snapshot_get(places, limit_bytes)
         for (table, key), row in zip(places, rows, strict=True):
-            source = self._find(table.source_id)
+            source = self._insights.find(table.source_id)
             if source is not None and is_counted:
                 self._count_read(source, key, TRANSACTION_FACTOR * item_read_units(row, consistent=True))
         return rows
@@ -132,7 +131,7 @@ class InsightStore(WrappedStore):
         self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
     ) -> Soon[Change]:
         """Replace one row."""
-        if table.table_id not in self._insights.written_tables or not self._is_counted():
+        if not self._insights.is_written(table.table_id) or not self._is_counted():
             return self.inner.mutate(table, key, plan, request_id, origin)
         try:
             coming = self.inner.mutate(table, key, plan, request_id, origin)
@@ -169,14 +168,14 @@ class InsightStore(WrappedStore):
         for change in transacted.changes:
             self._count_change(change, transaction_change_units(change))
         if transacted.report is not None and meter is not None:
-            found = [(self._find(step.table.source_id), step.key) for step in steps]
+            found = [(self._insights.find(step.table.source_id), step.key) for step in steps]
             read = [(source, key) for source, key in found if source is not None and key is not None]
             self._insights.keys_to_pay.note_replay(meter, read)
         return transacted
 
     def _count_refused(self, table: OpenTable, key: Key, refusal: ItemRefusal) -> None:
         """Count a write that its condition has refused."""
-        source = self._find(table.source_id)
+        source = self._insights.find(table.source_id)
         if source is not None:
             source.count_units(key, WRITE_WEIGHT * write_units(refusal.size_bytes, 0), self._now_seconds())
 
@@ -184,7 +183,7 @@ class InsightStore(WrappedStore):
         """Count the writes of a cancelled transaction that their items have refused."""
         for (table, key, _), reason in zip(steps, reasons, strict=True):
             units = refused_action_units(reason)
-            source = self._find(table.source_id) if units else None
+            source = self._insights.find(table.source_id) if units else None
             if source is not None and key is not None:
                 source.count_units(key, WRITE_WEIGHT * units, self._now_seconds())
 
@@ -198,11 +197,11 @@ class InsightStore(WrappedStore):
             if index is not None and not index.is_global:
                 units += entry_units(write)
                 continue
-            of_index = self._find(write.source.source_id)
+            of_index = self._insights.find(write.source.source_id)
             if of_index is not None:
                 for key, entry_write in _by_key(write):
                     of_index.count_units(key, WRITE_WEIGHT * entry_units(entry_write), now_seconds)
-        source = self._find(change.table.source_id)
+        source = self._insights.find(change.table.source_id)
         if source is not None:
             source.count_units(change.key, WRITE_WEIGHT * units, now_seconds)
 

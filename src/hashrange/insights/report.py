@@ -88,7 +88,7 @@ def read_insight_rule(
     """What INSIGHT_RULE_METRIC returns in metric math: values by the begin of their period, in seconds since 1970.
     Raises MathError if there is no such rule or metric.
     """
-    rule = next((one for one in insights.rules(caller) if one.name == rule_name), None)
+    rule = insights.rule(caller, rule_name)
     if rule is None or metric not in METRICS:
         raise MathError(NO_INSIGHT_METRIC.format(rule=rule_name, metric=metric))
     report = RuleReport(begin_seconds, period_seconds)

@@ -170,7 +170,8 @@ class RuleCounts:
         if now_hour != self._tended_hour:
             changes |= self._rolled_up(now_hour, changes)
         try:
-            await self._documents.write(changes, generation)
+            if changes:
+                await self._documents.write(changes, generation)
         except BaseException:
             for hour, minutes in self._unsaved.items():
                 taken.setdefault(hour, []).extend(minutes)

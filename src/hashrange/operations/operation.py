@@ -16,8 +16,10 @@ from typing import Literal
 import msgspec
 
 from hashrange.clock import Clock
+from hashrange.operations.insights.watching import BeginTimes
 from hashrange.settings import Settings
 from hashrange.store.interface import Maintenance, Store, WholeStore
+from hashrange.tables.schema import Table
 from hashrange.wire.rules import NO_RULES, RequestRules
 
 Wording = Literal["bare", "enveloped", "older"]
@@ -31,6 +33,7 @@ class Scope:
     __slots__ = (
         "__weakref__",
         "account",
+        "begin_times",
         "clock",
         "documents",
         "maintenance",
@@ -49,8 +52,10 @@ class Scope:
         self.maintenance: Maintenance = store.maintenance
         """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
         self.documents = store.documents
-        self.see_watches: Callable[[], None] = lambda: None
-        """Called after a change of what Contributor Insights watches."""
+        self.see_watches: Callable[[Table], None] = lambda table: None
+        """Called after a change of what Contributor Insights watches of a table."""
+        self.begin_times = BeginTimes(store.documents)
+        """Those of the watches of Contributor Insights; all Scopes of a service share one object."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)

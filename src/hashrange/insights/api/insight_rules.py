@@ -107,7 +107,7 @@ async def get_insight_rule_report(
 
 def find_rule(insights: Insights, caller: Caller, name: str) -> InsightRule:
     """The rule of this name. Raises ServiceError."""
-    rule = next((one for one in insights.rules(caller) if one.name == name), None)
+    rule = insights.rule(caller, name)
     if rule is None:
         raise ServiceError("ResourceNotFoundException", sentences.NO_SUCH_RULE.format(name=name[:128]))
     return rule

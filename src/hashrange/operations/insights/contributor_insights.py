@@ -18,9 +18,9 @@ from hashrange.operations.insights.watching import (
     find_watch,
     index_id_of,
     is_of,
-    keep_watch,
     kept_watches,
     rule_names,
+    watch_path,
 )
 from hashrange.operations.lookup import TableRequest, existing_table, table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, TABLE_NAME_FIRST, table_operation
@@ -123,7 +123,7 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
     mode = request.ContributorInsightsMode or USUAL_MODE
     was_on = before is not None and before.is_on
     if is_on == was_on and (not is_on or (before is not None and before.mode == mode)):
-        scope.see_watches()  # the request that switched it may have failed before this
+        scope.see_watches(table)  # the request that switched it may have failed before this
         return insights_status(scope, table, request.IndexName, before)
     watch = Watch(
         table.account,
@@ -133,24 +133,23 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
         request.IndexName,
         index_id_of(table, request.IndexName) or 0,
         before.mode if before is not None and not is_on else mode,
-        before.since_ms if before is not None and was_on else _free_ms(scope, now_seconds),
+        before.since_ms if before is not None and was_on else scope.begin_times.free_ms(now_seconds),
         changed_seconds=now_seconds,
         settled_seconds=now_seconds + scope.state_delay(table.name),
         is_on=is_on,
     )
-    await keep_watch(scope, watch)
+    await _keep_watch(scope, table, watch, before)
     reply = insights_status(scope, table, request.IndexName, watch)
     reply["ContributorInsightsStatus"] = "ENABLING" if is_on else "DISABLING"
     return reply
 
 
-def _free_ms(scope: Scope, now_seconds: float) -> int:
-    """Now, in milliseconds since 1970, or the next millisecond in which nothing began to be watched."""
-    taken = {watch.since_ms for watch in kept_watches(scope.documents).by_path().values()}
-    now_ms = int(now_seconds * 1000)
-    while now_ms in taken:
-        now_ms += 1
-    return now_ms
+async def _keep_watch(scope: Scope, table: Table, watch: Watch, before: Watch | None) -> None:
+    """Keep a watch of a table or its index, instead of `before`, and let it be followed. Raises StorageError."""
+    watches = kept_watches(scope.documents)
+    await watches.write(watches.change(watch, *watch_path(watch)))
+    scope.begin_times.change(None if before is None else before.since_ms, watch.since_ms)
+    scope.see_watches(table)
 
 
 class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

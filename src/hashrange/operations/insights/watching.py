@@ -5,14 +5,15 @@ A document names its table and index by number, so that later ones of the same n
 Source of the rules: global-tables-backup.md 8.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import msgspec
 
 from hashrange.limits import RULE_NAME_LENGTH_MAX
-from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords
+from hashrange.store.records import KeptRecords, SharedReading
 from hashrange.tables.schema import Table
 
 WatchMode = Literal["THROTTLED_KEYS", "ACCESSED_AND_THROTTLED_KEYS"]
@@ -73,11 +74,49 @@ def is_of(watch: Watch, table: Table) -> bool:
     return watch.table_id == table.table_id and watch.index_id == index_id_of(table, watch.index_name)
 
 
-async def keep_watch(scope: Scope, watch: Watch) -> None:
-    """Keep a watch, and let it be followed. Raises StorageError."""
-    watches = kept_watches(scope.documents)
-    await watches.write(watches.change(watch, *watch_path(watch)))
-    scope.see_watches()
+CHANGES_MIN = 1_000
+"""Changes after which begins of watches that are no more are forgotten: more, if there are more watches."""
+
+
+class BeginTimes:
+    """When the watches of a store began, in memory: read when first asked for, and anew when there may be many that
+    are no more, or the content has been replaced.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self._taken_ms: set[int] = set()
+        self._changes = 0
+        # Nothing leads back to this object: a service that has ended is freed without the collector.
+        self._reading = SharedReading(documents, partial(_read_begins, documents, self._taken_ms))
+
+    def free_ms(self, now_seconds: float) -> int:
+        """Now, in milliseconds since 1970, or the next millisecond in which nothing began to be watched.
+        Gives way while watches are read. Raises StorageError.
+        """
+        if self._changes > CHANGES_MIN + len(self._taken_ms):
+            self._changes = 0
+            self._reading.forget()
+        self._reading.finish()
+        now_ms = int(now_seconds * 1000)
+        while now_ms in self._taken_ms:
+            now_ms += 1
+        return now_ms
+
+    def change(self, before_ms: int | None, now_ms: int) -> None:
+        """Note that a watch has been replaced by one that begins now, or is new."""
+        self._changes += 1
+        if before_ms is not None:
+            self._taken_ms.discard(before_ms)
+        self._taken_ms.add(now_ms)
+
+
+def _read_begins(documents: Documents, taken_ms: set[int]) -> Iterator[None]:
+    found_ms: set[int] = set()
+    for some in kept_watches(documents).pieces():
+        found_ms.update([watch.since_ms for _, watch in some])
+        yield
+    taken_ms.clear()
+    taken_ms |= found_ms
 
 
 # --- rules ----------------------------------------------------------------------------------------

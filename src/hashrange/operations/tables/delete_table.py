@@ -51,7 +51,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
         else:
             is_done = await catalog.delete(table)
         if is_done:
-            scope.see_watches()
+            scope.see_watches(table)
             return reply
 
 
