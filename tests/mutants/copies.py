@@ -62,9 +62,13 @@ def copied(folder: Path) -> Path:
     return folder
 
 
+_NOT_INHERITED = ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
+"""The options that somebody gives to all runs of pytest may name what a copy does not have."""
+
+
 def environment_of(copy: Path) -> dict[str, str]:
     """Processes that tests start import the copy, and keep what they have compiled."""
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    inherited = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
     return {**inherited, "PYTHONPATH": os.fspath(copy / "src")}
 
 
