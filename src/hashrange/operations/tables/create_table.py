@@ -29,6 +29,9 @@ from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
 from hashrange.wire.rules import RequestRules, RequiredMember
 
+LATER_MEMBERS = ("GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes")
+"""Members that are refused, in this order."""
+
 
 async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     """Store the table and describe it as CREATING."""
@@ -41,7 +44,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     document = None
     if request.ResourcePolicy is not None:
         document = stored_form(read_document(request.ResourcePolicy, "table"))
-    refuse_unimplemented_members(request, "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes")
+    refuse_unimplemented_members(request, *LATER_MEMBERS)
     await purge_gone_tables(scope)
     if name in scope.tables:
         raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))

@@ -45,7 +45,7 @@ from hashrange.wire.rules import RequestRules
 
 FIRST_BACKFILL_ROWS = 256
 """Maximum rows for which the request itself makes entries of a new index; about 2 ms."""
-_LATER_MEMBERS = (
+LATER_MEMBERS = (
     "ReplicaUpdates",
     "MultiRegionConsistency",
     "GlobalTableWitnessUpdates",
@@ -76,7 +76,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         check_capacity(scope, table, new)
         if request.StreamSpecification is not None:
             new = with_free_label(scope, new, now_seconds)
-        refuse_unimplemented_members(request, *_LATER_MEMBERS)
+        refuse_unimplemented_members(request, *LATER_MEMBERS)
         statistics = await scope.store.statistics(described_sources(new))
         description = described_update(request, table, new, now_seconds, statistics)
         stored = without_gone_indexes(new, now_seconds)
