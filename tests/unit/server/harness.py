@@ -97,6 +97,9 @@ class StubCatalog:
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         return [("000000000000", "eu-west-1")] if name == "elsewhere" else []
 
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Nothing ever changes."""
+
 
 class StubStreams:
     """The streams of a store that has none."""
