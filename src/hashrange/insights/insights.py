@@ -66,7 +66,7 @@ class InsightRule(NamedTuple):
 
 
 class _SeenTable(NamedTuple):
-    """A table of whose watches something is kept."""
+    """A table that has watches, as it was when they were last read."""
 
     table: OpenTable
     watched: list[WatchedKeys]
@@ -95,14 +95,14 @@ class Insights:
         self._unasked: dict[int, WatchedPlace] | None = None
         """By table id: tables that nobody has asked for while watches are unread; None: these are not known."""
         self._former: list[WatchedKeys] = []
-        """What was watched of former content; it takes long to free at once."""
+        """What was watched of former content. It is freed in pieces, because that takes long."""
         self._damaged: dict[WatchedPlace, str] = {}
-        """What is wrong with a document of the table, which holds no watch."""
+        """For each table one of whose documents holds no watch: what is wrong with that document."""
         self._seen: dict[WatchedPlace, _SeenTable] = {}
         self._unchecked: list[WatchedPlace] = []
-        """Tables that may not be any more as they were seen."""
+        """Tables that are still to be compared with the catalog, because the catalog has changed."""
         self._is_catalog_changed = False
-        """True if there may be more of these."""
+        """True if the catalog has changed since `_unchecked` was filled."""
         self._watched: dict[SourceId, WatchedKeys] = {}
         """By source id, which no other table or index ever has."""
         self._rules: dict[Caller, dict[str, InsightRule]] = {}
@@ -110,7 +110,7 @@ class Insights:
         self._counts: dict[str, RuleCounts] = {}
         """By how the names of their documents begin."""
         self._changed: dict[str, None] = {}
-        """Names of those in which something may have been counted since they were saved."""
+        """Names of the members of `_counts` in which something may have been counted since they were saved."""
         self._with_units: dict[bytes, WatchedKeys] = {}
         self._written_tables: set[int] = set()
         self.find: Callable[[bytes], WatchedKeys | None] = self._with_units.get
