@@ -1,8 +1,9 @@
-"""`python -m benchmarks.followers`: how much do a stream and time to live add to a write,
-and how much does reading a stream cost?
+"""`python -m benchmarks.followers`: how much do a stream, a Kinesis destination, a delayed index and time to live add
+to a write, and how much does reading a stream cost?
 
 Measured in process: items of 400 bytes are replaced; µs of CPU of one thread, the least of many rounds, in which the
 kinds of tables take turns. Sockets, signatures and the engine's threads are left out, so only the differences count.
+Bytes are those that a change adds to the engine's log on disk.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -26,13 +28,21 @@ from hashrange.service import collector
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
+from hashrange.store.embedded.participant import Options
+from hashrange.store.interface import WHOLE_LEASE, WholeStore
 
 ITEMS = 100
 TEXT_BYTES = 330
-KINDS = ("plain", "keys", "images", "expiry-stays", "expiry-moves")
+KINDS = ("plain", "keys", "images", "feed", "images-and-feed", "expiry-stays", "expiry-moves")
+VIEWS = {"keys": "KEYS_ONLY", "images": "NEW_AND_OLD_IMAGES", "images-and-feed": "NEW_AND_OLD_IMAGES"}
+"""Kind of table → view type of its stream."""
+FED = ("feed", "images-and-feed")
+"""Kinds of tables with a Kinesis destination."""
 TARGETS_US = {
     "keys": (12, 16),
     "images": (16, 24),
+    "feed": (16, 24),
+    "images-and-feed": (17, 25),
     "expiry-stays": (3, 3),
     "expiry-moves": (14, 24),
 }
@@ -40,10 +50,17 @@ TARGETS_US = {
 TITLES = {
     "keys": "a stream of keys",
     "images": "a stream of both images",
+    "feed": "a Kinesis destination",
+    "images-and-feed": "a stream of both images and a Kinesis destination",
     "expiry-stays": "time to live, the value stays",
     "expiry-moves": "time to live, the value changes",
 }
+DATA_STREAM = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
+"""Nothing is sent to it: no job runs."""
+INDEXED = "indexed"
 RECORD_TARGET_US = 5
+APPLIED_AT_ONCE = 256
+SETTINGS = Settings(kinesis_endpoint="http://127.0.0.1:9")
 BEHIND_RECORDS = 50_000
 BEHIND_SECONDS = 2 * 3600.0
 """How far the reader is behind; the store's clock is moved this far after the records are written."""
@@ -67,8 +84,7 @@ def ask(scope: Scope, name: str, **members: Any) -> Any:
 def make_tables(scope: Scope) -> None:
     """Create one table of each kind."""
     for kind in KINDS:
-        views = {"keys": "KEYS_ONLY", "images": "NEW_AND_OLD_IMAGES"}
-        stream = {"StreamEnabled": True, "StreamViewType": views[kind]} if kind in views else None
+        stream = {"StreamEnabled": True, "StreamViewType": VIEWS[kind]} if kind in VIEWS else None
         ask(
             scope,
             "CreateTable",
@@ -81,6 +97,27 @@ def make_tables(scope: Scope) -> None:
         if kind.startswith("expiry"):
             on = {"Enabled": True, "AttributeName": "expires"}
             ask(scope, "UpdateTimeToLive", TableName=kind, TimeToLiveSpecification=on)
+        if kind in FED:
+            ask(scope, "EnableKinesisStreamingDestination", TableName=kind, StreamArn=DATA_STREAM)
+
+
+def make_index(scope: Scope) -> None:
+    """Create the table `indexed`, whose index projects whole items."""
+    ask(
+        scope,
+        "CreateTable",
+        TableName=INDEXED,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "text")],
+        BillingMode="PAY_PER_REQUEST",
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by-text",
+                "KeySchema": [{"AttributeName": "text", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+    )
 
 
 def requests(kind: str, number: int) -> list[Any]:
@@ -96,6 +133,27 @@ def requests(kind: str, number: int) -> list[Any]:
         item = {"pk": {"S": f"key-{place}"}, "text": {"S": "x" * TEXT_BYTES}, **names}
         made.append(msgspec.convert({"TableName": kind, "Item": item}, OPERATIONS["PutItem"].request))
     return made
+
+
+def log_bytes(place: str) -> int:
+    """Bytes in the engine's logs of the data folder `place`."""
+    return sum(path.stat().st_size for path in (Path(place) / "engine").glob("*.log"))
+
+
+async def durable(store: WholeStore) -> None:
+    """Wait until the logs hold all commits."""
+    done = asyncio.get_running_loop().create_future()
+    store.when_durable(store.position(), lambda _: done.set_result(None))
+    await done
+
+
+async def bytes_per_change(scope: Scope, place: str, kind: str) -> float:
+    """Bytes that a PutItem into the table `kind` adds to the engine's log."""
+    await durable(scope.store)
+    before = log_bytes(place)
+    puts_us(scope, requests(kind, 0))
+    await durable(scope.store)
+    return (log_bytes(place) - before) / ITEMS
 
 
 def least(rounds: int, scope: Scope) -> dict[str, float]:
@@ -156,7 +214,7 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
     """
     clock = VirtualClock(time.time())
     store = open_store(place, clock, asyncio.get_running_loop())
-    scope = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
+    scope = Service(store, OPERATIONS, clock, SETTINGS).scope(ACCOUNT, "us-east-1")
     make_tables(scope)
     for number in range(BEHIND_RECORDS // ITEMS):
         puts_us(scope, requests("images", number))
@@ -175,29 +233,80 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
     mode = "memory" if place is None else "disk"
     tell(
         f"| PutItem with a stream of both images, {mode}, beside a reader {BEHIND_SECONDS / 3600:.0f} h behind, and"
-        f" not beside one of what is new | {behind:.1f} | {behind - new:+.1f} | 0 |"
+        f" not beside one of what is new | {behind:.1f} | {behind - new:+.1f} | 0 | |"
     )
     await store.close()
+
+
+async def measure_delayed(place: str | None, rounds: int, tell: Callable[[str], None]) -> None:
+    """Print what an index adds to a write, and what it adds when its entries are delayed, with their later writing."""
+    mode = "memory" if place is None else "disk"
+    found_us, written_bytes = dict.fromkeys((False, True), float("inf")), dict.fromkeys((False, True), 0.0)
+    clock = SystemClock()
+    scopes = {}
+    for is_delayed in found_us:
+        options = Options(index_delay=(lambda: 0.0) if is_delayed else None)
+        folder = place and f"{place}/{is_delayed}"
+        store = open_store(folder, clock, asyncio.get_running_loop(), options)
+        scopes[is_delayed] = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
+        make_index(scopes[is_delayed])
+    collector.settle()
+    for number in range(rounds):
+        for is_delayed, scope in scopes.items():
+            took_us = puts_us(scope, requests(INDEXED, number))
+            if is_delayed:
+                took_us += await applying_us(scope)
+            found_us[is_delayed] = min(found_us[is_delayed], took_us)
+    for is_delayed, scope in scopes.items():
+        if place is not None:
+            written_bytes[is_delayed] = await bytes_per_change(scope, f"{place}/{is_delayed}", INDEXED)
+            await durable(scope.store)
+            before = log_bytes(f"{place}/{is_delayed}")
+            await applying_us(scope)
+            await durable(scope.store)
+            written_bytes[is_delayed] += (log_bytes(f"{place}/{is_delayed}") - before) / ITEMS
+    for is_delayed, title in ((False, "one global index"), (True, "one delayed index, entries included")):
+        told_bytes = f"{written_bytes[is_delayed]:.0f}" if place else ""
+        added_us = found_us[is_delayed] - found_us[False]
+        tell(
+            f"| PutItem of 400 B with {title}, {mode} | {found_us[is_delayed]:.1f} | {added_us:+.1f} | | {told_bytes} |"
+        )
+    for scope in scopes.values():
+        await scope.store.close()
+
+
+async def applying_us(scope: Scope) -> float:
+    """µs per item of ITEMS of writing the delayed entries of all items."""
+    began = time.thread_time()
+    while await scope.store.maintenance.apply_delayed(WHOLE_LEASE, APPLIED_AT_ONCE) is not None:
+        pass
+    return (time.thread_time() - began) / ITEMS * 1e6
 
 
 async def measure(place: str | None, rounds: int, tell: Callable[[str], None]) -> None:
     """Measure one mode and print its table."""
     clock = SystemClock()
     store = open_store(place, clock, asyncio.get_running_loop())
-    scope = Service(store, OPERATIONS, clock, Settings()).scope(ACCOUNT, "us-east-1")
+    scope = Service(store, OPERATIONS, clock, SETTINGS).scope(ACCOUNT, "us-east-1")
     make_tables(scope)
     collector.settle()
     mode = 0 if place is None else 1
     found = least(rounds, scope)
-    tell(f"| PutItem of 400 B, replacing, {('memory', 'disk')[mode]} | {found['plain']:.1f} | | |")
+    told_bytes = dict.fromkeys(KINDS, "")
+    if place is not None:
+        told_bytes = {kind: f"{await bytes_per_change(scope, place, kind):.0f}" for kind in KINDS}
+    tell(
+        f"| PutItem of 400 B, replacing, {('memory', 'disk')[mode]} | {found['plain']:.1f} | | |"
+        f" {told_bytes['plain']} |"
+    )
     for kind, title in TITLES.items():
         tell(
             f"| the same with {title} | {found[kind]:.1f} | {found[kind] - found['plain']:+.1f} |"
-            f" {TARGETS_US[kind][mode]} |"
+            f" {TARGETS_US[kind][mode]} | {told_bytes[kind]} |"
         )
     tell(
         "| GetRecords, a record with both images of a page of them |"
-        f" {reading_us(scope, 20):.1f} | | {RECORD_TARGET_US} |"
+        f" {reading_us(scope, 20):.1f} | | {RECORD_TARGET_US} | |"
     )
     await store.close()
 
@@ -207,10 +316,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.followers", description=__doc__)
     parser.add_argument("--rounds", type=int, default=60, help="of 100 puts for each kind of table [60]")
     rounds = parser.parse_args().rounds
-    print(f"{describe_hardware()}\n\n| what | µs | added | target |\n| --- | ---: | ---: | ---: |")
+    print(f"{describe_hardware()}\n\n| what | µs | added | target | bytes |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for is_on_disk in (False, True):
         with tempfile.TemporaryDirectory() if is_on_disk else nullcontext(None) as folder:
             asyncio.run(measure(folder, rounds, print))
+        with tempfile.TemporaryDirectory() if is_on_disk else nullcontext(None) as folder:
+            asyncio.run(measure_delayed(folder, rounds, print))
         with tempfile.TemporaryDirectory() if is_on_disk else nullcontext(None) as folder:
             asyncio.run(measure_behind(folder, rounds, print))
 
