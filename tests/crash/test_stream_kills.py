@@ -22,7 +22,7 @@ from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType, Table
 from hashrange.tables.source_id import make_source_id
-from hashrange.tables.stream_records import decode_record, keys_of
+from hashrange.tables.stream_records import IMAGES, decode_record, keys_of
 from tests.crash.harness import ROUNDS, heard_until_killed
 from tests.support.samples import finish, table_maker
 
@@ -119,7 +119,7 @@ def replayed(store: EmbeddedStore, table: OpenTable) -> dict[bytes, bytes]:
             assert sequence not in numbers
             assert shard.first <= sequence <= (shard.last or store.streams.last())
             numbers.add(sequence)
-            record = decode_record(content, VIEW_TYPE, ("pk", "sk"))
+            record = decode_record(content, IMAGES[VIEW_TYPE], ("pk", "sk"))
             key = table.item_key(keys_of(record))
             assert found.get(key) == record.old, "a change without its record, or a record without its change"
             if record.new is None:

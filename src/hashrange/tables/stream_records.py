@@ -1,16 +1,16 @@
-"""What does a stream record hold, and how do replies show it? Event, author and keys of a write,
-images by the view type, and their size.
+"""What does a record of a table's change log hold, and how do replies show it? Event, author and keys of a write, and
+the images that the log's followers need.
 
-    version 2 (1) ‖ event (1) ‖ by whom (1) ‖ length of the keys (4) ‖ length of the old row (4) ‖ size
-      (4) ‖ keys ‖ old row ‖ new row
+    version 3 (1) ‖ flags (1) ‖ length of the keys (2) ‖ size of the keys (2) ‖ length of the old row (4) ‖ keys
+      ‖ old row ‖ new row
 
-Numbers are big-endian; *by whom* means a client or time to live; the keys are JSON; the size is the one reported to
-clients; rows are copies of the table's (docs/formats/streams.md). The time of the write is in the sequence number, not
-in the record. So a write decodes at most the keys of a row for its record, and a reply copies keys and images unread
-(packed images are unpacked). Source: developer guide of 2026, "Streams".
+Numbers are big-endian; the flags tell the event and whether time to live caused it; the keys are JSON; rows are copies
+of the table's (docs/formats/streams.md). The time of the write is in the sequence number, not in the record. So a write
+decodes at most the keys of a row for its record, and a reply copies keys and images unread (packed images are
+unpacked). Source: developer guide of 2026, "Streams".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +27,7 @@ from hashrange.tables.schema import StreamViewType, Table
 from hashrange.tables.streams import (
     SEQUENCE_COUNTER_BITS,
     SEQUENCE_COUNTER_MAX,
+    Purpose,
     Sequence,
     Stream,
     sequence_text,
@@ -35,10 +36,15 @@ from hashrange.tables.streams import (
 
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
-VERSION, FORMER_VERSION = 2, 1
+VERSION = 3
 INSERT, MODIFY, REMOVE = range(3)
 _NAMES: tuple[EventName, ...] = ("INSERT", "MODIFY", "REMOVE")
-_BY_CLIENT, _BY_TIME_TO_LIVE = range(2)
+_EVENT, _BY_TIME_TO_LIVE = 3, 4
+"""In the flags: the bits of the event, and the bit that is set if time to live has deleted the item."""
+HIDDEN_FROM: dict[Purpose, int] = {"readers": 16, "kinesis": 32}
+"""The bit of the flags that hides a record from streams of this purpose. Only records of an older format have one set:
+a change had one record for each stream of its table (`store/embedded/upgrade.py`).
+"""
 UNRECORDED = ("import", "restore")
 """Values of `Change.origin`, which says where a write comes from, for writes that streams do not record."""
 EVENT_VERSION, EVENT_SOURCE = "1.1", "aws:dynamodb"
@@ -47,9 +53,8 @@ USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 EVENT_USER_IDENTITY = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 """The userIdentity of such deletions in the events that functions get, where its members have other names."""
 
-_header, _former_header = Struct(">BBBIII"), Struct(">BBBII")
+_header = Struct(">BBHHI")
 _HEADER_BYTES = _header.size
-_FORMER = bytes((FORMER_VERSION,))
 _unpack = _header.unpack_from
 _encode = msgspec.json.Encoder().encode
 _decode_value = msgspec.json.Decoder(Value).decode
@@ -61,7 +66,7 @@ class StreamRecord(NamedTuple):
     """A stream record, split into header fields, keys and rows (the images)."""
 
     event: int
-    by: int
+    is_by_time_to_live: bool
     size_bytes: int
     """DynamoDB size of the keys and of the images in the record, as reported to clients."""
     keys_json: bytes
@@ -69,14 +74,17 @@ class StreamRecord(NamedTuple):
     new: Row | None
 
 
-IMAGES: dict[StreamViewType, tuple[bool, bool]] = {
+Images = tuple[bool, bool]
+"""True if records hold old images, True if they hold new images."""
+IMAGES: dict[StreamViewType, Images] = {
     "KEYS_ONLY": (False, False),
     "OLD_IMAGE": (True, False),
     "NEW_IMAGE": (False, True),
     "NEW_AND_OLD_IMAGES": (True, True),
 }
-"""View type → (True if records hold old images, True if they hold new images); an insertion has no old image, a
-deletion no new one."""
+"""View type → the images that records have; an insertion has no old image, a deletion no new one."""
+NO_IMAGES: Images = (False, False)
+ALL_IMAGES: Images = (True, True)
 
 
 class RecordParts(NamedTuple):
@@ -94,7 +102,6 @@ class RecordParts(NamedTuple):
 class RecordTemplate(NamedTuple):
     """The JSON that all records of a stream share; made once per reply."""
 
-    key_names: tuple[str, ...]
     start: bytes
     """JSON up to the part of eventID that differs from record to record."""
     events: tuple[tuple[bytes, bytes], ...]
@@ -103,17 +110,18 @@ class RecordTemplate(NamedTuple):
     """JSON after SizeBytes: the last member and closing brackets."""
 
 
-def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Callable[[Change], bytes]:
+def record_encoder(images: Images, key_names: tuple[str, ...]) -> Callable[[Change], bytes]:
     """Make a function from a change to its record: 1.5 µs a record, plus 1 µs if the change has no decoded item."""
-    has_old, has_new = IMAGES[view_type]
+    has_old, has_new = images
     heads, read_values = _key_heads(key_names), attributes_reader(key_names)
     names_bytes = sum(map(text_size_bytes, key_names))
     pack = _header.pack
 
     def encode(change: Change) -> bytes:
         old, new = change.old, change.new
-        event = INSERT if old is None else MODIFY if new is not None else REMOVE
-        by = _BY_TIME_TO_LIVE if change.origin == "ttl" else _BY_CLIENT
+        flags = INSERT if old is None else MODIFY if new is not None else REMOVE
+        if change.origin == "ttl":
+            flags |= _BY_TIME_TO_LIVE
         item = change.new_item or change.old_item
         if item is None:
             row = new or old
@@ -121,30 +129,53 @@ def record_encoder(view_type: StreamViewType, key_names: tuple[str, ...]) -> Cal
             values = read_values(row)
         else:
             values = [_encode(item[name]) for name in key_names]
-        size_bytes = names_bytes
+        keys_size_bytes = names_bytes
         for value in values:
-            size_bytes += _scalar_size_bytes(value)
+            keys_size_bytes += _scalar_size_bytes(value)
         keys = _join_keys(heads, values)
-        before: bytes = b""
-        after: bytes = b""
-        if has_old and old is not None:
-            before = old
-            size_bytes += row_size_bytes(old)
-        if has_new and new is not None:
-            after = new
-            size_bytes += row_size_bytes(new)
-        return b"".join((pack(VERSION, event, by, len(keys), len(before), size_bytes), keys, before, after))
+        before: bytes = old if has_old and old is not None else b""
+        after: bytes = new if has_new and new is not None else b""
+        return b"".join((pack(VERSION, flags, len(keys), keys_size_bytes, len(before)), keys, before, after))
 
     return encode
 
 
+def images_of(view_types: Iterable[StreamViewType]) -> Images:
+    """The images that streams of these view types need together."""
+    needed = [IMAGES[one] for one in view_types]
+    return True in [has_old for has_old, _ in needed], True in [has_new for _, has_new in needed]
+
+
 def images_bytes(table: Table, old: Row | None, new: Row | None) -> int:
-    """Bytes of a change's images in the records of the table's streams; 0 without a stream. 0.5 µs."""
-    images = 0
-    for view_type in view_types_on(table):
-        has_old, has_new = IMAGES[view_type]
-        images += (len(old) if has_old and old is not None else 0) + (len(new) if has_new and new is not None else 0)
-    return images
+    """Bytes of a change's images in the table's change log; 0 if nobody follows the table. 0.5 µs."""
+    has_old, has_new = images_of(view_types_on(table))
+    return (len(old) if has_old and old is not None else 0) + (len(new) if has_new and new is not None else 0)
+
+
+def shown_record(record: bytes, images: Images) -> bytes:
+    """The record with no other images than these. Raises StorageCorruption, StorageFormatUnknown."""
+    flags, keys_end, old_end, _ = _ends_of(record)
+    has_old, has_new = images
+    keys_bytes, keys_size_bytes = keys_end - _HEADER_BYTES, _unpack(record)[3]
+    old, new = record[keys_end:old_end] if has_old else b"", record[old_end:] if has_new else b""
+    header = _header.pack(VERSION, flags, keys_bytes, keys_size_bytes, len(old))
+    return b"".join((header, record[_HEADER_BYTES:keys_end], old, new))
+
+
+def former_record(
+    event: int, *, is_by_time_to_live: bool, keys_json: bytes, old: bytes, new: bytes, purpose: Purpose
+) -> bytes:
+    """The record of a change that an older format has kept for the streams of one purpose alone."""
+    flags = event | (_BY_TIME_TO_LIVE if is_by_time_to_live else 0)
+    for other, hidden in HIDDEN_FROM.items():
+        flags |= hidden if other != purpose else 0
+    keys_size_bytes = item_size_bytes(_decode_keys(keys_json))
+    return _header.pack(VERSION, flags, len(keys_json), keys_size_bytes, len(old)) + keys_json + old + new
+
+
+def is_hidden(record: bytes, purpose: Purpose) -> bool:
+    """True if streams of this purpose do not show the record."""
+    return len(record) > 1 and record[1] & HIDDEN_FROM[purpose] != 0
 
 
 def _key_heads(key_names: tuple[str, ...]) -> tuple[bytes, ...]:
@@ -155,6 +186,11 @@ def _join_keys(heads: tuple[bytes, ...], values: list[bytes]) -> bytes:
     if len(heads) == 1:
         return b"%b%b}" % (heads[0], values[0])
     return b"%b%b%b%b}" % (heads[0], values[0], heads[1], values[1])
+
+
+def keys_json_from(values: list[bytes], key_names: tuple[str, ...]) -> bytes:
+    """The keys of a record from the JSON of the values of the key attributes."""
+    return _join_keys(_key_heads(key_names), values)
 
 
 def template_of(stream: Stream) -> RecordTemplate:
@@ -174,7 +210,6 @@ def _template(stream: Stream, user_identity: Mapping[str, str], end: bytes) -> R
     identity = b'"userIdentity":%b,' % _encode(user_identity)
     times = b'"dynamodb":{"ApproximateCreationDateTime":'
     return RecordTemplate(
-        stream.keys.partition_names + stream.keys.sort_names,
         b'{"eventID":"%08x' % (stream.stream_id & 0xFFFFFFFF),
         tuple(
             [
@@ -186,19 +221,26 @@ def _template(stream: Stream, user_identity: Mapping[str, str], end: bytes) -> R
     )
 
 
-def decode_record(record: bytes, view_type: StreamViewType, key_names: tuple[str, ...]) -> StreamRecord:
-    """Split a record, and check that its fields agree with each other and with `view_type`; for tools.
+def decode_record(record: bytes, needed: Images, key_names: tuple[str, ...]) -> StreamRecord:
+    """Split a record, and check that its fields agree with each other, and that it has the images that are needed;
+    for tools.
 
     Raises StorageCorruption, StorageFormatUnknown.
     """
-    event, by, keys_end, old_end, size_bytes = _ends_of(record := current_record(record, key_names))
+    flags, keys_end, old_end, size_bytes = _ends_of(record)
+    event = flags & _EVENT
     old, new = record[keys_end:old_end], record[old_end:]
     found = StreamRecord(
-        event, by, size_bytes, record[_HEADER_BYTES:keys_end], Row(old) if old else None, Row(new) if new else None
+        event,
+        flags & _BY_TIME_TO_LIVE != 0,
+        size_bytes,
+        record[_HEADER_BYTES:keys_end],
+        Row(old) if old else None,
+        Row(new) if new else None,
     )
-    may_have_old, may_have_new = IMAGES[view_type]
-    has_old, has_new = may_have_old and event != INSERT, may_have_new and event != REMOVE
-    if (found.old is not None, found.new is not None) != (has_old, has_new) or by > _BY_TIME_TO_LIVE:
+    lacks_old = needed[0] and event != INSERT and not old
+    lacks_new = needed[1] and event != REMOVE and not new
+    if lacks_old or lacks_new or (old and event == INSERT) or (new and event == REMOVE):
         raise StorageCorruption("a stream record lacks what its stream tells of a change, or has more")
     keys = keys_of(found)
     for row in (found.old, found.new):
@@ -206,9 +248,7 @@ def decode_record(record: bytes, view_type: StreamViewType, key_names: tuple[str
             raise StorageCorruption("an image in a stream record has another size than it says")
         if row is not None and decode_attributes(row, key_names) != keys:
             raise StorageCorruption("an image in a stream record has other keys than the record")
-    if size_bytes != item_size_bytes(keys) + sum(
-        [row_size_bytes(row) for row in (found.old, found.new) if row is not None]
-    ):
+    if _unpack(record)[3] != item_size_bytes(keys):
         raise StorageCorruption("a stream record has another size than it says")
     return found
 
@@ -225,48 +265,34 @@ def _decode_keys(keys_json: bytes) -> Item:
         raise StorageCorruption(f"the keys of a stream record cannot be read: {error}") from error
 
 
-def keys_json_of(record: bytes, key_names: tuple[str, ...]) -> bytes:
+def keys_json_of(record: bytes) -> bytes:
     """The JSON of a record's key attributes; equal for all records of an item. 0.6 µs.
 
     Raises StorageCorruption, StorageFormatUnknown.
     """
-    record = current_record(record, key_names)
-    return record[_HEADER_BYTES : _ends_of(record)[2]]
+    return record[_HEADER_BYTES : _ends_of(record)[1]]
 
 
-def _ends_of(record: bytes) -> tuple[int, int, int, int, int]:
-    """A stored record's event, who made the change, the positions where keys and old row end, and its SizeBytes.
+def _ends_of(record: bytes) -> tuple[int, int, int, int]:
+    """A record's flags, the positions where keys and old row end, and its SizeBytes: of keys and images.
 
     Raises StorageCorruption, StorageFormatUnknown.
     """
     try:
-        version, event, by, keys_bytes, old_bytes, size_bytes = _unpack(record)
+        version, flags, keys_bytes, size_bytes, old_bytes = _unpack(record)
     except Exception as error:
         raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its header") from error
-    if version != VERSION or event > REMOVE:
-        raise StorageFormatUnknown(f"a stream record has format version {version} and event {event}")
+    if version != VERSION or flags & _EVENT > REMOVE:
+        raise StorageFormatUnknown(f"a stream record has format version {version} and flags {flags}")
     keys_end = _HEADER_BYTES + keys_bytes
     old_end = keys_end + old_bytes
     if len(record) < old_end:
         raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its parts")
-    return event, by, keys_end, old_end, size_bytes
-
-
-def current_record(record: bytes, key_names: tuple[str, ...]) -> bytes:
-    """The record in the current format, converted if it has the former one.
-
-    Data folders of format 6 have records in the former format: without size, and with keys only if they hold no row.
-    """
-    if record[:1] != _FORMER or len(record) < _former_header.size:
-        return record
-    _, event, by, keys_bytes, old_bytes = _former_header.unpack_from(record)
-    keys_end = _former_header.size + keys_bytes
-    keys, rows = record[_former_header.size : keys_end], record[keys_end:]
-    old, new = Row(rows[:old_bytes]), Row(rows[old_bytes:])
-    values = attributes_reader(key_names)(new or old) if new or old else []
-    keys = _join_keys(_key_heads(key_names), values) if values else keys
-    size_bytes = item_size_bytes(_decode_item(keys)) + sum([row_size_bytes(row) for row in (old, new) if row])
-    return _header.pack(VERSION, event, by, len(keys), old_bytes, size_bytes) + keys + rows
+    if old_bytes:
+        size_bytes += row_size_bytes(Row(record[keys_end : keys_end + ROW_HEADER_BYTES]))
+    if len(record) > old_end:
+        size_bytes += row_size_bytes(Row(record[old_end : old_end + ROW_HEADER_BYTES]))
+    return flags, keys_end, old_end, size_bytes
 
 
 def record_json(faces: RecordTemplate, sequence: Sequence, record: bytes) -> bytes:
@@ -274,14 +300,12 @@ def record_json(faces: RecordTemplate, sequence: Sequence, record: bytes) -> byt
 
     Raises StorageCorruption, StorageFormatUnknown.
     """
-    if record[:1] == _FORMER:
-        record = current_record(record, faces.key_names)
-    event, by, keys_end, old_end, size_bytes = _ends_of(record)
+    flags, keys_end, old_end, size_bytes = _ends_of(record)
     milliseconds, counter = sequence >> SEQUENCE_COUNTER_BITS, sequence & SEQUENCE_COUNTER_MAX
     return b'%b%024x%b%d,"Keys":%b%b,"SequenceNumber":"%013d%010d","SizeBytes":%d%b' % (
         faces.start,
         sequence,
-        faces.events[event][by == _BY_TIME_TO_LIVE],
+        faces.events[flags & _EVENT][flags & _BY_TIME_TO_LIVE != 0],
         milliseconds // 1000,
         record[_HEADER_BYTES:keys_end],
         _images_json(record, keys_end, old_end),
@@ -292,25 +316,23 @@ def record_json(faces: RecordTemplate, sequence: Sequence, record: bytes) -> byt
     )
 
 
-def record_parts(record: bytes, key_names: tuple[str, ...]) -> RecordParts:
+def record_parts(record: bytes) -> RecordParts:
     """A record's parts. 2 µs for 1.1 KB with both images. Raises StorageCorruption, StorageFormatUnknown."""
-    record = current_record(record, key_names)
-    event, by, keys_end, old_end, size_bytes = _ends_of(record)
+    flags, keys_end, old_end, size_bytes = _ends_of(record)
     return RecordParts(
-        _NAMES[event],
-        by == _BY_TIME_TO_LIVE,
+        _NAMES[flags & _EVENT],
+        flags & _BY_TIME_TO_LIVE != 0,
         size_bytes,
         record[_HEADER_BYTES:keys_end],
         _images_json(record, keys_end, old_end),
     )
 
 
-def largest_image_bytes(record: bytes, key_names: tuple[str, ...]) -> int:
+def largest_image_bytes(record: bytes) -> int:
     """DynamoDB size of the larger of a record's images; 0 if it has none. 1 µs.
     Raises StorageCorruption, StorageFormatUnknown.
     """
-    record = current_record(record, key_names)
-    _, _, keys_end, old_end, _ = _ends_of(record)
+    _, keys_end, old_end, _ = _ends_of(record)
     return max([row_size_bytes(Row(row)) for row in (record[keys_end:old_end], record[old_end:]) if row], default=0)
 
 
@@ -325,8 +347,7 @@ def _images_json(record: bytes, keys_end: int, old_end: int) -> bytes:
 
 def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str, Any]:
     """A record as in GetRecords, as plain, decoded values. Raises StorageCorruption, StorageFormatUnknown."""
-    record = current_record(record, stream.keys.partition_names + stream.keys.sort_names)
-    event, by, keys_end, old_end, size_bytes = _ends_of(record)
+    flags, keys_end, old_end, size_bytes = _ends_of(record)
     content: dict[str, Any] = {
         "ApproximateCreationDateTime": (sequence >> SEQUENCE_COUNTER_BITS) // 1000,
         "Keys": _decode_keys(record[_HEADER_BYTES:keys_end]),
@@ -342,12 +363,12 @@ def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str
     }
     told: dict[str, Any] = {
         "eventID": f"{stream.stream_id & 0xFFFFFFFF:08x}{sequence:024x}",
-        "eventName": _NAMES[event],
+        "eventName": _NAMES[flags & _EVENT],
         "eventVersion": EVENT_VERSION,
         "eventSource": EVENT_SOURCE,
         "awsRegion": stream.region,
     }
-    if by == _BY_TIME_TO_LIVE:
+    if flags & _BY_TIME_TO_LIVE:
         told["userIdentity"] = dict(USER_IDENTITY)
     return told | {"dynamodb": content}
 

@@ -84,7 +84,6 @@ class Consumer:
         """
         self.mapping = mapping
         self.stream = stream
-        self.key_names = stream.keys.partition_names + stream.keys.sort_names
         self.saved: dict[int, ShardPosition | None] = dict(saved)
         """Numbers of the shards that have a checkpoint, and what it said when the consumer was made."""
         self.result = result

@@ -182,10 +182,10 @@ async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, end: En
 
 def _by_lane(records: StoredRecords, shard: ConsumedShard) -> Sequence[StoredRecords]:
     """The records of each lane. Takes 1 µs a record if there are several lanes."""
-    count, key_names = len(shard.lanes), shard.consumer.key_names
+    count = len(shard.lanes)
     if count == 1:
         return (records,)
     found: list[list[tuple[SequenceNumber, bytes]]] = [[] for _ in range(count)]
     for one in walk(records):
-        found[lane_of(keys_json_of(one[1], key_names), count)].append(one)
+        found[lane_of(keys_json_of(one[1]), count)].append(one)
     return found

@@ -143,7 +143,7 @@ def refused_iterator(world: World, arn: str, shard_id: str, kind: str, **members
 
 def rows(world: World) -> int:
     """The number of stream, shard and record rows in the engine."""
-    prefixes = layout.STREAM_PREFIX, layout.SHARD_PREFIX, layout.RECORD_PREFIX
+    prefixes = layout.STREAM_PREFIX, layout.SHARD_PREFIX, layout.LOG_PREFIX
     return sum(1 for prefix in prefixes for _ in scan_prefix(world.embedded.engine, prefix))
 
 

@@ -19,7 +19,7 @@ from hashrange.operations.reply import Items, Records, Reply, Rows, Structure, p
 from hashrange.server.protocols.dynamodb_json.writing import OPENED_MAX, reply_json
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.stream_records import record_encoder
+from hashrange.tables.stream_records import ALL_IMAGES, record_encoder
 from hashrange.tables.streams import Stream, stream_of
 from tests.support.samples import table_maker
 from tests.support.working import give_way_always, lines_between_looks
@@ -49,7 +49,7 @@ STREAM: Stream = stream_of(TABLE.schema, 7, 1.0)
 
 
 def record_of(old: Row | None, new: Row | None, origin: Any = "client") -> bytes:
-    encode = record_encoder("NEW_AND_OLD_IMAGES", ("pk", "sk"))
+    encode = record_encoder(ALL_IMAGES, ("pk", "sk"))
     return encode(Change(TABLE, TABLE.item_key(KEYS), old, new, (), origin, 0.0, 1))
 
 

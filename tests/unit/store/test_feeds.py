@@ -16,7 +16,7 @@ from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.kinesis_destinations import FEED_PREFIX, FeedTarget
-from hashrange.tables.stream_records import decode_record, keys_of
+from hashrange.tables.stream_records import ALL_IMAGES, decode_record, keys_of
 from hashrange.tables.streams import Stream
 from tests.unit.jobs.streaming import (
     DAY,
@@ -83,7 +83,7 @@ def feed_changes(world: World, feed: Stream) -> list[tuple[str, Any, Any]]:
         assert page.is_end
         for sequence, row in page.records:
             assert shard.first <= sequence <= (shard.last or sequence)
-            record = decode_record(row, "NEW_AND_OLD_IMAGES", ("id",))
+            record = decode_record(row, ALL_IMAGES, ("id",))
             old, new = [None if one is None else decode_row(one) for one in (record.old, record.new)]
             found.append((str(keys_of(record)["id"]["S"]), old, new))
     return found
@@ -209,7 +209,7 @@ def change_feed(engine: Engine, **members: Any) -> None:
 
 
 def drop_last_record(engine: Engine) -> None:
-    engine.delete(list(scan_prefix(engine, layout.RECORD_PREFIX))[-1][0])
+    engine.delete(list(scan_prefix(engine, layout.LOG_PREFIX))[-1][0])
 
 
 @pytest.mark.parametrize(

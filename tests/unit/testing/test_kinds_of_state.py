@@ -204,7 +204,7 @@ KINDS = {
     "stream records": Kind(
         lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}}),
         records,
-        ("STREAM_PREFIX", "SHARD_PREFIX", "RECORD_PREFIX", "NEXT_STREAM_ID_KEY", "SEQUENCE_KEY"),
+        ("STREAM_PREFIX", "SHARD_PREFIX", "LOG_PREFIX", "NEXT_STREAM_ID_KEY", "SEQUENCE_KEY"),
     ),
     "tokens": Kind(transact, is_token_known, ("TOKEN_PREFIX", "TOKEN_EXPIRY_PREFIX")),
     "tags": Kind(

@@ -41,7 +41,7 @@ BOUNDS = {
 }
 """Kind of row → most bytes of it."""
 UNBOUNDED = {
-    "RECORD_PREFIX": "stream records",
+    "LOG_PREFIX": "stream records",
     "OUTBOX_PREFIX": f"entries, of {ROW_BYTES_MAX} bytes and one more entry",
 }
 SINGLE = {"NEXT_TABLE_ID_KEY", "NEXT_STREAM_ID_KEY", "AHEAD_KEY", "SEQUENCE_KEY"}

@@ -12,7 +12,7 @@ from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.tables.kinesis_destinations import FeedTarget
 from hashrange.tables.schema import KeySchema, TimePrecision
-from hashrange.tables.stream_records import RecordParts, decode_record
+from hashrange.tables.stream_records import ALL_IMAGES, RecordParts, decode_record
 from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, Stream
 from hashrange.triggers.kinesis.change_records import change_json, change_template, creation_time, partition_key_of
 from hashrange.triggers.kinesis.client import DataStream, OutgoingRecord, encode_put
@@ -139,7 +139,7 @@ def test_packed_images_are_unpacked() -> None:
         world.ask("PutItem", Item={"id": {"S": "many"}, "numbers": numbers})
         (shard,) = world.store.streams.shards(world.store.streams.feeds()[0])
         page = await world.store.streams.records(shard, 0, 10, 2**20)
-        stored = decode_record(page.records[0][1], "NEW_AND_OLD_IMAGES", ("id",))
+        stored = decode_record(page.records[0][1], ALL_IMAGES, ("id",))
         assert is_packed(Row(stored.new or b""))
         await world.deliver_all()
         (change,) = world.kinesis.changes()

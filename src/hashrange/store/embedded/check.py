@@ -135,7 +135,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     if format_version(engine) >= PARTITIONS_SINCE_VERSION:
         yield from partition_faults(engine, [table.schema for table in tables])
     if format_version(engine) >= STREAMS_SINCE_VERSION:
-        yield from StreamCheck(engine, [table.schema for table in tables]).faults()
+        yield from StreamCheck(engine, [table.schema for table in tables], format_version(engine)).faults()
     if format_version(engine) >= PIECES_SINCE_VERSION:
         yield from _document_faults(engine)
     yield from _check_tokens(engine)

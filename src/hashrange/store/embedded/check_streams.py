@@ -5,7 +5,7 @@ streams have ended. Records lie within their shard and can be read, and if a str
 item's last record agrees with the stored item.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from hashrange.items.keys import prefix_upper_bound
@@ -13,13 +13,15 @@ from hashrange.items.row_layout import is_same_item
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.former_records import FEED_KEY_END, former_rows
 from hashrange.store.embedded.partitions import read_partitions
 from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
+from hashrange.store.embedded.upgrade import LOG_SINCE_VERSION
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import HashRange
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import HASH_BYTES, make_source_id
-from hashrange.tables.stream_records import StreamRecord, decode_record, keys_of
+from hashrange.tables.stream_records import NO_IMAGES, StreamRecord, decode_record, images_of, is_hidden, keys_of
 from hashrange.tables.streams import (
     FEED_VIEW_TYPE,
     PURPOSES,
@@ -36,7 +38,6 @@ LAST_RECORDS_MAX = 100_000
 their keys take some 20 MB of memory.
 """
 _HAS_NEW_IMAGE = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")
-_SEQUENCE_AT = len(layout.RECORD_PREFIX) + 8
 
 
 class StreamCheck:
@@ -45,8 +46,10 @@ class StreamCheck:
     Damaged descriptions of streams and shards raise an exception; unreadable records are reported as faults.
     """
 
-    def __init__(self, engine: Engine, tables: Sequence[Table]) -> None:
+    def __init__(self, engine: Engine, tables: Sequence[Table], version: int) -> None:
+        """`version`: format version of the folder. Records of former formats are not compared with items."""
         self._engine = engine
+        self._has_logs = version >= LOG_SINCE_VERSION
         self._tables = {table.table_id: table for table in tables}
         self._streams: dict[int, Stream] = {}
         self._shards: dict[tuple[int, int], Shard] = {}
@@ -61,7 +64,7 @@ class StreamCheck:
         yield from self._stream_faults()
         yield from self._shard_faults()
         yield from self._record_faults()
-        for stream in self._streams.values():
+        for stream in self._streams.values() if self._has_logs else ():
             if stream.is_on and stream.view_type in _HAS_NEW_IMAGE and stream.table_id in self._tables:
                 yield from self._item_faults(stream)
 
@@ -112,32 +115,56 @@ class StreamCheck:
 
     # --- records ----------------------------------------------------------------------------------
 
+    def _records(self) -> Iterator[tuple[bytes, bytes, bytes]]:
+        """Engine key of each record, its engine key in the change log, and the log's record."""
+        if not self._has_logs:
+            yield from former_rows(self._engine)
+            return
+        for engine_key, row in scan_prefix(self._engine, layout.LOG_PREFIX):
+            yield engine_key, engine_key, row
+
     def _record_faults(self) -> Iterator[str]:
-        for engine_key, row in scan_prefix(self._engine, layout.RECORD_PREFIX):
-            shard = self._shards.get(_place_of(engine_key))
-            stream = None if shard is None else self._streams.get(shard.stream_id)
+        by_prefix: dict[bytes, list[Shard]] = defaultdict(list)
+        for shard in self._shards.values():
+            stream = self._streams.get(shard.stream_id)
+            if stream is not None:
+                by_prefix[layout.log_prefix(stream.table_id, shard.partition)].append(shard)
+        for engine_key, log_key, row in self._records():
             place = f"stream record {engine_key.hex()}"
-            if shard is None or stream is None:
+            shards = self._shown_by(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key, row)
+            if not shards:
                 yield f"{place} belongs to no shard of a stream"
                 continue
-            sequence = layout.record_sequence(engine_key)
-            if sequence < shard.first or (shard.last is not None and sequence > shard.last):
-                yield f"{place} lies beyond the sequence numbers of its shard"
+            stream = self._streams[shards[0].stream_id]
+            needed = images_of([self._streams[one.stream_id].view_type for one in shards])
             try:
-                record = decode_record(row, stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
+                record = decode_record(row, needed, stream.keys.partition_names + stream.keys.sort_names)
                 hash_ = int.from_bytes(_key_of(stream, record)[:HASH_BYTES], "big")
             except Exception as error:  # noqa: BLE001 - any error that damaged bytes cause is a finding
                 yield f"{place} cannot be read: {type(error).__name__}: {error}"
                 continue
-            if not _is_within(HashRange(hash_, hash_), shard.hashes):
+            if not _is_within(HashRange(hash_, hash_), shards[0].hashes):
                 yield f"{place} is of an item whose hash is not in its shard"
+
+    def _shown_by(self, shards: Sequence[Shard], log_key: bytes, row: bytes) -> list[Shard]:
+        """Those of a partition's shards that show the record; none if its key has a wrong length."""
+        if log_key[layout.LOG_PREFIX_BYTES + SEQUENCE_BYTES :] not in (b"", FEED_KEY_END):
+            return []
+        sequence = layout.record_sequence(log_key)
+        return [
+            one
+            for one in shards
+            if one.first <= sequence
+            and (one.last is None or sequence <= one.last)
+            and not is_hidden(row, self._streams[one.stream_id].purpose)
+        ]
 
     def _item_faults(self, stream: Stream) -> Iterator[str]:
         """Report items whose stored row differs from the new image in their last stream record."""
         source_id, seen = make_source_id(stream.table_id), set[bytes]()
         for engine_key, row in self._newest_first(stream):
             try:
-                record = decode_record(row, stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
+                record = decode_record(row, NO_IMAGES, stream.keys.partition_names + stream.keys.sort_names)
                 key = _key_of(stream, record)
             except Exception:  # noqa: BLE001, S112 - reported by `_record_faults`
                 continue
@@ -159,12 +186,16 @@ class StreamCheck:
         """
         for stream_id, number in sorted(self._shards, reverse=True):
             if stream_id == stream.stream_id:
-                prefix = layout.shard_records_prefix(stream_id, number)
+                shard = self._shards[stream_id, number]
+                prefix = layout.log_prefix(stream.table_id, shard.partition)
                 upper = prefix_upper_bound(prefix)
-                cursor = Cursor(self._engine, prefix, upper, is_reverse=True, skipped_keys_max=0)
+                if shard.last is not None:
+                    upper = prefix + layout.encode_sequence(shard.last + 1)
+                lower = prefix + layout.encode_sequence(shard.first)
+                cursor = Cursor(self._engine, lower, upper, is_reverse=True, skipped_keys_max=0)
                 try:
                     while chunk := cursor.read(CHUNK_ROWS):
-                        yield from chunk
+                        yield from [one for one in chunk if not is_hidden(one[1], stream.purpose)]
                         if len(chunk) < CHUNK_ROWS:
                             break
                 finally:
@@ -182,14 +213,6 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
         yield f"stream {stream.arn} is not as table {table.name} describes it"
     if stream.purpose == "kinesis" and retargeted(stream, table) is not stream:
         yield f"the records of stream {stream.arn} do not go where table {table.name} says"
-
-
-def _place_of(engine_key: bytes) -> tuple[int, int]:
-    """Stream id and shard number in a record's key; (0, 0) if the key has a wrong length."""
-    place = engine_key[len(layout.RECORD_PREFIX) : _SEQUENCE_AT]
-    if len(engine_key) != _SEQUENCE_AT + SEQUENCE_BYTES:
-        return 0, 0
-    return int.from_bytes(place[:4], "big"), int.from_bytes(place[4:], "big")
 
 
 def _key_of(stream: Stream, record: StreamRecord) -> bytes:

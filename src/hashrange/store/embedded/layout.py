@@ -20,8 +20,8 @@ from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
 RowT = TypeVar("RowT")
 
-FORMAT_VERSION = 11
-READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11)
+FORMAT_VERSION = 12
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
@@ -55,10 +55,6 @@ STREAM_PREFIX = _SYSTEM + b"\x00\x0a"
 """Prefix ‖ id of a stream, 4 bytes → the stream's description as JSON."""
 SHARD_PREFIX = _SYSTEM + b"\x00\x0b"
 """Prefix ‖ id of a stream, 4 bytes ‖ number of a shard, 4 bytes → the shard's fields (`_shard`)."""
-RECORD_PREFIX = _SYSTEM + b"\x00\x0c"
-"""Prefix ‖ id of a stream, 4 bytes ‖ number of a shard, 4 bytes ‖ sequence number, 12 bytes → a stream record
-(`tables/stream_records.py`).
-"""
 DOCUMENT_PREFIX = _SYSTEM + b"\x00\x0d"
 """Prefix ‖ name of a document in UTF-8 → the document (`store/documents.py`), unless it is long."""
 LONG_DOCUMENT_PREFIX = _SYSTEM + b"\x00\x0e"
@@ -73,6 +69,13 @@ for the reply to a later request with the same token.
 TOKEN_EXPIRY_PREFIX = _SYSTEM + b"\x00\x11"
 """Prefix ‖ expiry by service time in milliseconds since the epoch, 8 bytes ‖ account, Region and idempotency token → an
 empty row."""
+
+LOG_PREFIX = _SYSTEM + b"\x00\x12"
+"""Prefix ‖ table id, 4 bytes ‖ number of a partition, 4 bytes ‖ sequence number, 12 bytes → a record of the table's
+change log (`tables/stream_records.py`).
+"""
+LOG_PREFIX_BYTES = len(LOG_PREFIX) + 8
+"""Bytes before the sequence number in the key of a record."""
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 NEXT_STREAM_ID_KEY = COUNTER_PREFIX + b"stream"
@@ -214,14 +217,14 @@ def shard_key(stream_id: int, number: int) -> bytes:
     return SHARD_PREFIX + encode_short(stream_id) + encode_short(number)
 
 
-def shard_records_prefix(stream_id: int, number: int) -> bytes:
-    """First bytes of the keys of all records of a shard."""
-    return RECORD_PREFIX + encode_short(stream_id) + encode_short(number)
+def log_prefix(table_id: int, partition: int) -> bytes:
+    """First bytes of the keys of all records of a table's partition."""
+    return LOG_PREFIX + encode_short(table_id) + encode_short(partition)
 
 
 def record_sequence(engine_key: bytes) -> Sequence:
-    """The sequence number in the key of a stream record."""
-    return int.from_bytes(engine_key[-SEQUENCE_BYTES:], "big")
+    """The sequence number in the key of a record."""
+    return int.from_bytes(engine_key[LOG_PREFIX_BYTES : LOG_PREFIX_BYTES + SEQUENCE_BYTES], "big")
 
 
 def encode_sequence(sequence: Sequence) -> bytes:
@@ -237,7 +240,7 @@ def decode_sequence(row: bytes) -> Sequence:
 
 
 def encode_short(number: int) -> bytes:
-    """Encode the id of a stream, or the number of a shard, in 4 bytes."""
+    """Encode the id of a stream or table, or the number of a shard or partition, in 4 bytes."""
     return number.to_bytes(4, "big")
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from hashrange.store.embedded.change_log import ChangeLog
 from hashrange.store.embedded.expiries import Expiries
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.stream_writes import FeedRecords, StreamRecords
 from hashrange.store.embedded.witness import Witness
 
 MakeParticipant = Callable[[Terms], Participant]
@@ -18,6 +18,5 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     IndexEntries,
     Expiries,
     Witness,
-    StreamRecords,
-    FeedRecords,
+    ChangeLog,
 )

@@ -9,9 +9,11 @@ from hashrange.items.steps import walk
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.reading import Cursor
+from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.streams import RecordPage
 from hashrange.tables import streams as rules
+from hashrange.tables.stream_records import ALL_IMAGES, is_hidden, shown_record
 from hashrange.tables.streams import Shard, Stream
 
 CHUNK_ROWS = 64
@@ -75,7 +77,7 @@ class StreamReads:
     def last_of_shard(self, shard: Shard) -> rules.Sequence:
         """No record of the shard has a greater sequence number, and it has not begun or ended later. 0.5 µs."""
         state = self._streams.by_id.get(shard.stream_id)
-        return 0 if state is None else state.news.last_of(shard)
+        return 0 if state is None else state.news.last_of(shard, state.records_prefix(shard))
 
     def follow(self, wake: Callable[[], None]) -> None:
         """Call `wake` after each commit that wrote records of any stream, or began or ended a stream or shard."""
@@ -86,36 +88,50 @@ class StreamReads:
 
         Returns at least one record if there is any. Never suspends. Raises StorageError.
         """
-        prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
+        state = self._streams.by_id.get(shard.stream_id)
+        current = None if state is None else state.shards.get(shard.number)
+        if state is None or current is None:
+            return RecordPage([], is_end=True)
+        prefix = state.records_prefix(current)
+        lower = prefix + layout.encode_sequence(max(first, current.first))
+        upper = prefix_upper_bound(prefix)
+        if current.last is not None:
+            upper = prefix + layout.encode_sequence(min(current.last + 1, rules.SEQUENCE_MAX))
+        if upper <= lower:
+            return RecordPage([], is_end=True)
         site = self._site
         try:
-            lower = prefix + layout.encode_sequence(first)
-            cursor = Cursor(site.engine, lower, prefix_upper_bound(prefix), is_reverse=False)
+            cursor = Cursor(site.engine, lower, upper, is_reverse=False)
             try:
-                return _read(cursor, limit_records, limit_bytes)
+                return _read(cursor, state, limit_records, limit_bytes)
             finally:
                 cursor.drop()
         except Exception as error:
             raise site.fail(error) from error
 
 
-def _read(cursor: Cursor, limit_records: int, limit_bytes: int) -> RecordPage:
-    """The next records, at least one if there is any, within `limit_records` and `limit_bytes`.
+def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: int) -> RecordPage:
+    """The next records as the stream shows them, at least one if there is any, within `limit_records` and
+    `limit_bytes`.
 
-    Raises the engine's bare exceptions.
+    Raises StorageCorruption, StorageFormatUnknown, and the engine's bare exceptions.
     """
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted = limit_bytes, 1
+    purpose, images, is_whole = state.stream.purpose, state.images, state.images == ALL_IMAGES
     while True:
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
-            left_bytes -= len(row)
+            if is_hidden(row, purpose):
+                continue
+            record = row if is_whole else shown_record(row, images)
+            left_bytes -= len(record)
             if left_bytes < 0 and records:
                 return RecordPage(records, is_end=False)
-            records.append((layout.record_sequence(engine_key), row))
+            records.append((layout.record_sequence(engine_key), record))
         if len(chunk) < wanted:
             return RecordPage(records, is_end=True)
         if len(records) == limit_records or left_bytes <= 0:
             return RecordPage(records, is_end=False)
-        fitting = left_bytes * len(records) // (limit_bytes - left_bytes) + 1
+        fitting = left_bytes * len(records) // (limit_bytes - left_bytes) + 1 if records else 2 * wanted
         wanted = min(CHUNK_ROWS, limit_records - len(records), fitting)

@@ -1,10 +1,10 @@
-"""What is kept in memory of a stream? Its shards, in order of their hashes and of the times at which they are due;
-and how all streams are read from an engine.
+"""What is kept in memory of a table's change log, and of the streams that are views of it? For a stream its shards, in
+order of their hashes and of the times at which they are due; and how all streams are read from an engine.
 """
 
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
 from operator import attrgetter, itemgetter
@@ -17,7 +17,8 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables import streams as rules
-from hashrange.tables.stream_records import record_encoder
+from hashrange.tables.change import Change
+from hashrange.tables.stream_records import IMAGES, images_of, record_encoder
 from hashrange.tables.streams import Shard, Stream
 
 MANY_PART = 4
@@ -38,54 +39,66 @@ class ShardNews:
     So whoever follows a stream of thousands of shards looks only at those with something new.
     """
 
-    __slots__ = ("_last", "_numbers", "begun", "fresh")
+    __slots__ = ("_last", "_open", "begun", "fresh")
 
     def __init__(self) -> None:
         self.fresh: dict[bytes, rules.Sequence] = {}
-        """Prefix of the engine keys of a shard's records → its last change, for the shards that have changed since
-        the last look, in no order. A commit notes its records here, which takes 0.1 µs.
+        """First bytes of the engine keys of a partition's records → the last record, for the partitions that have got
+        records since the last look, in no order. A commit notes its records here, which takes 0.1 µs.
         """
-        self._last: OrderedDict[bytes, rules.Sequence] = OrderedDict()
-        """Prefix → last change, for all shards, as of the last look; the shard that had changed last is the last
-        one."""
-        self._numbers: dict[bytes, int] = {}
-        """Prefix → number of the shard."""
+        self._open: dict[bytes, int] = {}
+        """First bytes of the engine keys of a partition's records → number of the partition's open shard."""
+        self._last: OrderedDict[int, rules.Sequence] = OrderedDict()
+        """Number of a shard → its last change, for all shards, as of the last look; the shard that had changed last is
+        the last one."""
         self.begun: rules.Sequence = 0
         """The content took the place of another one at this number, which counts as a change of every shard."""
 
-    def note(self, shards: Iterable[Shard], sequence: rules.Sequence) -> None:
-        """Note that the shards have begun or ended with the commit of this sequence number. 1 µs each."""
-        for one in shards:
-            prefix = layout.shard_records_prefix(one.stream_id, one.number)
-            self._numbers[prefix] = one.number
-            self.fresh[prefix] = sequence
+    def note(self, shards: Iterable[tuple[Shard, bytes]], sequence: rules.Sequence) -> None:
+        """Note that the shards, each with the first bytes of its partition's records, have begun or ended with the
+        commit of this sequence number. 1 µs each.
+        """
+        self._look()
+        for one, prefix in shards:
+            self._note(one.number, sequence)
+            if one.last is None:
+                self._open[prefix] = one.number
+            elif self._open.get(prefix) == one.number:
+                del self._open[prefix]
+
+    def _look(self) -> None:
+        for prefix, last in sorted(self.fresh.items(), key=itemgetter(1)):
+            self._note(self._open[prefix], last)
+        self.fresh.clear()
+
+    def _note(self, number: int, sequence: rules.Sequence) -> None:
+        self._last[number] = sequence
+        self._last.move_to_end(number)
 
     def forget(self, shards: Iterable[Shard]) -> None:
-        """Forget deleted shards."""
+        """Forget deleted shards, which have ended."""
         for one in shards:
-            prefix = layout.shard_records_prefix(one.stream_id, one.number)
-            for known in (self._numbers, self.fresh, self._last):
-                known.pop(prefix, None)
+            self._last.pop(one.number, None)
 
-    def last_of(self, shard: Shard) -> rules.Sequence:
-        """The sequence number of the shard's last change; 0 if it has been deleted."""
-        prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
-        last = self.fresh.get(prefix) or self._last.get(prefix, 0)
+    def last_of(self, shard: Shard, prefix: bytes) -> rules.Sequence:
+        """The sequence number of the shard's last change; 0 if it has been deleted.
+        `prefix`: first bytes of the keys of its partition's records.
+        """
+        last = self._last.get(shard.number, 0)
+        if prefix in self.fresh and self._open.get(prefix) == shard.number:
+            last = self.fresh[prefix]
         return max(last, self.begun) if last else 0
 
     def since(self, sequence: rules.Sequence) -> list[int]:
         """Numbers of the shards that have changed behind this sequence number,
         in the order of their last changes. 0.3 µs each.
         """
-        for prefix, last in sorted(self.fresh.items(), key=itemgetter(1)):
-            self._last[prefix] = max(last, self.begun)
-            self._last.move_to_end(prefix)
-        self.fresh.clear()
+        self._look()
         found: list[int] = []
-        for prefix, last in reversed(self._last.items()):
-            if last <= sequence:
+        for number, last in reversed(self._last.items()):
+            if max(last, self.begun) <= sequence:
                 break
-            found.append(self._numbers[prefix])
+            found.append(number)
         found.reverse()
         return found
 
@@ -95,7 +108,7 @@ class StreamState:
 
     def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
         self.stream = stream
-        self.encode = record_encoder(stream.view_type, stream.keys.partition_names + stream.keys.sort_names)
+        self.images = IMAGES[stream.view_type]
         self.shards: dict[int, Shard] = {}
         """Number → shard, in order of numbers."""
         self.open: list[Shard] = []
@@ -103,7 +116,7 @@ class StreamState:
         self.places: list[bytes] = []
         """First hash, in 8 bytes, of each shard in `open` except the first."""
         self.record_prefixes: list[bytes] = []
-        """For each shard in `open`, the prefix of its records' engine keys."""
+        """For each shard in `open`, the first bytes of the engine keys of its partition's records."""
         self._firsts: list[bytes] = []
         """First hash, in 8 bytes, of each shard in `open`."""
         self._due: list[tuple[float, int]] = []
@@ -135,7 +148,7 @@ class StreamState:
         heapify(self._due)
         self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
         self._firsts = [layout.encode_counter(one.hashes.first) for one in self.open]
-        self.record_prefixes = [layout.shard_records_prefix(one.stream_id, one.number) for one in self.open]
+        self.record_prefixes = [self.records_prefix(one) for one in self.open]
 
     def _set_few(self, shards: Sequence[Shard]) -> None:
         """Set shards one by one."""
@@ -150,7 +163,15 @@ class StreamState:
             if shard.last is None:
                 self.open.insert(place, shard)
                 self._firsts.insert(place, first)
-                self.record_prefixes.insert(place, layout.shard_records_prefix(shard.stream_id, shard.number))
+                self.record_prefixes.insert(place, self.records_prefix(shard))
+
+    def records_prefix(self, shard: Shard) -> bytes:
+        """First bytes of the engine keys of the records of the shard's partition."""
+        return layout.log_prefix(self.stream.table_id, shard.partition)
+
+    def note(self, shards: Iterable[Shard], sequence: rules.Sequence) -> None:
+        """Note that the shards have begun or ended with the commit of this sequence number."""
+        self.news.note([(one, self.records_prefix(one)) for one in shards], sequence)
 
     def forget(self, shards: Sequence[Shard]) -> None:
         """Remove `shards`, which have ended."""
@@ -176,6 +197,36 @@ class StreamState:
         while due and ((shard := self.shards.get(due[0][1])) is None or due_seconds(shard) != due[0][0]):
             heappop(due)
         self.due_seconds = due[0][0] if due else inf
+
+
+class TableLog:
+    """The change log of a table, as long as it has followers: the streams that are on."""
+
+    def __init__(self, view: StreamState) -> None:
+        self.views = {view.stream.purpose: view}
+        """The streams that are on. All have an open shard for each partition of the table."""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        views = list(self.views.values())
+        self.places_of = views[0]
+        """The stream whose open shards tell the table's partitions."""
+        keys = views[0].stream.keys
+        images = images_of([one.stream.view_type for one in views])
+        self.encode: Callable[[Change], bytes] = record_encoder(images, keys.partition_names + keys.sort_names)
+        """Makes the record of a change, with the images that the streams need together."""
+
+    def add(self, view: StreamState) -> None:
+        """From now on, the records are for this stream too."""
+        self.views[view.stream.purpose] = view
+        self._arrange()
+
+    def remove(self, view: StreamState) -> bool:
+        """Remove a stream that has ended; False if nobody follows the table any more."""
+        del self.views[view.stream.purpose]
+        if self.views:
+            self._arrange()
+        return bool(self.views)
 
 
 def due_seconds(shard: Shard) -> float:
@@ -218,17 +269,16 @@ def read_streams(engine: Engine) -> StoredStreams:
         if not (state.open if stream.is_on else state.shards):
             raise StorageCorruption(f"stream {stream.arn} has no shard")
         ends = [end for one in state.shards.values() for end in (one.first, one.last or 0)]
-        last = max(last, *ends, *[_last_record(engine, one) for one in state.open])
+        last = max(last, *ends, *[_last_record(engine, one) for one in state.record_prefixes])
     for stream_id, shards in found.items():
         raise StorageCorruption(f"shard {shards[0].number} belongs to stream {stream_id}, which is not there")
     for state in by_id.values():
-        state.news.note(state.shards.values(), last)
+        state.note(state.shards.values(), last)
     return StoredStreams(by_id, 1 if counter is None else layout.decode_counter(counter), last)
 
 
-def _last_record(engine: Engine, shard: Shard) -> rules.Sequence:
-    """Sequence number of the last record of a shard; 0 when it has none."""
-    prefix = layout.shard_records_prefix(shard.stream_id, shard.number)
+def _last_record(engine: Engine, prefix: bytes) -> rules.Sequence:
+    """Sequence number of the last record whose engine key begins with `prefix`; 0 if there is none."""
     cursor = Cursor(engine, prefix, prefix_upper_bound(prefix), is_reverse=True)
     try:
         return next((layout.record_sequence(engine_key) for engine_key, _ in cursor.read(1)), 0)

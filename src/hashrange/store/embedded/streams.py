@@ -6,14 +6,21 @@ its stream, or after some hours, or when its partition splits; in the last two c
 their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.stream_states import StoredStreams, StreamName, StreamState, free_streams, name_of
+from hashrange.store.embedded.reading import Cursor
+from hashrange.store.embedded.stream_states import (
+    StoredStreams,
+    StreamName,
+    StreamState,
+    TableLog,
+    free_streams,
+    name_of,
+)
 from hashrange.tables import streams as rules
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
@@ -22,6 +29,8 @@ from hashrange.tables.streams import Shard, Stream
 
 SHARDS_TENDED_MAX = 256
 """Shards that one slice of the job replaces or deletes, in one commit."""
+FEW_ROWS = 32
+"""So many rows are deleted one by one, more as a range."""
 
 
 class EmbeddedStreams:
@@ -30,8 +39,8 @@ class EmbeddedStreams:
     def __init__(self) -> None:
         self.by_id: dict[int, StreamState] = {}
         self.by_name: dict[StreamName, StreamState] = {}
-        self.on: dict[rules.Purpose, dict[int, StreamState]] = {purpose: {} for purpose in rules.PURPOSES}
-        """Purpose → table id → the stream that is on and records the table's writes."""
+        self.logs: dict[int, TableLog] = {}
+        """Table id → the table's change log, for each table with a stream that is on."""
         self.last: rules.Sequence = 0
         """Sequence number that was assigned last."""
         self.wake: Callable[[], None] | None = None
@@ -57,45 +66,57 @@ class EmbeddedStreams:
         """
         self.by_id, self._next_id = stored.by_id, stored.next_id
         self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
-        self.on = {purpose: {} for purpose in rules.PURPOSES}
+        self.logs = {}
         self.is_ahead = self.last > stored.last
         self.last = max(self.last, stored.last)
         for state in self.by_id.values():
             if state.stream.is_on:
-                self.on[state.stream.purpose][state.stream.table_id] = state
+                self._follow(state)
             state.last = state.news.begun = self.last
 
     def drop(self) -> None:
         """Free all streams, on any thread, once nobody asks for them any more."""
-        self.by_name = {}
-        self.on = {purpose: {} for purpose in rules.PURPOSES}
+        self.by_name, self.logs = {}, {}
         free_streams(self.by_id)
+
+    def on(self, table_id: int, purpose: rules.Purpose) -> StreamState | None:
+        """The table's stream of this purpose that is on; None if there is none."""
+        log = self.logs.get(table_id)
+        return None if log is None else log.views.get(purpose)
+
+    def _follow(self, state: StreamState) -> None:
+        """Let the log of its table record changes for a stream that is on."""
+        log = self.logs.get(state.stream.table_id)
+        if log is None:
+            self.logs[state.stream.table_id] = TableLog(state)
+        else:
+            log.add(state)
 
     def keep_last(self, draft: Draft) -> None:
         """Add to the draft which sequence number was given out last, so that a restart after a restore finds it."""
         draft.batch.put(layout.SEQUENCE_KEY, layout.encode_sequence(self.last))
 
-    def written_up_to(self, sequence: rules.Sequence, written: Mapping[bytes, StreamState]) -> None:
+    def written_up_to(self, sequence: rules.Sequence, written: Mapping[bytes, TableLog]) -> None:
         """Note that a commit with records up to `sequence` has been written.
-        `written`: prefix of a shard's records → its stream.
+        `written`: first bytes of the keys of a partition's records → the log.
         """
         self.last = sequence
-        for prefix, state in written.items():
-            state.last = sequence
-            state.news.fresh[prefix] = sequence
+        for prefix, log in written.items():
+            for state in log.views.values():
+                state.last = sequence
+                state.news.fresh[prefix] = sequence
         if self.wake is not None:
             self.wake()
 
     def _changed(self, last: rules.Sequence, state: StreamState, shards: Iterable[Shard] = ()) -> None:
         """Note that a commit has begun or ended a stream, or these shards of it, at sequence number `last`."""
         last = state.last = max(self.last, last)
-        state.news.note(shards, last)
+        state.note(shards, last)
         self.written_up_to(last, {})
 
     def missing(self, tables: Sequence[Table]) -> list[int]:
         """Ids of those of the tables whose description says that a stream for clients is on, but which have none."""
-        on = self.on["readers"]
-        return [one.table_id for one in tables if rules.has_stream(one) and one.table_id not in on]
+        return [one.table_id for one in tables if rules.has_stream(one) and self.on(one.table_id, "readers") is None]
 
     # --- what follows from a change of a table -----------------------------------------------------
 
@@ -115,7 +136,7 @@ class EmbeddedStreams:
         stream = state.stream
         self._next_id = stream.stream_id + 1
         self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = state
-        self.on[stream.purpose][stream.table_id] = state
+        self._follow(state)
         self._changed(first, state, state.shards.values())
 
     def retarget(self, draft: Draft, state: StreamState, table: Table) -> None:
@@ -141,7 +162,8 @@ class EmbeddedStreams:
     def _ended(self, state: StreamState, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
         state.stream = stream
         state.set(closed)
-        del self.on[stream.purpose][stream.table_id]
+        if not self.logs[stream.table_id].remove(state):
+            del self.logs[stream.table_id]
         self._changed(last, state, closed)
 
     def succeed(self, draft: Draft, state: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
@@ -186,16 +208,36 @@ class EmbeddedStreams:
         return 0.0
 
     def _drop(self, draft: Draft, state: StreamState, gone: Sequence[Shard]) -> None:
-        """Delete shards with all their records; if no shard of the stream is left, delete the stream too."""
+        """Delete shards, with the records that no other shard shows; if no shard of the stream is left, delete the
+        stream too.
+        """
         for one in gone:
             draft.batch.delete(layout.shard_key(one.stream_id, one.number))
-        for first, last in _runs(sorted([one.number for one in gone])):
-            prefix, last_prefix = [layout.shard_records_prefix(state.stream.stream_id, one) for one in (first, last)]
-            draft.batch.delete_range(prefix, prefix_upper_bound(last_prefix))
+        kept = self._first_kept(state, gone)
+        for prefix in sorted({state.records_prefix(one) for one in gone}):
+            bound = prefix_upper_bound(prefix)
+            if prefix in kept:
+                bound = prefix + layout.encode_sequence(kept[prefix])
+            delete_rows(draft, prefix, bound)
         is_last = len(gone) == len(state.shards)
         if is_last:
             draft.batch.delete(layout.stream_key(state.stream.stream_id))
         draft.afterwards.append(lambda: self._dropped(state, gone, is_last=is_last))
+
+    def _first_kept(self, state: StreamState, gone: Sequence[Shard]) -> dict[bytes, rules.Sequence]:
+        """First bytes of the keys of a partition's records → sequence number from which on a shard that is not in
+        `gone` shows records; for the partitions that have such a shard.
+        """
+        dropped = {one.number for one in gone}
+        found: dict[bytes, rules.Sequence] = {}
+        for other in self.by_id.values():
+            if other.stream.table_id != state.stream.table_id:
+                continue
+            for one in other.shards.values():
+                if other is not state or one.number not in dropped:
+                    prefix = other.records_prefix(one)
+                    found[prefix] = min(one.first, found.get(prefix, one.first))
+        return found
 
     def _dropped(self, state: StreamState, gone: Sequence[Shard], *, is_last: bool) -> None:
         state.forget(gone)
@@ -203,13 +245,20 @@ class EmbeddedStreams:
             del self.by_id[state.stream.stream_id], self.by_name[name_of(state.stream)]
 
 
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last number of each run of consecutive numbers, which are in order:
-    each range deletion slows reads down.
+def delete_rows(draft: Draft, lower: bytes, upper: bytes) -> None:
+    """Delete the rows from engine key `lower` up to, not including, `upper`: few of them one by one,
+    because each range deletion slows reads down.
     """
-    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
-        members = [number for _, number in run]
-        yield members[0], members[-1]
+    cursor = Cursor(draft.engine, lower, upper, is_reverse=False, skipped_keys_max=0)
+    try:
+        rows, is_end = cursor.read_some(FEW_ROWS)
+    finally:
+        cursor.drop()
+    if not is_end:
+        draft.batch.delete_range(lower, upper)
+        return
+    for engine_key, _ in rows:
+        draft.batch.delete(engine_key)
 
 
 def _put_shards(draft: Draft, shards: Sequence[Shard]) -> None:

@@ -1,5 +1,5 @@
-"""How is a folder of an older format converted? A server that opens it divides long documents, then adds missing
-partitions and table description members in one commit (docs/formats/store.md).
+"""How is a folder of an older format converted? A server that opens it divides long documents and adds stream records
+to the change logs, then adds missing partitions and table description members in one commit (docs/formats/store.md).
 """
 
 from typing import Any
@@ -7,6 +7,7 @@ from typing import Any
 import rocksdict
 
 from hashrange.errors import StorageFormatUnknown
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX, new_long_document, put_pieces
 from hashrange.tables.partitions import first_partitions
@@ -14,6 +15,8 @@ from hashrange.tables.partitions import first_partitions
 PARTITIONS_SINCE_VERSION = 5
 STREAMS_SINCE_VERSION = 6
 PIECES_SINCE_VERSION = 10
+LOG_SINCE_VERSION = 12
+"""Before this format, stream records belonged to shards."""
 
 
 def check_format(engine: Any, place: str) -> None:
@@ -39,10 +42,12 @@ def _convert(engine: Any, version: int) -> None:
     """Store FORMAT_VERSION, missing partitions, and table descriptions with the members added since `version`.
 
     Before format STREAMS_SINCE_VERSION, tables only described their streams; the streams begin when the store is opened
-    (`stream_writes.py`).
+    (`change_log.py`).
     """
     _divide_long_documents(engine)
     batch = rocksdict.WriteBatch(raw_mode=True)
+    if version < LOG_SINCE_VERSION:
+        batch.delete_range(*_add_to_logs(engine))
     for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):
         if not engine_key.startswith(layout.CATALOG_PREFIX):
             break
@@ -53,6 +58,25 @@ def _convert(engine: Any, version: int) -> None:
                 batch.put(layout.partition_key(partition), layout.encode_partition_row(partition))
     batch.put(layout.FORMAT_KEY, layout.FORMAT_VERSION.to_bytes(4, "big"))
     engine.write(batch)
+
+
+def _add_to_logs(engine: Any) -> tuple[bytes, bytes]:
+    """Add all stream records to the change logs of their tables; after a kill, they are added again.
+
+    Returns the range of the engine keys under which they were stored.
+    """
+    # Imported here: it imports the engine, and few servers convert anything.
+    from hashrange.store.embedded.former_records import FORMER_RECORD_PREFIX, former_rows  # noqa: PLC0415
+
+    batch, batch_bytes = rocksdict.WriteBatch(raw_mode=True), 0
+    for _, engine_key, record in former_rows(engine):
+        batch.put(engine_key, record)
+        batch_bytes += len(record)
+        if batch_bytes > COMMIT_BYTES_MAX:
+            engine.write(batch)
+            batch, batch_bytes = rocksdict.WriteBatch(raw_mode=True), 0
+    engine.write(batch)
+    return FORMER_RECORD_PREFIX, prefix_upper_bound(FORMER_RECORD_PREFIX)
 
 
 def _divide_long_documents(engine: Any) -> None:

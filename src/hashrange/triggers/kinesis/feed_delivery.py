@@ -188,4 +188,4 @@ def _terms_of(feed: Stream, target: FeedTarget) -> FeedTerms:
     assert arn is not None, "only ARNs of data streams have feeds"
     assert arn.name is not None, "only ARNs of data streams have feeds"
     data_stream = DataStream(target.stream_arn, arn.region, arn.account, arn.name)
-    return FeedTerms(feed, feed.keys.partition_names + feed.keys.sort_names, change_template(feed, target), data_stream)
+    return FeedTerms(feed, change_template(feed, target), data_stream)

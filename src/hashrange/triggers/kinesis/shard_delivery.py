@@ -41,7 +41,6 @@ class FeedTerms(NamedTuple):
     """What the requests of all shards of a feed share."""
 
     feed: Stream
-    key_names: tuple[str, ...]
     template: ChangeTemplate
     data_stream: DataStream
 
@@ -148,11 +147,11 @@ class ShardDelivery:
             if sequence in self._accepted:
                 continue
             spend(STEPS_PER_RECORD)
-            partition_key = partition_key_of(keys_json_of(record, terms.key_names))
+            partition_key = partition_key_of(keys_json_of(record))
             if partition_key in items:
                 continue
             spend_decoding(len(record))
-            data = change_json(terms.template, sequence, record_parts(record, terms.key_names))
+            data = change_json(terms.template, sequence, record_parts(record))
             record_bytes = len(data) + len(partition_key)
             if record_bytes > KINESIS_RECORD_BYTES_MAX:
                 self._pass_over(terms, sequence, record_bytes)
@@ -160,7 +159,7 @@ class ShardDelivery:
             if chosen and size_bytes + record_bytes > KINESIS_PUT_BYTES:
                 break
             chosen.append(OutgoingRecord(sequence, partition_key, data))
-            units.append(_units_of(record, terms.key_names))
+            units.append(_units_of(record))
             items.add(partition_key)
             size_bytes += record_bytes
         if not chosen:
@@ -229,6 +228,6 @@ class ShardDelivery:
         self._page = ()
 
 
-def _units_of(record: bytes, key_names: tuple[str, ...]) -> int:
+def _units_of(record: bytes) -> int:
     """The change data capture units of a change. Source: streams.md 7."""
-    return max(-(-largest_image_bytes(record, key_names) // CHANGE_DATA_CAPTURE_UNIT_BYTES), 1)
+    return max(-(-largest_image_bytes(record) // CHANGE_DATA_CAPTURE_UNIT_BYTES), 1)

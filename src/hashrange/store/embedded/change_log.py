@@ -1,9 +1,10 @@
-"""How does a write become a stream record? As a row of the same commit, in the open shard that covers
-the hash of the item's partition key.
+"""How does a write become a record of its table's change log? As one row of the same commit, whoever follows the table.
 
-    prefix ‖ stream ‖ shard ‖ sequence number     → the record, which `tables/stream_records.py` defines
+    prefix ‖ table ‖ partition ‖ sequence number     → the record, which `tables/stream_records.py` defines
 
-Why: docs/adr/0031-streams.md.
+Streams, and the feeds of Kinesis destinations, are views of the log: their shards are ranges of sequence numbers in one
+partition. A table without followers has no log.
+Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 """
 
 from bisect import bisect_right
@@ -13,19 +14,19 @@ from functools import partial
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.stream_states import TableLog
 from hashrange.tables.change import Change
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.stream_records import UNRECORDED
-from hashrange.tables.streams import SEQUENCE_BYTES, Purpose, label_on, sequence_at
+from hashrange.tables.streams import PURPOSES, SEQUENCE_BYTES, Purpose, label_on, sequence_at, view_types_on
 
 
-class StreamRecords(Participant):
-    """The participant that adds records to the streams that clients read."""
+class ChangeLog(Participant):
+    """The participant that adds records to the change logs of tables."""
 
     needs_time = True
-    purpose: Purpose = "readers"
 
     def __init__(self, terms: Terms) -> None:
         self._streams = terms.streams
@@ -56,62 +57,58 @@ class StreamRecords(Participant):
             )
 
     def takes_part(self, table: Table) -> bool:
-        """True for tables with a stream of this purpose that is on."""
-        return label_on(table, self.purpose) is not None
+        """True for tables with a stream that is on."""
+        return bool(view_types_on(table))
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time."""
         streams, put = self._streams, draft.batch.put
-        last, now, on = streams.last, sequence_at(draft.at_seconds), streams.on[self.purpose]
-        written = {}
+        last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
+        written: dict[bytes, TableLog] = {}
         for change in changes:
             if change.origin in UNRECORDED:
                 continue
-            state = on[change.table.table_id]
+            log = logs[change.table.table_id]
             last = now if now > last else last + 1
-            places = state.places
-            prefix = state.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
-            written[prefix] = state
-            put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), state.encode(change))
+            view = log.places_of
+            places = view.places
+            prefix = view.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
+            written[prefix] = log
+            put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), log.encode(change))
         draft.afterwards.append(partial(streams.written_up_to, last, written))
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
     ) -> None:
-        """End the table's stream if `new` has another stream or none; begin a stream that only `new` has."""
-        label = None if new is None else label_on(new, self.purpose)
-        state = None if old is None else self._streams.on[self.purpose].get(old.table_id)
+        """End those of the table's streams that `new` does not have, and begin those that only `new` has; note where
+        the records of a feed that stays on go.
+        """
+        for purpose in PURPOSES:
+            self._follow(draft, old, new, partitions, purpose)
+
+    def _follow(
+        self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition], purpose: Purpose
+    ) -> None:
+        label = None if new is None else label_on(new, purpose)
+        state = None if old is None else self._streams.on(old.table_id, purpose)
         if state is not None and state.stream.label != label:
             self._streams.end(draft, state, new)
-        if new is not None and label is not None and (state is None or state.stream.label != label):
-            self._streams.begin(draft, new, partitions, self.purpose)
+            state = None
+        if new is None or label is None:
+            return
+        if state is None:
+            self._streams.begin(draft, new, partitions, purpose)
             draft.afterwards.append(self._wake)
+        elif purpose == "kinesis":
+            self._streams.retarget(draft, state, new)
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
-        """Replace the open shard of `partition` by two. Does nothing without a stream, or for an index's partition."""
-        state = self._streams.on[self.purpose].get(table.table_id)
-        if state is not None and partition.source_id == table.source_id:
+        """Replace the open shard of `partition` in each stream by two. Does nothing without a stream, or for an index's
+        partition.
+        """
+        log = self._streams.logs.get(table.table_id)
+        if log is None or partition.source_id != table.source_id:
+            return
+        for state in log.views.values():
             shard = next(one for one in state.open if one.partition == partition.number)
             self._streams.succeed(draft, state, {shard: children})
-
-
-class FeedRecords(StreamRecords):
-    """The participant that adds records to feeds, from which a job delivers them to Kinesis."""
-
-    purpose: Purpose = "kinesis"
-
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Do nothing: older formats have no feeds."""
-
-    def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
-        """Yield nothing: older formats have no feeds."""
-        return iter(())
-
-    def table_changes(
-        self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]
-    ) -> None:
-        """Begin and end feeds; note the Kinesis stream and precision for the records of a feed that stays on."""
-        super().table_changes(draft, old, new, partitions)
-        state = None if new is None else self._streams.on[self.purpose].get(new.table_id)
-        if new is not None and state is not None and state.stream.label == label_on(new, self.purpose):
-            self._streams.retarget(draft, state, new)
