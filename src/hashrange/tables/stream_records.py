@@ -10,8 +10,8 @@ decodes at most the keys of a row for its record, and a reply copies keys and im
 unpacked). Source: developer guide of 2026, "Streams".
 """
 
+import struct
 from collections.abc import Callable, Iterable, Mapping
-from struct import Struct
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -53,9 +53,11 @@ USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 EVENT_USER_IDENTITY = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 """The userIdentity of such deletions in the events that functions get, where its members have other names."""
 
-_header = Struct(">BBHHI")
+_header = struct.Struct(">BBHHI")
 _HEADER_BYTES = _header.size
 _unpack = _header.unpack_from
+_row_size_at = struct.Struct(">xI").unpack_from
+"""(record, place of a row in it) → what `row_size_bytes` returns for the row, as a tuple of one number."""
 _encode = msgspec.json.Encoder().encode
 _decode_value = msgspec.json.Decoder(Value).decode
 _TEXT_START, _TEXT_END = b'{"S":"', b'"}'
@@ -280,18 +282,16 @@ def _ends_of(record: bytes) -> tuple[int, int, int, int]:
     """
     try:
         version, flags, keys_bytes, size_bytes, old_bytes = _unpack(record)
-    except Exception as error:
-        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its header") from error
-    if version != VERSION or flags & _EVENT > REMOVE:
-        raise StorageFormatUnknown(f"a stream record has format version {version} and flags {flags}")
-    keys_end = _HEADER_BYTES + keys_bytes
-    old_end = keys_end + old_bytes
-    if len(record) < old_end:
-        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its parts")
-    if old_bytes:
-        size_bytes += row_size_bytes(Row(record[keys_end : keys_end + ROW_HEADER_BYTES]))
-    if len(record) > old_end:
-        size_bytes += row_size_bytes(Row(record[old_end : old_end + ROW_HEADER_BYTES]))
+        if version != VERSION or flags & _EVENT > REMOVE:
+            raise StorageFormatUnknown(f"a stream record has format version {version} and flags {flags}")
+        keys_end = _HEADER_BYTES + keys_bytes
+        old_end = keys_end + old_bytes
+        if old_bytes:
+            size_bytes += _row_size_at(record, keys_end)[0]
+        if len(record) != old_end:
+            size_bytes += _row_size_at(record, old_end)[0]
+    except struct.error as error:
+        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its parts") from error
     return flags, keys_end, old_end, size_bytes
 
 

@@ -13,7 +13,7 @@ from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.streams import RecordPage
 from hashrange.tables import streams as rules
-from hashrange.tables.stream_records import ALL_IMAGES, is_hidden, shown_record
+from hashrange.tables.stream_records import ALL_IMAGES, HIDDEN_FROM, shown_record
 from hashrange.tables.streams import Shard, Stream
 
 CHUNK_ROWS = 64
@@ -118,11 +118,11 @@ def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: i
     """
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted = limit_bytes, 1
-    purpose, images, is_whole = state.stream.purpose, state.images, state.images == ALL_IMAGES
+    hidden, images, is_whole = HIDDEN_FROM[state.stream.purpose], state.images, state.images == ALL_IMAGES
     while True:
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
-            if is_hidden(row, purpose):
+            if len(row) > 1 and row[1] & hidden:
                 continue
             record = row if is_whole else shown_record(row, images)
             left_bytes -= len(record)
