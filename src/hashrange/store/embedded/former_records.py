@@ -7,13 +7,12 @@ feeds' records have one more byte.
 
 from collections.abc import Callable, Iterator
 from struct import Struct
+from typing import Any
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items.rows import attributes_reader
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import REMOVE, former_record, keys_json_from
 from hashrange.tables.streams import SEQUENCE_BYTES, Shard, Stream
@@ -29,20 +28,28 @@ version 2 the size of keys and images follows. Version 1 has no keys if a row fo
 """
 
 
-def former_rows(engine: Engine) -> Iterator[tuple[bytes, bytes, bytes]]:
+def rows_below(engine: Any, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Engine key and row of each row whose key begins with `prefix`, in an engine that is being opened."""
+    for engine_key, row in engine.items(from_key=prefix):
+        if not engine_key.startswith(prefix):
+            break
+        yield engine_key, row
+
+
+def former_rows(engine: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
     """Engine key of each record, its engine key in the change log, and the log's record. 15 µs each.
 
     Raises StorageCorruption, StorageFormatUnknown, and the engine's bare exceptions.
     """
     streams: dict[int, Stream] = {}
-    for _, row in scan_prefix(engine, layout.STREAM_PREFIX):
+    for _, row in rows_below(engine, layout.STREAM_PREFIX):
         stream = layout.decode_stream(row)
         streams[stream.stream_id] = stream
     shards: dict[bytes, Shard] = {}
-    for engine_key, row in scan_prefix(engine, layout.SHARD_PREFIX):
+    for engine_key, row in rows_below(engine, layout.SHARD_PREFIX):
         shards[engine_key[len(layout.SHARD_PREFIX) :]] = layout.decode_shard(engine_key, row)
     readers: dict[int, Callable[[Row], list[bytes]]] = {}
-    for engine_key, record in scan_prefix(engine, FORMER_RECORD_PREFIX):
+    for engine_key, record in rows_below(engine, FORMER_RECORD_PREFIX):
         place = engine_key[len(FORMER_RECORD_PREFIX) : -SEQUENCE_BYTES]
         shard = shards.get(place)
         if shard is None or shard.stream_id not in streams:

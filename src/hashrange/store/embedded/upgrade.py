@@ -9,6 +9,7 @@ import rocksdict
 from hashrange.errors import StorageFormatUnknown
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.former_records import FORMER_RECORD_PREFIX, former_rows, rows_below
 from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX, new_long_document, put_pieces
 from hashrange.tables.partitions import first_partitions
 
@@ -48,9 +49,7 @@ def _convert(engine: Any, version: int) -> None:
     batch = rocksdict.WriteBatch(raw_mode=True)
     if version < LOG_SINCE_VERSION:
         batch.delete_range(*_add_to_logs(engine))
-    for engine_key, row in engine.items(from_key=layout.CATALOG_PREFIX):
-        if not engine_key.startswith(layout.CATALOG_PREFIX):
-            break
+    for engine_key, row in rows_below(engine, layout.CATALOG_PREFIX):
         table = layout.decode_table(row)
         batch.put(engine_key, layout.encode_table(table))
         for source_id in table.sources if version < PARTITIONS_SINCE_VERSION else ():
@@ -65,9 +64,6 @@ def _add_to_logs(engine: Any) -> tuple[bytes, bytes]:
 
     Returns the range of the engine keys under which they were stored.
     """
-    # Imported here: it imports the engine, and few servers convert anything.
-    from hashrange.store.embedded.former_records import FORMER_RECORD_PREFIX, former_rows  # noqa: PLC0415
-
     batch, batch_bytes = rocksdict.WriteBatch(raw_mode=True), 0
     for _, engine_key, record in former_rows(engine):
         batch.put(engine_key, record)
@@ -83,12 +79,11 @@ def _divide_long_documents(engine: Any) -> None:
     """Store each long document in pieces. What a kill leaves half done is deleted, or done,
     when the store is opened again.
     """
-    long = []
-    for engine_key, row in engine.items(from_key=layout.DOCUMENT_PREFIX):
-        if not engine_key.startswith(layout.DOCUMENT_PREFIX):
-            break
-        if len(row) > layout.DOCUMENT_ROW_BYTES_MAX:
-            long.append(engine_key)
+    long = [
+        engine_key
+        for engine_key, row in rows_below(engine, layout.DOCUMENT_PREFIX)
+        if len(row) > layout.DOCUMENT_ROW_BYTES_MAX
+    ]
     for engine_key in long:
         row = engine.get(engine_key)
         divided = new_long_document(len(row))
