@@ -41,9 +41,13 @@ INSERT, MODIFY, REMOVE = range(3)
 _NAMES: tuple[EventName, ...] = ("INSERT", "MODIFY", "REMOVE")
 _EVENT, _BY_TIME_TO_LIVE = 3, 4
 """In the flags: the bits of the event, and the bit that is set if time to live has deleted the item."""
+WAITS = 8
+"""The bit of the flags of a change whose index entries are written later: when, and of which indexes, follows the
+header. Records that are shown have no such part.
+"""
 HIDDEN_FROM: dict[Purpose, int] = {"readers": 16, "kinesis": 32}
-"""The bit of the flags that hides a record from streams of this purpose. Only records of an older format have one set:
-a change had one record for each stream of its table (`store/embedded/upgrade.py`).
+"""The bit of the flags that hides a record from streams of this purpose: changes that only index entries follow, and
+records of older formats, in which a change had one record for each stream of its table.
 """
 UNRECORDED = ("import", "restore")
 """Values of `Change.origin`, which says where a write comes from, for writes that streams do not record."""
@@ -54,6 +58,8 @@ EVENT_USER_IDENTITY = {"type": "Service", "principalId": "dynamodb.amazonaws.com
 """The userIdentity of such deletions in the events that functions get, where its members have other names."""
 
 _header = struct.Struct(">BBHHI")
+_waiting = struct.Struct(">QB")
+_INDEX_ID_BYTES = 2
 _HEADER_BYTES = _header.size
 _unpack = _header.unpack_from
 _row_size_at = struct.Struct(">xI").unpack_from
@@ -164,6 +170,47 @@ def shown_record(record: bytes, images: Images) -> bytes:
     return b"".join((header, record[_HEADER_BYTES:keys_end], old, new))
 
 
+class WaitingPart(NamedTuple):
+    """Which index entries of a change wait."""
+
+    due_ms: int
+    """Service time, in milliseconds, from which on they may be written; once the delay is switched off they may be
+    written at once.
+    """
+    index_ids: list[bytes]
+
+
+def waiting_record(record: bytes, waiting: WaitingPart, *, is_shown: bool) -> bytes:
+    """The record of a change whose index entries wait. `is_shown`: False hides it from all streams."""
+    flags = record[1] | WAITS
+    for hidden in () if is_shown else HIDDEN_FROM.values():
+        flags |= hidden
+    part = _waiting.pack(waiting.due_ms, len(waiting.index_ids)) + b"".join(waiting.index_ids)
+    return b"".join((record[:1], bytes((flags,)), record[2:_HEADER_BYTES], part, record[_HEADER_BYTES:]))
+
+
+def waiting_part(record: bytes) -> WaitingPart | None:
+    """Which index entries of the record's change wait; None if none do. Raises StorageCorruption."""
+    if len(record) < _HEADER_BYTES or not record[1] & WAITS:
+        return None
+    try:
+        due_ms, count = _waiting.unpack_from(record, _HEADER_BYTES)
+    except struct.error as error:
+        raise StorageCorruption(f"a stream record has {len(record)} bytes, fewer than its parts") from error
+    start = _HEADER_BYTES + _waiting.size
+    places = range(start, start + count * _INDEX_ID_BYTES, _INDEX_ID_BYTES)
+    return WaitingPart(due_ms, [record[place : place + _INDEX_ID_BYTES] for place in places])
+
+
+def plain_record(record: bytes) -> bytes:
+    """The record without what `waiting_part` returns. Raises StorageCorruption."""
+    waiting = waiting_part(record)
+    if waiting is None:
+        return record
+    end = _HEADER_BYTES + _waiting.size + len(waiting.index_ids) * _INDEX_ID_BYTES
+    return b"".join((record[:1], bytes((record[1] & ~WAITS,)), record[2:_HEADER_BYTES], record[end:]))
+
+
 def former_record(
     event: int, *, is_by_time_to_live: bool, keys_json: bytes, old: bytes, new: bytes, purpose: Purpose
 ) -> bytes:
@@ -223,23 +270,28 @@ def _template(stream: Stream, user_identity: Mapping[str, str], end: bytes) -> R
     )
 
 
-def decode_record(record: bytes, needed: Images, key_names: tuple[str, ...]) -> StreamRecord:
-    """Split a record, and check that its fields agree with each other, and that it has the images that are needed;
-    for tools.
-
-    Raises StorageCorruption, StorageFormatUnknown.
-    """
+def split_record(record: bytes) -> StreamRecord:
+    """Split a record. Raises StorageCorruption, StorageFormatUnknown."""
     flags, keys_end, old_end, size_bytes = _ends_of(record)
-    event = flags & _EVENT
     old, new = record[keys_end:old_end], record[old_end:]
-    found = StreamRecord(
-        event,
+    return StreamRecord(
+        flags & _EVENT,
         flags & _BY_TIME_TO_LIVE != 0,
         size_bytes,
         record[_HEADER_BYTES:keys_end],
         Row(old) if old else None,
         Row(new) if new else None,
     )
+
+
+def decode_record(record: bytes, needed: Images, key_names: tuple[str, ...]) -> StreamRecord:
+    """Split a record, and check that its fields agree with each other, and that it has the images that are needed;
+    for tools.
+
+    Raises StorageCorruption, StorageFormatUnknown.
+    """
+    found = split_record(record)
+    event, old, new = found.event, found.old, found.new
     lacks_old = needed[0] and event != INSERT and not old
     lacks_new = needed[1] and event != REMOVE and not new
     if lacks_old or lacks_new or (old and event == INSERT) or (new and event == REMOVE):

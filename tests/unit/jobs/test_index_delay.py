@@ -8,7 +8,8 @@ from unittest.mock import Mock
 import pytest
 
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
-from hashrange.store.embedded import outbox
+from hashrange.store.embedded import delayed_entries
+from hashrange.tables.stream_records import waiting_part
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
 
@@ -87,22 +88,23 @@ def test_what_waits_survives_a_restart_and_is_sound_meanwhile(tmp_path: Path) ->
     assert world.close() == []
 
 
-def test_however_many_wait_a_start_reads_the_last_row_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_however_many_wait_a_start_reads_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(tmp_path / "data", index_delay=lambda: DELAY_SECONDS)
     world.create()
     world.put(50)
-    decode = Mock(wraps=outbox.decode_delayed)
-    monkeypatch.setattr(outbox, "decode_delayed", decode)
+    read = Mock(wraps=waiting_part)
+    monkeypatch.setattr(delayed_entries, "waiting_part", read)
     world.restart()
-    assert decode.call_count == 1
+    assert read.call_count == 0
     world.clock.advance(DELAY_SECONDS)
     assert world.apply() is None
+    assert read.call_count == 50
     assert len(world.entries()) == 50
     world.restart()
     world.index_delay = None
     world.restart()
     world.ask("PutItem", Item=item(50))
-    assert len(world.entries()) == 51, "nothing waits, so nothing goes through the outbox"
+    assert len(world.entries()) == 51, "nothing waits, so nothing has to wait for it"
 
 
 def test_a_server_without_delay_first_writes_what_an_earlier_one_left(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_what_waits_counts_as_written(tmp_path: Path, lost: int, findings: list[
     world.ask("PutItem", Item=item(0) | {"status": {"S": "moved"}})
     world.ask("PutItem", Item=item(1) | {"n": {"N": "100"}})
     world.ask("DeleteItem", Key={"id": {"S": "o2"}})
-    waiting = [engine_key for engine_key, _ in scan_prefix(world.embedded.engine, layout.OUTBOX_PREFIX)]
+    waiting = [engine_key for engine_key, _ in scan_prefix(world.embedded.engine, layout.LOG_PREFIX)]
     assert world.close() == []
     row_key = waiting[lost]
     faults = plant(tmp_path / "data", lambda engine, items, entries: engine.delete(row_key))

@@ -1,6 +1,4 @@
-"""Delayed index entries too large for one outbox row or one commit: split in pieces,
-equal entries stored once, none lost.
-"""
+"""Delayed index entries too large for one commit are written in pieces; a change is stored once, none is lost."""
 
 import random
 from pathlib import Path
@@ -12,7 +10,7 @@ from hashrange.clock import VirtualClock
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
-from hashrange.store.embedded import EmbeddedStore, layout, open_store, outbox
+from hashrange.store.embedded import EmbeddedStore, delayed_entries, layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.reading import scan_prefix
@@ -57,12 +55,12 @@ def opened(folder: Path, clock: VirtualClock) -> tuple[EmbeddedStore, OpenTable]
     return store, table
 
 
-def test_equal_entries_stand_once_in_a_row_of_the_outbox(tmp_path: Path) -> None:
+def test_an_item_is_stored_once_however_many_of_its_entries_wait(tmp_path: Path) -> None:
     store, table = opened(tmp_path, VirtualClock())
     finish(store.transact([step_of(table, "a", 5_000)], None))
-    ((_, row),) = scan_prefix(store.engine, layout.OUTBOX_PREFIX)
-    assert len(row) < 2 * 5_000 + 1_000
-    writes = outbox.decode_delayed(row).writes
+    ((_, row),) = scan_prefix(store.engine, layout.LOG_PREFIX)
+    assert len(row) < 5_000 + 1_000
+    writes = list(delayed_entries.waiting_writes(store.engine, {table.table_id: table}.get))
     assert len(writes) == INDEXES
     assert [len(write.new_row or b"") > 5_000 for write in writes] == [True] * INDEXES
     store.close_now()
@@ -70,15 +68,16 @@ def test_equal_entries_stand_once_in_a_row_of_the_outbox(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("seed", range(5))
 def test_entries_come_in_pieces(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "ROW_BYTES_MAX", 700)
-    monkeypatch.setattr(outbox, "SLICE_BYTES_MAX", 500)
+    """Whether entries are kept in memory, or derived again from the records."""
+    monkeypatch.setattr(delayed_entries, "SLICE_BYTES_MAX", 500)
+    monkeypatch.setattr(delayed_entries, "KEPT_BYTES_MAX", (0, 1_000, 10**9)[seed % 3])
     chance, clock = random.Random(seed), VirtualClock()
     store, table = opened(tmp_path, clock)
     most_rows = pieces = 0
     for _ in range(40):
         names = chance.sample("abcdefgh", chance.randint(1, 4))
         finish(store.transact([step_of(table, name, chance.choice([0, 20, 400])) for name in names], None))
-        most_rows = max(most_rows, len(list(scan_prefix(store.engine, layout.OUTBOX_PREFIX))))
+        most_rows = max(most_rows, len(list(scan_prefix(store.engine, layout.LOG_PREFIX))))
         clock.advance(chance.choice([0, 1, 4]))
         for _ in range(chance.randint(0, 6)):
             pieces += finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) == 0.0
@@ -89,7 +88,7 @@ def test_entries_come_in_pieces(tmp_path: Path, seed: int, monkeypatch: pytest.M
     clock.advance(DELAY_SECONDS)
     while finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) is not None:
         pieces += 1
-    assert list(scan_prefix(store.engine, layout.OUTBOX_PREFIX)) == []
+    assert [list(scan_prefix(store.engine, one)) for one in (layout.LOG_PREFIX, layout.WAITING_PREFIX)] == [[], []]
     assert most_rows > 4
     assert pieces > 60
     store.close_now()

@@ -299,7 +299,7 @@ def test_another_engine_ends_it(store: EmbeddedStore, tmp_path: Path) -> None:
     former.close()
 
 
-def test_with_a_delay_everything_waits_in_the_outbox(folder: str) -> None:
+def test_with_a_delay_no_entry_is_late(folder: str) -> None:
     store = open_store(folder, VirtualClock(), None, Options(lambda: 1.0))
     assert finish(store.catalog.create(indexed)) is not None
     finish(write(store, "a", "one", LARGE))

@@ -199,7 +199,7 @@ KINDS = {
         by_index,
         ("LATE_PREFIX",),
     ),
-    "waiting index entries": Kind(lag, arrives, ("OUTBOX_PREFIX",)),
+    "waiting index entries": Kind(lag, arrives, ("WAITING_PREFIX",)),
     "time to live": Kind(expire, expires, ("TIME_TO_LIVE_PREFIX", "BACKFILL_PREFIX")),
     "stream records": Kind(
         lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}}),

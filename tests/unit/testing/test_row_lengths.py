@@ -15,7 +15,6 @@ import pytest
 
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.outbox import ROW_BYTES_MAX
 from hashrange.tables.streams import SEQUENCE_BYTES
 from hashrange.testing import Database, server
 
@@ -38,11 +37,11 @@ BOUNDS = {
     "PIECE_PREFIX": layout.DOCUMENT_ROW_BYTES_MAX,
     "TOKEN_PREFIX": 32 * KB,
     "TOKEN_EXPIRY_PREFIX": 0,
+    "WAITING_PREFIX": 16,
 }
 """Kind of row → most bytes of it."""
 UNBOUNDED = {
     "LOG_PREFIX": "stream records",
-    "OUTBOX_PREFIX": f"entries, of {ROW_BYTES_MAX} bytes and one more entry",
 }
 SINGLE = {"NEXT_TABLE_ID_KEY", "NEXT_STREAM_ID_KEY", "AHEAD_KEY", "SEQUENCE_KEY"}
 """Rows below COUNTER_PREFIX."""

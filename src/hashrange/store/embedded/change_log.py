@@ -7,20 +7,25 @@ partition. A table without followers has no log.
 Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from hashrange.store.embedded.delayed_entries import DelayedEntries, apply_delayed
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.former_formats import former_delays
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.stream_states import TableLog
+from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
+from hashrange.tables.entries import DelayedWrite, EntryWrite
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
-from hashrange.tables.source_id import HASH_BYTES
-from hashrange.tables.stream_records import UNRECORDED
+from hashrange.tables.source_id import TABLE_ID_BYTES
+from hashrange.tables.stream_records import UNRECORDED, WaitingPart, waiting_record
 from hashrange.tables.streams import PURPOSES, SEQUENCE_BYTES, Purpose, label_on, sequence_at, view_types_on
+
+NOTHING_WAITS: tuple[int, dict[int, list[EntryWrite]]] = (0, {})
 
 
 class ChangeLog(Participant):
@@ -34,17 +39,22 @@ class ChangeLog(Participant):
         self._wake = terms.wake
         self._missing: list[int] = []
         """Ids of tables whose streams `recover` is to begin."""
+        self._find_index = terms.find_index
+        self._delayed = DelayedEntries(terms)
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Note which tables lack their streams; the store has read all streams before."""
         self._missing = self._streams.missing(tables)
+        self._delayed.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
 
-        In that format, tables only described their streams.
-        Behind a restore, also one that keeps the last sequence number.
+        In that format, tables only described their streams. Others write the index entries that waited in formats
+        before 13. Behind a restore, also one that keeps the last sequence number.
         """
+        for keys, writes in former_delays(engine):
+            yield partial(self._write_former, keys=keys, writes=writes)
         if self._streams.is_ahead:
             yield self._streams.keep_last
         missing, self._missing = self._missing, []
@@ -56,25 +66,51 @@ class ChangeLog(Participant):
                 self._streams.begin(draft, table, partitions)
             )
 
+    def _write_former(self, draft: Draft, keys: Sequence[bytes], writes: Sequence[DelayedWrite]) -> None:
+        for write in writes:
+            if self._find_index(write.source_id) is not None:
+                apply_delayed(draft, write)
+        for engine_key in keys:
+            draft.batch.delete(engine_key)
+
+    def delay_entries_by(self, draw: DelayOf | None, most_seconds: float) -> None:
+        """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`;
+        None: no delay. The caller then reopens all tables (`EmbeddedCatalog.reopen`).
+        """
+        self._delayed.delay_by(draw, most_seconds)
+
     def takes_part(self, table: Table) -> bool:
-        """True for tables with a stream that is on."""
-        return bool(view_types_on(table))
+        """True for tables with a stream that is on, and with global indexes whose entries are written later."""
+        return bool(view_types_on(table)) or self._delayed.takes_part(table)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time."""
-        streams, put = self._streams, draft.batch.put
+        """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time.
+
+        Entries of global indexes that are to be written later are taken out of the draft, and recorded whatever has
+        caused the change.
+        """
+        delayed, streams, put = self._delayed, self._streams, draft.batch.put
+        due_ms, waiting = delayed.take(draft, changes) if delayed.is_used else NOTHING_WAITS
         last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
         written: dict[bytes, TableLog] = {}
         for change in changes:
-            if change.origin in UNRECORDED:
+            entries = waiting.get(id(change))
+            log = logs.get(change.table.table_id)
+            is_shown = log is not None and bool(log.views) and change.origin not in UNRECORDED
+            if not is_shown and entries is None:
                 continue
-            log = logs[change.table.table_id]
+            if log is None:
+                log = streams.log_of(change.table.table_id)
             last = now if now > last else last + 1
-            view = log.places_of
-            places = view.places
-            prefix = view.record_prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
+            prefix = log.prefix_of(change)
+            engine_key = prefix + last.to_bytes(SEQUENCE_BYTES, "big")
+            if entries is None:
+                put(engine_key, log.encode(change))
+            else:
+                part = WaitingPart(due_ms, [one.source.source_id[TABLE_ID_BYTES:] for one in entries])
+                put(engine_key, waiting_record(log.encode_whole(change), part, is_shown=is_shown))
+                delayed.add(draft, prefix, log, last, due_ms, entries)
             written[prefix] = log
-            put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), log.encode(change))
         draft.afterwards.append(partial(streams.written_up_to, last, written))
 
     def table_changes(
@@ -85,6 +121,13 @@ class ChangeLog(Participant):
         """
         for purpose in PURPOSES:
             self._follow(draft, old, new, partitions, purpose)
+        if old is not None and new is None:
+            self._delayed.end(draft, old)
+            draft.afterwards.append(lambda: self._streams.forget_log(old.table_id))
+
+    def drain(self, draft: Draft, limit_rows: int) -> float | None:
+        """Write index entries that are due, of at most `limit_rows` changes."""
+        return self._delayed.drain(draft, limit_rows)
 
     def _follow(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition], purpose: Purpose

@@ -13,7 +13,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -26,13 +26,14 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.check_streams import StreamCheck
+from hashrange.store.embedded.delayed_entries import waiting_writes
 from hashrange.store.embedded.documents import long_documents
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.engine_errors import READING, storage_error
 from hashrange.store.embedded.expiries import has_queue, is_enabling, item_key_of, queue_key, second_of
+from hashrange.store.embedded.former_formats import former_delays
 from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
-from hashrange.store.embedded.outbox import delayed_writes
 from hashrange.store.embedded.partitions import partition_faults
 from hashrange.store.embedded.pieces import document_pieces
 from hashrange.store.embedded.reading import scan_prefix, scan_range
@@ -375,7 +376,7 @@ class IndexCheck:
     """Compares items with their index entries. Raises any exception that damaged bytes cause.
 
     An index that is being built holds the entries of the items that the walk that fills it has passed, and no others.
-    Index writes that wait in the outbox (`outbox.py`), and late entries (`late_entries.py`), count as done.
+    Entries that are written later (`delayed_entries.py`), and late entries (`late_entries.py`), count as done.
     """
 
     def __init__(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
@@ -395,9 +396,11 @@ class IndexCheck:
         )
         """Hex ids of sources for which a row says how far a walk has filled them, although no walk is filling them."""
         self._waiting: dict[bytes, bytes | None] = {}
-        """Engine key of an index entry → its row once outbox and late entries are written; None: deleted."""
+        """Engine key of an index entry → its row once delayed and late entries are written; None: deleted."""
         late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
-        for write in [*delayed_writes(engine), *late]:
+        former = [write for _, writes in former_delays(engine) for write in writes]
+        by_id = {table.table_id: table for table in tables}
+        for write in chain(former, waiting_writes(engine, by_id.get), late):
             if write.old_key is not None:
                 self._waiting[write.source_id + write.old_key] = None
             if write.new_key is not None:
@@ -445,7 +448,7 @@ class IndexCheck:
         return None
 
     def _entry(self, engine_key: bytes) -> bytes | None:
-        """The row of the index entry at `engine_key` once outbox and late entries are written, or None."""
+        """The row of the index entry at `engine_key` once delayed and late entries are written, or None."""
         if engine_key in self._waiting:
             return self._waiting[engine_key]
         row: bytes | None = self._engine.get(engine_key)

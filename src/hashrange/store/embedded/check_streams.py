@@ -12,16 +12,27 @@ from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.row_layout import is_same_item
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.delayed_entries import waiting_partitions
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.former_records import FEED_KEY_END, former_rows
+from hashrange.store.embedded.former_formats import FEED_KEY_END, former_rows
 from hashrange.store.embedded.partitions import read_partitions
 from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
 from hashrange.store.embedded.upgrade import LOG_SINCE_VERSION
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import HashRange
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import KeySchema, Table
 from hashrange.tables.source_id import HASH_BYTES, make_source_id
-from hashrange.tables.stream_records import NO_IMAGES, StreamRecord, decode_record, images_of, is_hidden, keys_of
+from hashrange.tables.stream_records import (
+    ALL_IMAGES,
+    NO_IMAGES,
+    StreamRecord,
+    decode_record,
+    images_of,
+    is_hidden,
+    keys_of,
+    plain_record,
+    waiting_part,
+)
 from hashrange.tables.streams import (
     FEED_VIEW_TYPE,
     PURPOSES,
@@ -51,6 +62,7 @@ class StreamCheck:
         self._engine = engine
         self._has_logs = version >= LOG_SINCE_VERSION
         self._tables = {table.table_id: table for table in tables}
+        self._first_waiting = {one.prefix: one.first for one in waiting_partitions(engine)}
         self._streams: dict[int, Stream] = {}
         self._shards: dict[tuple[int, int], Shard] = {}
         for engine_key, row in scan_prefix(engine, layout.STREAM_PREFIX):
@@ -132,18 +144,21 @@ class StreamCheck:
         for engine_key, log_key, row in self._records():
             place = f"stream record {engine_key.hex()}"
             shards = self._shown_by(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key, row)
-            if not shards:
+            table = self._waits_in(log_key, row)
+            if not shards and table is None:
                 yield f"{place} belongs to no shard of a stream"
                 continue
-            stream = self._streams[shards[0].stream_id]
+            keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
             needed = images_of([self._streams[one.stream_id].view_type for one in shards])
             try:
-                record = decode_record(row, needed, stream.keys.partition_names + stream.keys.sort_names)
-                hash_ = int.from_bytes(_key_of(stream, record)[:HASH_BYTES], "big")
+                record = decode_record(
+                    plain_record(row), needed if table is None else ALL_IMAGES, keys.partition_names + keys.sort_names
+                )
+                hash_ = int.from_bytes(_key_of(keys, record)[:HASH_BYTES], "big")
             except Exception as error:  # noqa: BLE001 - any error that damaged bytes cause is a finding
                 yield f"{place} cannot be read: {type(error).__name__}: {error}"
                 continue
-            if not _is_within(HashRange(hash_, hash_), shards[0].hashes):
+            if shards and not _is_within(HashRange(hash_, hash_), shards[0].hashes):
                 yield f"{place} is of an item whose hash is not in its shard"
 
     def _shown_by(self, shards: Sequence[Shard], log_key: bytes, row: bytes) -> list[Shard]:
@@ -159,13 +174,22 @@ class StreamCheck:
             and not is_hidden(row, self._streams[one.stream_id].purpose)
         ]
 
+    def _waits_in(self, log_key: bytes, row: bytes) -> Table | None:
+        """The table of a record whose index entries are still to be written; None for other records."""
+        first = self._first_waiting.get(log_key[: layout.LOG_PREFIX_BYTES])
+        if first is None or layout.record_sequence(log_key) < first or waiting_part(row) is None:
+            return None
+        return self._tables.get(int.from_bytes(log_key[len(layout.LOG_PREFIX) : layout.LOG_PREFIX_BYTES - 4], "big"))
+
     def _item_faults(self, stream: Stream) -> Iterator[str]:
         """Report items whose stored row differs from the new image in their last stream record."""
         source_id, seen = make_source_id(stream.table_id), set[bytes]()
         for engine_key, row in self._newest_first(stream):
             try:
-                record = decode_record(row, NO_IMAGES, stream.keys.partition_names + stream.keys.sort_names)
-                key = _key_of(stream, record)
+                record = decode_record(
+                    plain_record(row), NO_IMAGES, stream.keys.partition_names + stream.keys.sort_names
+                )
+                key = _key_of(stream.keys, record)
             except Exception:  # noqa: BLE001, S112 - reported by `_record_faults`
                 continue
             if key in seen:
@@ -215,8 +239,8 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
         yield f"the records of stream {stream.arn} do not go where table {table.name} says"
 
 
-def _key_of(stream: Stream, record: StreamRecord) -> bytes:
-    return key_functions(stream.keys).item(keys_of(record))
+def _key_of(keys: KeySchema, record: StreamRecord) -> bytes:
+    return key_functions(keys).item(keys_of(record))
 
 
 def _is_within(inner: HashRange, outer: HashRange) -> bool:

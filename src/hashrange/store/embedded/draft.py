@@ -59,7 +59,7 @@ class Draft:
         self.changes = changes
         """The item changes of the write; in a transaction one for each step, even where `old == new`."""
         self.entries: Sequence[EntryWrite] = ()
-        """Index entry writes of this commit, except those left to a walk, to the outbox or to late entries."""
+        """Index entry writes of this commit, except those left to a walk, to the change log or to late entries."""
         self.deltas: dict[bytes, tuple[int, int]] = {}
         """Source id → change of its item count and of its size in bytes."""
         self.touched: list[bytes] = []

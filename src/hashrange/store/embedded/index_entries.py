@@ -1,4 +1,4 @@
-"""When are index entries written? In the commit of their item, except delayed entries (`outbox.py`),
+"""When are index entries written? In the commit of their item, except delayed entries (`delayed_entries.py`),
 late entries, and those of a new index.
 
 `tables/entries.py` defines entries. A walk fills a new index, which is ACTIVE when the walk ends; meanwhile writes

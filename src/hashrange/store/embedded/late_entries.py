@@ -17,14 +17,14 @@ import msgspec
 from hashrange.items.steps import undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.delayed_entries import apply_delayed
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.outbox import DelayedWrite, apply_delayed, delayed
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
-from hashrange.tables.entries import derive_stored_entry
+from hashrange.tables.entries import DelayedWrite, delayed, derive_stored_entry
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.source_id import make_source_id, table_id_of
 

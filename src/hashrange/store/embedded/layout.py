@@ -20,8 +20,8 @@ from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
 RowT = TypeVar("RowT")
 
-FORMAT_VERSION = 12
-READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+FORMAT_VERSION = 13
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
@@ -38,10 +38,6 @@ PROBE_KEY = _SYSTEM + b"\x00\x04"
 BACKFILL_PREFIX = _SYSTEM + b"\x00\x05"
 """Prefix ‖ source id that a walk fills (of a CREATING index, or of a table whose time to live is ENABLING) → key of the
 table's last row that the walk has passed. No row: it has passed none.
-"""
-OUTBOX_PREFIX = _SYSTEM + b"\x00\x06"
-"""Prefix ‖ position of a commit, 8 bytes (‖ number of the row, 2 bytes, in the commit's second and later rows) → due
-time and delayed entry writes as MessagePack.
 """
 PARTITION_PREFIX = _SYSTEM + b"\x00\x07"
 """Prefix ‖ source id ‖ first hash of a partition, 8 bytes → number of the partition, 8 bytes ‖ last hash, 8 bytes."""
@@ -73,6 +69,10 @@ empty row."""
 LOG_PREFIX = _SYSTEM + b"\x00\x12"
 """Prefix ‖ table id, 4 bytes ‖ number of a partition, 4 bytes ‖ sequence number, 12 bytes → a record of the table's
 change log (`tables/stream_records.py`).
+"""
+WAITING_PREFIX = _SYSTEM + b"\x00\x13"
+"""Prefix ‖ table id, 4 bytes ‖ number of a partition, 4 bytes → the sequence number of the next change of the partition
+whose index entries wait, 12 bytes ‖ how many of its entries are written, 4 bytes.
 """
 LOG_PREFIX_BYTES = len(LOG_PREFIX) + 8
 """Bytes before the sequence number in the key of a record."""
@@ -237,6 +237,16 @@ def decode_sequence(row: bytes) -> Sequence:
     if len(row) != SEQUENCE_BYTES:
         raise StorageCorruption(f"a sequence number has {len(row)} bytes")
     return int.from_bytes(row, "big")
+
+
+def encode_waiting(first: Sequence, done: int) -> bytes:
+    """Encode which change of a partition is the first whose index entries wait, and how many of them are written."""
+    return encode_sequence(first) + encode_short(done)
+
+
+def decode_waiting(row: bytes) -> tuple[Sequence, int]:
+    """Decode what `encode_waiting` has encoded. Raises StorageCorruption unless `row` has 16 bytes."""
+    return decode_sequence(row[:-4]), int.from_bytes(row[-4:], "big")
 
 
 def encode_short(number: int) -> bytes:

@@ -6,7 +6,6 @@ from hashrange.store.embedded.change_log import ChangeLog
 from hashrange.store.embedded.expiries import Expiries
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
-from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.witness import Witness
 
@@ -14,9 +13,8 @@ MakeParticipant = Callable[[Terms], Participant]
 
 PARTICIPANTS: tuple[MakeParticipant, ...] = (
     ItemCollections,
-    Outbox,
+    ChangeLog,
     IndexEntries,
     Expiries,
     Witness,
-    ChangeLog,
 )

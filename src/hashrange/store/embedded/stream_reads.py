@@ -13,7 +13,7 @@ from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.streams import RecordPage
 from hashrange.tables import streams as rules
-from hashrange.tables.stream_records import ALL_IMAGES, HIDDEN_FROM, shown_record
+from hashrange.tables.stream_records import ALL_IMAGES, HIDDEN_FROM, WAITS, plain_record, shown_record
 from hashrange.tables.streams import Shard, Stream
 
 CHUNK_ROWS = 64
@@ -119,12 +119,17 @@ def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: i
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted = limit_bytes, 1
     hidden, images, is_whole = HIDDEN_FROM[state.stream.purpose], state.images, state.images == ALL_IMAGES
+    special = hidden | WAITS
     while True:
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
-            if len(row) > 1 and row[1] & hidden:
-                continue
-            record = row if is_whole else shown_record(row, images)
+            record = row
+            if len(row) > 1 and row[1] & special:
+                if row[1] & hidden:
+                    continue
+                record = plain_record(row)
+            if not is_whole:
+                record = shown_record(record, images)
             left_bytes -= len(record)
             if left_bytes < 0 and records:
                 return RecordPage(records, is_end=False)

@@ -2,8 +2,8 @@
 order of their hashes and of the times at which they are due; and how all streams are read from an engine.
 """
 
-from bisect import bisect_left
-from collections import OrderedDict
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
@@ -18,7 +18,10 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables import streams as rules
 from hashrange.tables.change import Change
-from hashrange.tables.stream_records import IMAGES, images_of, record_encoder
+from hashrange.tables.entries import DelayedWrite
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.source_id import HASH_BYTES
+from hashrange.tables.stream_records import ALL_IMAGES, IMAGES, images_of, record_encoder
 from hashrange.tables.streams import Shard, Stream
 
 MANY_PART = 4
@@ -200,33 +203,90 @@ class StreamState:
 
 
 class TableLog:
-    """The change log of a table, as long as it has followers: the streams that are on."""
+    """The change log of a table: who needs which images, and where records belong."""
 
-    def __init__(self, view: StreamState) -> None:
-        self.views = {view.stream.purpose: view}
-        """The streams that are on. All have an open shard for each partition of the table."""
-        self._arrange()
-
-    def _arrange(self) -> None:
-        views = list(self.views.values())
-        self.places_of = views[0]
-        """The stream whose open shards tell the table's partitions."""
-        keys = views[0].stream.keys
-        images = images_of([one.stream.view_type for one in views])
-        self.encode: Callable[[Change], bytes] = record_encoder(images, keys.partition_names + keys.sort_names)
+    def __init__(self, table_id: int) -> None:
+        self.table_id = table_id
+        self.views: dict[rules.Purpose, StreamState] = {}
+        """The table's streams that are on."""
+        self._table: OpenTable | None = None
+        """The table that the other members are about; None: they are to be made."""
+        self._places: list[bytes] = []
+        """First hash, in 8 bytes, of each partition except the first."""
+        self._prefixes: list[bytes] = []
+        """For each partition, the first bytes of the engine keys of its records."""
+        self.encode: Callable[[Change], bytes] = _nobody_follows
         """Makes the record of a change, with the images that the streams need together."""
+        self.encode_whole: Callable[[Change], bytes] = _nobody_follows
+        """Makes the record of a change with all images."""
+
+    def prefix_of(self, change: Change) -> bytes:
+        """First bytes of the engine key of the change's record. Afterwards, the log is ready to make records."""
+        table = change.table
+        if table is not self._table:
+            self._arrange(table)
+        places = self._places
+        return self._prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
+
+    def _arrange(self, table: OpenTable) -> None:
+        partitions = table.partitions[table.source_id]
+        self._places = [layout.encode_counter(one.hashes.first) for one in partitions[1:]]
+        self._prefixes = [layout.log_prefix(self.table_id, one.number) for one in partitions]
+        names = table.keys.partition_names + table.keys.sort_names
+        self.encode = record_encoder(images_of([one.stream.view_type for one in self.views.values()]), names)
+        self.encode_whole = record_encoder(ALL_IMAGES, names)
+        self._table = table
 
     def add(self, view: StreamState) -> None:
         """From now on, the records are for this stream too."""
         self.views[view.stream.purpose] = view
-        self._arrange()
+        self._table = None
 
-    def remove(self, view: StreamState) -> bool:
-        """Remove a stream that has ended; False if nobody follows the table any more."""
+    def remove(self, view: StreamState) -> None:
+        """Remove a stream that has ended."""
         del self.views[view.stream.purpose]
-        if self.views:
-            self._arrange()
-        return bool(self.views)
+        self._table = None
+
+
+def _nobody_follows(change: Change) -> bytes:
+    raise AssertionError(change)
+
+
+# --- changes whose index entries wait -------------------------------------------------------------
+
+
+class WaitingChange(NamedTuple):
+    """A change whose entries wait."""
+
+    sequence: rules.Sequence
+    due_ms: int
+    """Service time, in milliseconds, from which on the entries may be written; once the delay is switched off they may
+    be written at once.
+    """
+    writes: Sequence[DelayedWrite | None]
+    """A write for each index that the change concerned, None if there is none any more."""
+
+
+class WaitingPartition:
+    """The waiting changes of one partition of a table: all from `first` on."""
+
+    __slots__ = ("done", "due_ms", "first", "found_last", "is_mixed", "kept", "prefix", "table_id")
+
+    def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int) -> None:
+        self.prefix = prefix
+        """First bytes of the engine keys of the partition's records."""
+        self.table_id = table_id
+        self.first = first
+        self.done = done
+        """Writes of the change at `first` that have been done."""
+        self.due_ms = 0
+        """When the first change is due; 0 until that is known."""
+        self.found_last: rules.Sequence = 0
+        """Changes up to this one were found when the engine was loaded."""
+        self.kept: deque[WaitingChange] = deque()
+        """The last waiting changes; those before must be read."""
+        self.is_mixed = False
+        """True if there may be records behind `first` that do not wait."""
 
 
 def due_seconds(shard: Shard) -> float:
@@ -272,6 +332,8 @@ def read_streams(engine: Engine) -> StoredStreams:
         last = max(last, *ends, *[_last_record(engine, one) for one in state.record_prefixes])
     for stream_id, shards in found.items():
         raise StorageCorruption(f"shard {shards[0].number} belongs to stream {stream_id}, which is not there")
+    for engine_key, _ in scan_prefix(engine, layout.WAITING_PREFIX):
+        last = max(last, _last_record(engine, layout.LOG_PREFIX + engine_key[len(layout.WAITING_PREFIX) :]))
     for state in by_id.values():
         state.note(state.shards.values(), last)
     return StoredStreams(by_id, 1 if counter is None else layout.decode_counter(counter), last)

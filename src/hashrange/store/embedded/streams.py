@@ -18,6 +18,7 @@ from hashrange.store.embedded.stream_states import (
     StreamName,
     StreamState,
     TableLog,
+    WaitingPartition,
     free_streams,
     name_of,
 )
@@ -40,7 +41,9 @@ class EmbeddedStreams:
         self.by_id: dict[int, StreamState] = {}
         self.by_name: dict[StreamName, StreamState] = {}
         self.logs: dict[int, TableLog] = {}
-        """Table id → the table's change log, for each table with a stream that is on."""
+        """Table id → the table's change log, for each table that has been followed."""
+        self.waiting: dict[bytes, WaitingPartition] = {}
+        """First bytes of the engine keys of a partition's records → those changes whose index entries wait."""
         self.last: rules.Sequence = 0
         """Sequence number that was assigned last."""
         self.wake: Callable[[], None] | None = None
@@ -84,13 +87,24 @@ class EmbeddedStreams:
         log = self.logs.get(table_id)
         return None if log is None else log.views.get(purpose)
 
+    def log_of(self, table_id: int) -> TableLog:
+        """The change log of a table."""
+        log = self.logs.get(table_id)
+        if log is None:
+            log = self.logs[table_id] = TableLog(table_id)
+        return log
+
+    def forget_log(self, table_id: int) -> None:
+        """Forget the change log of a deleted table, whose streams have ended."""
+        self.logs.pop(table_id, None)
+
+    def table_ids(self) -> set[int]:
+        """The ids of the tables that have a stream, on or ended."""
+        return {state.stream.table_id for state in self.by_id.values()}
+
     def _follow(self, state: StreamState) -> None:
         """Let the log of its table record changes for a stream that is on."""
-        log = self.logs.get(state.stream.table_id)
-        if log is None:
-            self.logs[state.stream.table_id] = TableLog(state)
-        else:
-            log.add(state)
+        self.log_of(state.stream.table_id).add(state)
 
     def keep_last(self, draft: Draft) -> None:
         """Add to the draft which sequence number was given out last, so that a restart after a restore finds it."""
@@ -162,8 +176,7 @@ class EmbeddedStreams:
     def _ended(self, state: StreamState, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
         state.stream = stream
         state.set(closed)
-        if not self.logs[stream.table_id].remove(state):
-            del self.logs[stream.table_id]
+        self.log_of(stream.table_id).remove(state)
         self._changed(last, state, closed)
 
     def succeed(self, draft: Draft, state: StreamState, successors: Mapping[Shard, Sequence[Partition]]) -> None:
@@ -225,8 +238,8 @@ class EmbeddedStreams:
         draft.afterwards.append(lambda: self._dropped(state, gone, is_last=is_last))
 
     def _first_kept(self, state: StreamState, gone: Sequence[Shard]) -> dict[bytes, rules.Sequence]:
-        """First bytes of the keys of a partition's records → sequence number from which on a shard that is not in
-        `gone` shows records; for the partitions that have such a shard.
+        """First bytes of the keys of a partition's records → sequence number from which on records are needed: a shard
+        that is not in `gone` shows them, or index entries wait; for the partitions that have such records.
         """
         dropped = {one.number for one in gone}
         found: dict[bytes, rules.Sequence] = {}
@@ -237,6 +250,8 @@ class EmbeddedStreams:
                 if other is not state or one.number not in dropped:
                     prefix = other.records_prefix(one)
                     found[prefix] = min(one.first, found.get(prefix, one.first))
+        for prefix, waiting in self.waiting.items():
+            found[prefix] = min(waiting.first, found.get(prefix, waiting.first))
         return found
 
     def _dropped(self, state: StreamState, gone: Sequence[Shard], *, is_last: bool) -> None:

@@ -9,7 +9,7 @@ import rocksdict
 from hashrange.errors import StorageFormatUnknown
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.former_records import FORMER_RECORD_PREFIX, former_rows, rows_below
+from hashrange.store.embedded.former_formats import FORMER_RECORD_PREFIX, former_rows, rows_below
 from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX, new_long_document, put_pieces
 from hashrange.tables.partitions import first_partitions
 

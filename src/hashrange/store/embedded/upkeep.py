@@ -13,12 +13,12 @@ from hashrange.items.types import Key
 from hashrange.soon import settled
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import EmbeddedCatalog
+from hashrange.store.embedded.change_log import ChangeLog
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_of, plan_expiry
 from hashrange.store.embedded.ordered_queue import Queued
-from hashrange.store.embedded.outbox import Outbox
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.stalls import wait_while_behind
@@ -200,8 +200,8 @@ class Upkeep:
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """Implements `Maintenance.delay_index_entries`."""
         for participant in self._opened.participants:
-            if isinstance(participant, Outbox):
-                participant.delay_by(draw, most_seconds)
+            if isinstance(participant, ChangeLog):
+                participant.delay_entries_by(draw, most_seconds)
         self._catalog.reopen()
         self._site.wake_jobs()
 

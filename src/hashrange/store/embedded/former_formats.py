@@ -1,4 +1,5 @@
-"""How are the stream records of formats before 12 read? As rows of change logs, which have replaced them.
+"""How are rows read that only formats before 13 have? Stream records as rows of change logs, which have replaced them,
+and index entries that wait as writes, which are done when a server opens the folder.
 
 Each stream had records of its own: a table with a stream and a Kinesis destination had two for each change. As rows of
 the log, they stay hidden from the other one. Two such records may have the same sequence number, so the engine keys of
@@ -7,12 +8,15 @@ feeds' records have one more byte.
 
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items.rows import attributes_reader
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
+from hashrange.tables.entries import DelayedWrite
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import REMOVE, former_record, keys_json_from
 from hashrange.tables.streams import SEQUENCE_BYTES, Shard, Stream
@@ -77,3 +81,53 @@ def _log_record(
     if not keys:
         keys = keys_json_from(read_values(Row(new or old)), names)
     return former_record(event, is_by_time_to_live=by != 0, keys_json=keys, old=old, new=new, purpose=stream.purpose)
+
+
+# --- index entries that waited, in formats before 13 ----------------------------------------------
+
+FORMER_DELAYS_PREFIX = make_source_id(0, 0x0006)
+"""Prefix ‖ position of a commit, 8 bytes (‖ number of the row, 2 bytes) → due time and writes as MessagePack."""
+SLICE_BYTES = 512 * 1024
+
+
+class _FormerDelay(NamedTuple):
+    due_ms: int
+    writes: list[tuple[bytes, bytes | None, bytes | None, bytes | None, bytes | int | None]]
+    """The members of each DelayedWrite. An int in place of `new_row` is the place, in this list, of a write with an
+    equal row.
+    """
+
+
+_decode_delay = msgspec.msgpack.Decoder(_FormerDelay).decode
+
+
+def former_delays(engine: Any) -> Iterator[tuple[list[bytes], list[DelayedWrite]]]:
+    """The writes of index entries that wait, in order, with the keys of their rows: some SLICE_BYTES of them at a time.
+
+    Raises StorageCorruption and the engine's bare exceptions.
+    """
+    keys: list[bytes] = []
+    writes: list[DelayedWrite] = []
+    left_bytes = SLICE_BYTES
+    for engine_key, row in rows_below(engine, FORMER_DELAYS_PREFIX):
+        keys.append(engine_key)
+        writes += _former_writes(row)
+        left_bytes -= len(row)
+        if left_bytes <= 0:
+            yield keys, writes
+            keys, writes, left_bytes = [], [], SLICE_BYTES
+    if keys:
+        yield keys, writes
+
+
+def _former_writes(row: bytes) -> list[DelayedWrite]:
+    writes: list[DelayedWrite] = []
+    for source_id, old_key, old_header, new_key, new_row in layout.decoded(
+        _decode_delay, row, "a row of delayed index entries"
+    ).writes:
+        if isinstance(new_row, int):
+            if not 0 <= new_row < len(writes):
+                raise StorageCorruption("a row of delayed index entries refers to an entry that it does not hold")
+            new_row = writes[new_row].new_row
+        writes.append(DelayedWrite(source_id, old_key, old_header, new_key, new_row))
+    return writes

@@ -1,0 +1,356 @@
+"""How are entries of global indexes written later than their items? They follow the change log.
+
+With a delay, a change of a table with global indexes is recorded in the table's change log (`change_log.py`), with the
+time at which its entries are due and the indexes that it concerns. Once it is due, the entries are derived from the
+record and written, in the order of the changes of each partition. While any change waits, all entries of global indexes
+that follow from writes wait, even if there is no delay any more, so that none overtakes another. Entries of local
+indexes are never delayed.
+
+A row says for each partition with waiting changes which one is next (docs/formats/store.md). The clock may have been
+set back since the last process: a change found at the start is due at once if its due time is later than that of a
+change made at the start would be.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import NamedTuple
+
+from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.steps import undisturbed
+from hashrange.items.types import Row
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.participant import Terms
+from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
+from hashrange.store.embedded.stream_states import TableLog, WaitingChange, WaitingPartition
+from hashrange.store.embedded.streams import delete_rows
+from hashrange.store.interface import DelayOf
+from hashrange.tables.change import Change
+from hashrange.tables.entries import DelayedWrite, EntryWrite, delayed, derive_entry_writes
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
+from hashrange.tables.stream_records import keys_of, plain_record, split_record, waiting_part
+from hashrange.tables.streams import Sequence as SequenceNumber
+
+SLICE_BYTES_MAX = 512 * 1024
+"""One commit reads records until these have this many bytes, and writes entries until the entries do: some 1 ms."""
+KEPT_BYTES_MAX = 8 * 1024 * 1024
+"""Entries that wait are kept in memory up to this many bytes; those of other changes are derived again when due."""
+
+
+class Slice:
+    """What one commit may still do."""
+
+    __slots__ = ("left_bytes", "left_rows", "now_ms")
+
+    def __init__(self, limit_rows: int, now_ms: int) -> None:
+        self.left_rows, self.left_bytes, self.now_ms = limit_rows, SLICE_BYTES_MAX, now_ms
+
+    @property
+    def is_full(self) -> bool:
+        """True if the commit must do no more."""
+        return self.left_rows <= 0 or self.left_bytes <= 0
+
+
+class Advance(NamedTuple):
+    """How far one commit brings a partition."""
+
+    first: SequenceNumber
+    """The change that is first now; unless `is_end`."""
+    done: int
+    due_ms: int
+    is_end: bool
+
+
+class DelayedEntries:
+    """Delays entries of global indexes; `ChangeLog` records them."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._clock = terms.clock
+        index_delay = terms.options.index_delay
+        self._delay: DelayOf | None = None if index_delay is None else lambda changes: index_delay()
+        self._most_seconds: float | None = None
+        """The longest delay, in seconds, that `_delay` can return; None: `_delay` always returns the same one."""
+        self._find_table, self._find_index = terms.find_table, terms.find_index
+        self._wake = terms.wake
+        self._streams = terms.streams
+        self.partitions = terms.streams.waiting
+        self._last_due_ms = 0
+        self._found_due_ms_max = 0
+        """Due time (milliseconds of service time) that a change made at the time of `load` would have. A change that
+        `load` found with a later due time is due at once: the clock may have been set back since."""
+        self._kept_bytes = 0
+
+    def delay_by(self, draw: DelayOf | None, most_seconds: float) -> None:
+        """From now on, `draw` returns the delay of each commit's entries, at most `most_seconds`; None: no delay.
+
+        The caller then reopens all tables (`EmbeddedCatalog.reopen`).
+        """
+        self._delay = draw
+        self._most_seconds = most_seconds
+
+    def load(self, engine: Engine) -> None:
+        """Note which partitions of a newly opened engine have waiting changes; reads no change, however many wait.
+
+        Raises StorageCorruption and the engine's bare exceptions.
+        """
+        self.partitions.clear()
+        self._kept_bytes = 0
+        for partition in waiting_partitions(engine):
+            partition.found_last = self._streams.last
+            partition.is_mixed = True
+            self.partitions[partition.prefix] = partition
+        self._last_due_ms = 0
+        most_seconds = self._most_seconds
+        now_ms = int(self._clock.service_time() * 1000)
+        self._found_due_ms_max = self._due_ms(()) if most_seconds is None else now_ms + int(most_seconds * 1000)
+
+    @property
+    def is_used(self) -> bool:
+        """True if there is a delay, or any change waits."""
+        return self._delay is not None or bool(self.partitions)
+
+    def takes_part(self, table: Table) -> bool:
+        """True for tables with global indexes, if there is a delay or any change waits."""
+        return self.is_used and any(index.is_global for index in table.indexes)
+
+    def _due_ms(self, changes: Sequence[Change]) -> int:
+        """Draw the due time, in milliseconds of service time, of entries that follow from changes committed now."""
+        delay_seconds = 0.0 if self._delay is None else self._delay(changes)
+        return int((self._clock.service_time() + delay_seconds) * 1000)
+
+    # --- new changes ------------------------------------------------------------------------------
+
+    def take(self, draft: Draft, changes: Sequence[Change]) -> tuple[int, dict[int, list[EntryWrite]]]:
+        """Take the entries of global indexes out of the draft. Returns when they are due, in milliseconds of service
+        time, and for the id of each change that has any, these.
+        """
+        taken = {id(entry) for entry in draft.entries if is_global(entry)}
+        if not taken:
+            return 0, {}
+        draft.entries = [entry for entry in draft.entries if id(entry) not in taken]
+        found = {id(change): [entry for entry in change.entries if id(entry) in taken] for change in changes}
+        return max(self._last_due_ms, self._due_ms(changes)), {which: some for which, some in found.items() if some}
+
+    def add(
+        self,
+        draft: Draft,
+        prefix: bytes,
+        log: TableLog,
+        sequence: SequenceNumber,
+        due_ms: int,
+        entries: Sequence[EntryWrite],
+    ) -> None:
+        """Note in the draft that a change in the table's log waits with these entries. `prefix`: first bytes of the
+        engine keys of its partition's records.
+        """
+        begun = draft.kept.setdefault(self, set())
+        if prefix not in self.partitions and prefix not in begun:
+            begun.add(prefix)
+            draft.batch.put(waiting_key(prefix), layout.encode_waiting(sequence, 0))
+        change = WaitingChange(sequence, due_ms, [delayed(entry) for entry in entries])
+        draft.afterwards.append(lambda: self._added(prefix, log, change))
+
+    def _added(self, prefix: bytes, log: TableLog, change: WaitingChange) -> None:
+        if not self.partitions:
+            self._wake()
+        self._last_due_ms = change.due_ms
+        partition = self.partitions.get(prefix)
+        if partition is None:
+            partition = self.partitions[prefix] = WaitingPartition(prefix, log.table_id, change.sequence, 0)
+            partition.due_ms = change.due_ms
+        partition.is_mixed = partition.is_mixed or bool(log.views)
+        partition.kept.append(change)
+        self._kept_bytes += _bytes_of(change)
+        if self._kept_bytes > KEPT_BYTES_MAX:
+            for one in self.partitions.values():
+                one.kept.clear()
+            self._kept_bytes = 0
+
+    def end(self, draft: Draft, table: Table) -> None:
+        """Add to the draft that no change of a deleted table waits any more."""
+        gone = [one for one in self.partitions.values() if one.table_id == table.table_id]
+        has_streams = table.table_id in self._streams.table_ids()
+        for one in gone:
+            draft.batch.delete(waiting_key(one.prefix))
+            if not has_streams:
+                draft.batch.delete_range(one.prefix, prefix_upper_bound(one.prefix))
+        draft.afterwards.append(lambda: self._forget(gone))
+
+    def _forget(self, gone: Sequence[WaitingPartition]) -> None:
+        for one in gone:
+            self._kept_bytes -= sum([_bytes_of(change) for change in one.kept])
+            del self.partitions[one.prefix]
+
+    # --- writing what is due ----------------------------------------------------------------------
+
+    def drain(self, draft: Draft, limit_rows: int) -> float | None:
+        """Write the entries of changes that are due, of at most `limit_rows` changes, or SLICE_BYTES_MAX of entries.
+        The records of a table that has no streams are deleted.
+
+        Returns 0.0 if any change was due, else the seconds of service time until the next one is; None if none waits.
+        """
+        if not self.partitions:
+            return None
+        part = Slice(limit_rows, int(self._clock.service_time() * 1000))
+        partitions = self.partitions.values()
+        due = sorted([one for one in partitions if self._is_due(one, one.first, one.due_ms, part)], key=_due_ms_of)
+        if not due:
+            return (min(map(_due_ms_of, partitions)) - part.now_ms) / 1000
+        streamed = self._streams.table_ids()
+        for partition in due:
+            if part.is_full:
+                break
+            applied: list[SequenceNumber] = []
+            with closing(self._changes(draft.engine, partition)) as changes:
+                advance = self._apply(draft, partition, changes, applied, part)
+            if partition.table_id not in streamed:
+                self._delete_records(draft, partition, advance, applied)
+            if advance.is_end:
+                draft.batch.delete(waiting_key(partition.prefix))
+            else:
+                draft.batch.put(waiting_key(partition.prefix), layout.encode_waiting(advance.first, advance.done))
+            draft.afterwards.append(partial(self._advanced, partition, advance))
+        return 0.0
+
+    def _is_due(self, partition: WaitingPartition, sequence: SequenceNumber, due_ms: int, part: Slice) -> bool:
+        is_stray = due_ms > self._found_due_ms_max and sequence <= partition.found_last
+        return self._delay is None or due_ms <= part.now_ms or is_stray
+
+    def _apply(
+        self,
+        draft: Draft,
+        partition: WaitingPartition,
+        changes: Iterator[WaitingChange],
+        applied: list[SequenceNumber],
+        part: Slice,
+    ) -> Advance:
+        """Add the entries of a partition's next changes to the draft; `applied` gets the changes that are done."""
+        first, done = partition.first, partition.done
+        for change in changes:
+            first = change.sequence
+            if part.is_full or not self._is_due(partition, first, change.due_ms, part):
+                return Advance(first, done, change.due_ms, is_end=False)
+            for write in change.writes[done:]:
+                if part.left_bytes <= 0:
+                    return Advance(first, done, change.due_ms, is_end=False)
+                if write is not None and self._find_index(write.source_id) is not None:
+                    apply_delayed(draft, write)
+                    part.left_bytes -= 0 if write.new_row is None else len(write.new_row)
+                done += 1
+            part.left_rows -= 1
+            applied.append(first)
+            first, done = first + 1, 0
+        return Advance(first, 0, 0, is_end=True)
+
+    def _changes(self, engine: Engine, partition: WaitingPartition) -> Generator[WaitingChange]:
+        """The partition's waiting changes, in order; the last of them without reading them."""
+        kept = partition.kept
+        if not kept or partition.first < kept[0].sequence:
+            table = self._find_table(partition.table_id)
+            upper = partition.prefix + layout.encode_sequence(kept[0].sequence) if kept else None
+            if table is not None:
+                yield from stored_changes(engine, table, partition, upper)
+        yield from kept
+
+    def _delete_records(
+        self, draft: Draft, partition: WaitingPartition, advance: Advance, applied: Sequence[SequenceNumber]
+    ) -> None:
+        prefix = partition.prefix
+        if partition.is_mixed:
+            delete_rows(draft, _record_key(prefix, partition.first), _record_key(prefix, advance.first))
+        else:
+            for sequence in applied:
+                draft.batch.delete(_record_key(prefix, sequence))
+
+    def _advanced(self, partition: WaitingPartition, advance: Advance) -> None:
+        partition.first, partition.done, partition.due_ms = advance.first, advance.done, advance.due_ms
+        kept = partition.kept
+        while kept and kept[0].sequence < advance.first:
+            self._kept_bytes -= _bytes_of(kept.popleft())
+        if advance.is_end:
+            del self.partitions[partition.prefix]
+
+
+def _due_ms_of(partition: WaitingPartition) -> int:
+    return partition.due_ms
+
+
+def _bytes_of(change: WaitingChange) -> int:
+    return sum([len(write.new_row) for write in change.writes if write is not None and write.new_row is not None])
+
+
+def _record_key(prefix: bytes, sequence: SequenceNumber) -> bytes:
+    return prefix + layout.encode_sequence(sequence)
+
+
+def waiting_key(prefix: bytes) -> bytes:
+    """Engine key of the row that says which change is next in a partition; `prefix`: of the partition's records."""
+    return layout.WAITING_PREFIX + prefix[len(layout.LOG_PREFIX) :]
+
+
+def waiting_partitions(engine: Engine) -> Iterator[WaitingPartition]:
+    """The partitions that have waiting changes. Raises StorageCorruption and the engine's bare exceptions."""
+    for engine_key, row in scan_prefix(engine, layout.WAITING_PREFIX):
+        place = engine_key[len(layout.WAITING_PREFIX) :]
+        yield WaitingPartition(layout.LOG_PREFIX + place, int.from_bytes(place[:4], "big"), *layout.decode_waiting(row))
+
+
+def stored_changes(
+    engine: Engine, table: OpenTable, partition: WaitingPartition, upper: bytes | None = None
+) -> Iterator[WaitingChange]:
+    """A partition's waiting changes, in order, up to engine key `upper`; their entries are derived from the records.
+
+    Raises StorageCorruption, StorageFormatUnknown and the engine's bare exceptions.
+    """
+    prefix = partition.prefix
+    cursor = Cursor(engine, _record_key(prefix, partition.first), upper or prefix_upper_bound(prefix), is_reverse=False)
+    try:
+        is_end = False
+        while not is_end:
+            rows, is_end = cursor.read_some(CHUNK_ROWS)
+            for engine_key, record in rows:
+                waiting = waiting_part(record)
+                if waiting is not None:
+                    writes = _writes_of(table, plain_record(record), waiting.index_ids)
+                    yield WaitingChange(layout.record_sequence(engine_key), waiting.due_ms, writes)
+    finally:
+        cursor.drop()
+
+
+def _writes_of(table: OpenTable, record: bytes, index_ids: Sequence[bytes]) -> list[DelayedWrite | None]:
+    """The writes to the indexes with these ids; None for an index that is gone, or no longer changes."""
+    told = split_record(record)
+    key = table.item_key(keys_of(told))
+    with undisturbed:
+        found = {one.source.source_id[-2:]: delayed(one) for one in derive_entry_writes(table, key, told.old, told.new)}
+    return [found.get(index_id) for index_id in index_ids]
+
+
+def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]) -> Iterator[DelayedWrite]:
+    """All writes that wait, those of each item in order, for tools. Raises as `stored_changes` does."""
+    for partition in waiting_partitions(engine):
+        table = find_table(partition.table_id)
+        for change in stored_changes(engine, table, partition) if table is not None else ():
+            done = partition.done if change.sequence == partition.first else 0
+            yield from [write for write in change.writes[done:] if write is not None]
+
+
+def apply_delayed(draft: Draft, write: DelayedWrite) -> None:
+    """Add one delayed write to a commit, with its change of the index's statistics."""
+    source_id, old_key, old_header, new_key, new_row = write
+    if old_key is not None:
+        draft.touched.append(source_id + old_key)
+        if old_key != new_key:
+            draft.batch.delete(source_id + old_key)
+    if new_key is not None and new_row is not None:
+        draft.touched.append(source_id + new_key)
+        draft.batch.put(source_id + new_key, new_row)
+    draft.count(source_id, None if old_header is None else Row(old_header), None if new_row is None else Row(new_row))
+
+
+def is_global(entry: EntryWrite) -> bool:
+    """True if the write is to a global index."""
+    return entry.source.index is not None and entry.source.index.is_global
