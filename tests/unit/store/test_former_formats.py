@@ -16,7 +16,8 @@ from hashrange.store.embedded import engine as engine_module
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
-from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, OUTBOX_PREFIX, PROBE_KEY
+from hashrange.store.embedded.former_formats import FORMER_DELAYS_PREFIX
+from hashrange.store.embedded.layout import FORMAT_KEY, FORMAT_VERSION, PROBE_KEY
 from hashrange.store.embedded.offline import format_version, read_offline
 from hashrange.store.embedded.upgrade import check_format
 from hashrange.store.snapshot_file import opened_snapshot
@@ -52,9 +53,9 @@ def snapshot_of(name: str) -> Path:
 
 
 def told_of(name: str) -> dict[str, Any]:
-    """What clients of the former source got."""
+    """What clients of the former source got; index entries that waited there are written when a store is opened."""
     told: dict[str, Any] = json.loads((FILES / f"{name}.json").read_text(encoding="utf-8"))
-    return comparable(told)
+    return comparable({**told, "indexes": told["indexes later"]})
 
 
 def comparable(found: dict[str, Any]) -> dict[str, Any]:
@@ -92,8 +93,8 @@ def make_folder(name: str, data_dir: Path) -> float:
         assert not list(engine.keys())
         for key, row in reader.rows():
             engine.put(key, row)
-            if key.startswith(OUTBOX_PREFIX):
-                last_position = layout.decode_counter(key[len(OUTBOX_PREFIX) :][: layout.NUMBER_BYTES])
+            if key.startswith(FORMER_DELAYS_PREFIX):
+                last_position = layout.decode_counter(key[len(FORMER_DELAYS_PREFIX) :][: layout.NUMBER_BYTES])
         while engine.latest_sequence_number() < last_position:  # as that of the folder was whose rows these are
             engine.delete(PROBE_KEY)
         engine.close()
