@@ -120,7 +120,7 @@ def replayed(store: EmbeddedStore, table: OpenTable) -> dict[bytes, bytes]:
             assert shard.first <= sequence <= (shard.last or store.streams.last())
             numbers.add(sequence)
             record = decode_record(content, IMAGES[VIEW_TYPE], ("pk", "sk"))
-            key = table.item_key(keys_of(record))
+            key = table.item_key(keys_of(record, ("pk", "sk")))
             assert found.get(key) == record.old, "a change without its record, or a record without its change"
             if record.new is None:
                 del found[key]

@@ -85,7 +85,7 @@ def feed_changes(world: World, feed: Stream) -> list[tuple[str, Any, Any]]:
             assert shard.first <= sequence <= (shard.last or sequence)
             record = decode_record(row, ALL_IMAGES, ("id",))
             old, new = [None if one is None else decode_row(one) for one in (record.old, record.new)]
-            found.append((str(keys_of(record)["id"]["S"]), old, new))
+            found.append((str(keys_of(record, ("id",))["id"]["S"]), old, new))
     return found
 
 

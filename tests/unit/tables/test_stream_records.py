@@ -57,9 +57,9 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     old, new = EVENTS[event]
     told_old = old if view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
     told_new = new if view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
-    record = record_encoder(IMAGES[view_type], NAMES)(change_of(old, new, has_items=has_items))
+    record = record_encoder(IMAGES[view_type], NAMES)(change_of(old, new, has_items=has_items), 0, b"")
     found = decode_record(record, IMAGES[view_type], NAMES)
-    assert (keys_of(found), found.old, found.new) == (KEYS, row_of(told_old), row_of(told_new))
+    assert (keys_of(found, NAMES), found.old, found.new) == (KEYS, row_of(told_old), row_of(told_new))
 
     stream = stream_of(
         replace(table_maker("t")(1), stream_view_type=view_type, stream_label="2026-10-01T12:00:00.123"), 7, 1.0
@@ -72,7 +72,7 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     images = {"Keys": KEYS, "OldImage": told_old, "NewImage": told_new}
     assert {name: content["dynamodb"].get(name) for name in images} == images
 
-    whole = record_encoder(ALL_IMAGES, NAMES)(change_of(old, new, has_items=has_items))
+    whole = record_encoder(ALL_IMAGES, NAMES)(change_of(old, new, has_items=has_items), 0, b"")
     assert shown_record(whole, IMAGES[view_type]) == record
 
 
@@ -80,7 +80,7 @@ def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
     stream = stream_of(replace(table_maker("t")(1), stream_view_type="NEW_IMAGE", stream_label="label"), 7, 1.0)
     encode = record_encoder(IMAGES["NEW_IMAGE"], NAMES)
     for origin in ("client", "ttl"):
-        record = encode(replace(change_of(OLD, None, has_items=True), origin=origin))
+        record = encode(replace(change_of(OLD, None, has_items=True), origin=origin), 0, b"")
         told: dict[str, Any] = msgspec.json.decode(record_json(template_of(stream), 5, record))
         event: dict[str, Any] = msgspec.json.decode(record_json(event_template_of(stream), 5, record))
         assert event.pop("eventSourceARN") == stream.arn
@@ -92,7 +92,7 @@ def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
 @pytest.mark.parametrize("view_type", VIEW_TYPES)
 def test_damage_is_told(view_type: StreamViewType) -> None:
     images = IMAGES[view_type]
-    record = record_encoder(images, NAMES)(change_of(OLD, NEW, has_items=True))
+    record = record_encoder(images, NAMES)(change_of(OLD, NEW, has_items=True), 0, b"")
     for place in (3, 5, 9, 14) if images == NO_IMAGES else (3, 5, 9, 14, 22):
         spoilt = record[:place] + bytes((record[place] ^ 1,)) + record[place + 1 :]
         with pytest.raises(StorageCorruption):

@@ -15,17 +15,17 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import former_delays
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.stream_states import TableLog
+from hashrange.store.embedded.stream_states import TableLog, WaitingChange
 from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
 from hashrange.tables.entries import DelayedWrite, EntryWrite
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
-from hashrange.tables.stream_records import UNRECORDED, WaitingPart, waiting_record
+from hashrange.tables.stream_records import UNRECORDED, hidden_record, waiting_parts
 from hashrange.tables.streams import PURPOSES, SEQUENCE_BYTES, Purpose, label_on, sequence_at, view_types_on
 
-NOTHING_WAITS: tuple[int, dict[int, list[EntryWrite]]] = (0, {})
+NOTHING_WAITS: tuple[int, dict[int, Sequence[EntryWrite]]] = (0, {})
 
 
 class ChangeLog(Participant):
@@ -93,6 +93,7 @@ class ChangeLog(Participant):
         due_ms, waiting = delayed.take(draft, changes) if delayed.is_used else NOTHING_WAITS
         last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
         written: dict[bytes, TableLog] = {}
+        recorded: list[tuple[bytes, TableLog, WaitingChange]] = []
         for change in changes:
             entries = waiting.get(id(change))
             log = logs.get(change.table.table_id)
@@ -105,13 +106,17 @@ class ChangeLog(Participant):
             prefix = log.prefix_of(change)
             engine_key = prefix + last.to_bytes(SEQUENCE_BYTES, "big")
             if entries is None:
-                put(engine_key, log.encode(change))
+                put(engine_key, log.encode(change, 0, b""))
             else:
-                part = WaitingPart(due_ms, [one.source.source_id[TABLE_ID_BYTES:] for one in entries])
-                put(engine_key, waiting_record(log.encode_whole(change), part, is_shown=is_shown))
-                delayed.add(draft, prefix, log, last, due_ms, entries)
+                index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
+                encode = log.encode_whole if is_shown else hidden_record
+                put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=is_shown)))
+                size_bytes = sum([len(one.new.row) for one in entries if one.new is not None])
+                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, size_bytes)))
             written[prefix] = log
         draft.afterwards.append(partial(streams.written_up_to, last, written))
+        if recorded:
+            delayed.add(draft, recorded)
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

@@ -240,7 +240,7 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
 
 
 def _key_of(keys: KeySchema, record: StreamRecord) -> bytes:
-    return key_functions(keys).item(keys_of(record))
+    return key_functions(keys).item(keys_of(record, keys.partition_names + keys.sort_names))
 
 
 def _is_within(inner: HashRange, outer: HashRange) -> bool:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.rows import decode_row
 from hashrange.items.steps import undisturbed
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
@@ -31,7 +32,8 @@ from hashrange.tables.change import Change
 from hashrange.tables.entries import DelayedWrite, EntryWrite, delayed, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.stream_records import keys_of, plain_record, split_record, waiting_part
+from hashrange.tables.source_id import TABLE_ID_BYTES
+from hashrange.tables.stream_records import plain_record, split_record, waiting_part
 from hashrange.tables.streams import Sequence as SequenceNumber
 
 SLICE_BYTES_MAX = 512 * 1024
@@ -104,8 +106,11 @@ class DelayedEntries:
             self.partitions[partition.prefix] = partition
         self._last_due_ms = 0
         most_seconds = self._most_seconds
-        now_ms = int(self._clock.service_time() * 1000)
-        self._found_due_ms_max = self._due_ms(()) if most_seconds is None else now_ms + int(most_seconds * 1000)
+        now_seconds = self._clock.service_time()
+        if most_seconds is None:
+            self._found_due_ms_max = self._due_ms((), now_seconds)
+        else:
+            self._found_due_ms_max = int((now_seconds + most_seconds) * 1000)
 
     @property
     def is_used(self) -> bool:
@@ -116,54 +121,56 @@ class DelayedEntries:
         """True for tables with global indexes, if there is a delay or any change waits."""
         return self.is_used and any(index.is_global for index in table.indexes)
 
-    def _due_ms(self, changes: Sequence[Change]) -> int:
+    def _due_ms(self, changes: Sequence[Change], at_seconds: float) -> int:
         """Draw the due time, in milliseconds of service time, of entries that follow from changes committed now."""
         delay_seconds = 0.0 if self._delay is None else self._delay(changes)
-        return int((self._clock.service_time() + delay_seconds) * 1000)
+        return int((at_seconds + delay_seconds) * 1000)
 
     # --- new changes ------------------------------------------------------------------------------
 
-    def take(self, draft: Draft, changes: Sequence[Change]) -> tuple[int, dict[int, list[EntryWrite]]]:
+    def take(self, draft: Draft, changes: Sequence[Change]) -> tuple[int, dict[int, Sequence[EntryWrite]]]:
         """Take the entries of global indexes out of the draft. Returns when they are due, in milliseconds of service
         time, and for the id of each change that has any, these.
         """
-        taken = {id(entry) for entry in draft.entries if is_global(entry)}
-        if not taken:
+        entries = draft.entries
+        later = [entry for entry in entries if is_global(entry)]
+        if not later:
             return 0, {}
-        draft.entries = [entry for entry in draft.entries if id(entry) not in taken]
-        found = {id(change): [entry for entry in change.entries if id(entry) in taken] for change in changes}
-        return max(self._last_due_ms, self._due_ms(changes)), {which: some for which, some in found.items() if some}
+        if len(later) == len(entries):
+            draft.entries = ()
+        else:
+            draft.entries = [entry for entry in entries if not is_global(entry)]
+        if len(changes) == 1:
+            found: dict[int, Sequence[EntryWrite]] = {id(changes[0]): later}
+        else:
+            taken = set(map(id, later))
+            by_change = [(id(change), [one for one in change.entries if id(one) in taken]) for change in changes]
+            found = {which: some for which, some in by_change if some}
+        return max(self._last_due_ms, self._due_ms(changes, draft.at_seconds)), found
 
-    def add(
-        self,
-        draft: Draft,
-        prefix: bytes,
-        log: TableLog,
-        sequence: SequenceNumber,
-        due_ms: int,
-        entries: Sequence[EntryWrite],
-    ) -> None:
-        """Note in the draft that a change in the table's log waits with these entries. `prefix`: first bytes of the
-        engine keys of its partition's records.
+    def add(self, draft: Draft, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
+        """Note in the draft the changes that are recorded in it and wait, in order. Each with the first bytes of the
+        engine keys of its partition's records, and its table's log.
         """
-        begun = draft.kept.setdefault(self, set())
-        if prefix not in self.partitions and prefix not in begun:
-            begun.add(prefix)
-            draft.batch.put(waiting_key(prefix), layout.encode_waiting(sequence, 0))
-        change = WaitingChange(sequence, due_ms, [delayed(entry) for entry in entries])
-        draft.afterwards.append(lambda: self._added(prefix, log, change))
+        begun: set[bytes] = set()
+        for prefix, _, change in recorded:
+            if prefix not in self.partitions and prefix not in begun:
+                begun.add(prefix)
+                draft.batch.put(waiting_key(prefix), layout.encode_waiting(change.sequence, 0))
+        draft.afterwards.append(partial(self._added, recorded))
 
-    def _added(self, prefix: bytes, log: TableLog, change: WaitingChange) -> None:
+    def _added(self, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
         if not self.partitions:
             self._wake()
+        for prefix, log, change in recorded:
+            partition = self.partitions.get(prefix)
+            if partition is None:
+                partition = self.partitions[prefix] = WaitingPartition(prefix, log.table_id, change.sequence, 0)
+                partition.due_ms = change.due_ms
+            partition.is_mixed = partition.is_mixed or bool(log.views)
+            partition.kept.append(change)
+            self._kept_bytes += change.size_bytes
         self._last_due_ms = change.due_ms
-        partition = self.partitions.get(prefix)
-        if partition is None:
-            partition = self.partitions[prefix] = WaitingPartition(prefix, log.table_id, change.sequence, 0)
-            partition.due_ms = change.due_ms
-        partition.is_mixed = partition.is_mixed or bool(log.views)
-        partition.kept.append(change)
-        self._kept_bytes += _bytes_of(change)
         if self._kept_bytes > KEPT_BYTES_MAX:
             for one in self.partitions.values():
                 one.kept.clear()
@@ -181,7 +188,7 @@ class DelayedEntries:
 
     def _forget(self, gone: Sequence[WaitingPartition]) -> None:
         for one in gone:
-            self._kept_bytes -= sum([_bytes_of(change) for change in one.kept])
+            self._kept_bytes -= sum([change.size_bytes for change in one.kept])
             del self.partitions[one.prefix]
 
     # --- writing what is due ----------------------------------------------------------------------
@@ -233,12 +240,12 @@ class DelayedEntries:
             first = change.sequence
             if part.is_full or not self._is_due(partition, first, change.due_ms, part):
                 return Advance(first, done, change.due_ms, is_end=False)
-            for write in change.writes[done:]:
+            for entry in change.entries[done:]:
                 if part.left_bytes <= 0:
                     return Advance(first, done, change.due_ms, is_end=False)
-                if write is not None and self._find_index(write.source_id) is not None:
-                    apply_delayed(draft, write)
-                    part.left_bytes -= 0 if write.new_row is None else len(write.new_row)
+                if entry is not None and self._find_index(entry.source.source_id) is not None:
+                    apply_delayed(draft, delayed(entry))
+                    part.left_bytes -= 0 if entry.new is None else len(entry.new.row)
                 done += 1
             part.left_rows -= 1
             applied.append(first)
@@ -269,17 +276,13 @@ class DelayedEntries:
         partition.first, partition.done, partition.due_ms = advance.first, advance.done, advance.due_ms
         kept = partition.kept
         while kept and kept[0].sequence < advance.first:
-            self._kept_bytes -= _bytes_of(kept.popleft())
+            self._kept_bytes -= kept.popleft().size_bytes
         if advance.is_end:
             del self.partitions[partition.prefix]
 
 
 def _due_ms_of(partition: WaitingPartition) -> int:
     return partition.due_ms
-
-
-def _bytes_of(change: WaitingChange) -> int:
-    return sum([len(write.new_row) for write in change.writes if write is not None and write.new_row is not None])
 
 
 def _record_key(prefix: bytes, sequence: SequenceNumber) -> bytes:
@@ -314,18 +317,20 @@ def stored_changes(
             for engine_key, record in rows:
                 waiting = waiting_part(record)
                 if waiting is not None:
-                    writes = _writes_of(table, plain_record(record), waiting.index_ids)
-                    yield WaitingChange(layout.record_sequence(engine_key), waiting.due_ms, writes)
+                    entries = _entries_of(table, plain_record(record), waiting.index_ids)
+                    yield WaitingChange(layout.record_sequence(engine_key), waiting.due_ms, entries, 0)
     finally:
         cursor.drop()
 
 
-def _writes_of(table: OpenTable, record: bytes, index_ids: Sequence[bytes]) -> list[DelayedWrite | None]:
-    """The writes to the indexes with these ids; None for an index that is gone, or no longer changes."""
+def _entries_of(table: OpenTable, record: bytes, index_ids: Sequence[bytes]) -> list[EntryWrite | None]:
+    """The entries of the indexes with these ids; None for an index that is gone."""
     told = split_record(record)
-    key = table.item_key(keys_of(told))
     with undisturbed:
-        found = {one.source.source_id[-2:]: delayed(one) for one in derive_entry_writes(table, key, told.old, told.new)}
+        old_item, new_item = [None if row is None else decode_row(row) for row in (told.old, told.new)]
+        key = table.item_key(new_item or old_item or {})
+        writes = derive_entry_writes(table, key, told.old, told.new, old_item, new_item)
+    found = {one.source.source_id[TABLE_ID_BYTES:]: one for one in writes}
     return [found.get(index_id) for index_id in index_ids]
 
 
@@ -335,7 +340,7 @@ def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]
         table = find_table(partition.table_id)
         for change in stored_changes(engine, table, partition) if table is not None else ():
             done = partition.done if change.sequence == partition.first else 0
-            yield from [write for write in change.writes[done:] if write is not None]
+            yield from [delayed(entry) for entry in change.entries[done:] if entry is not None]
 
 
 def apply_delayed(draft: Draft, write: DelayedWrite) -> None:

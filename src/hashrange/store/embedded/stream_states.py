@@ -4,7 +4,7 @@ order of their hashes and of the times at which they are due; and how all stream
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
 from operator import attrgetter, itemgetter
@@ -18,10 +18,10 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables import streams as rules
 from hashrange.tables.change import Change
-from hashrange.tables.entries import DelayedWrite
+from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES
-from hashrange.tables.stream_records import ALL_IMAGES, IMAGES, images_of, record_encoder
+from hashrange.tables.stream_records import ALL_IMAGES, IMAGES, EncodeRecord, images_of, record_encoder
 from hashrange.tables.streams import Shard, Stream
 
 MANY_PART = 4
@@ -215,10 +215,10 @@ class TableLog:
         """First hash, in 8 bytes, of each partition except the first."""
         self._prefixes: list[bytes] = []
         """For each partition, the first bytes of the engine keys of its records."""
-        self.encode: Callable[[Change], bytes] = _nobody_follows
+        self.encode: EncodeRecord = _nobody_follows
         """Makes the record of a change, with the images that the streams need together."""
-        self.encode_whole: Callable[[Change], bytes] = _nobody_follows
-        """Makes the record of a change with all images."""
+        self.encode_whole: EncodeRecord = _nobody_follows
+        """Makes the record of a change with all images, which streams show and whose index entries wait."""
 
     def prefix_of(self, change: Change) -> bytes:
         """First bytes of the engine key of the change's record. Afterwards, the log is ready to make records."""
@@ -248,7 +248,7 @@ class TableLog:
         self._table = None
 
 
-def _nobody_follows(change: Change) -> bytes:
+def _nobody_follows(change: Change, more_flags: int, waiting: bytes) -> bytes:
     raise AssertionError(change)
 
 
@@ -263,8 +263,10 @@ class WaitingChange(NamedTuple):
     """Service time, in milliseconds, from which on the entries may be written; once the delay is switched off they may
     be written at once.
     """
-    writes: Sequence[DelayedWrite | None]
-    """A write for each index that the change concerned, None if there is none any more."""
+    entries: Sequence[EntryWrite | None]
+    """An entry for each index that the change concerned, None if there is none any more."""
+    size_bytes: int
+    """Bytes of the rows of the new entries."""
 
 
 class WaitingPartition:
