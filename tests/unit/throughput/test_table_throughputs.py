@@ -85,6 +85,17 @@ def test_the_buckets_of_other_tables_stay_as_they_are(running: ThreadServer) -> 
     assert running.call(throughputs.find, orders.source_id) is before
 
 
+def test_buckets_are_made_anew_once_the_content_or_all_terms_are_replaced(running: ThreadServer) -> None:
+    throughputs = running.service.features.part(THROUGHPUT).throughputs
+    (orders,) = running.store.catalog.all_tables()
+    found = [running.call(throughputs.find, orders.source_id)]
+    running.call(running.store.load)
+    found.append(running.call(throughputs.find, orders.source_id))
+    running.call(throughputs.replace_terms, {})
+    found.append(running.call(throughputs.find, orders.source_id))
+    assert len({id(one) for one in found}) == 3
+
+
 def test_only_tables_that_are_asked_for_have_buckets(database: Database, client: Any, made: list[str]) -> None:
     for number in range(MANY):
         create_table(client, f"table{number}")
@@ -147,6 +158,7 @@ def test_a_table_that_is_updating_follows_when_that_ends(made: list[str]) -> Non
         get(client, "asked-meanwhile")
         followed = throughputs_of(database).by_source.values()
         assert [one.writes.describe(0.0)["units_per_second"] for one in followed] == [1, 1]
+        assert not throughputs_of(database)._changing
 
 
 def test_new_terms_of_a_table_leave_others_as_they_are(database: Database, client: Any) -> None:
