@@ -87,9 +87,10 @@ def test_the_buckets_of_other_tables_stay_as_they_are(running: ThreadServer) -> 
 
 def test_buckets_are_made_anew_once_the_content_or_all_terms_are_replaced(running: ThreadServer) -> None:
     throughputs = running.service.features.part(THROUGHPUT).throughputs
-    (orders,) = running.store.catalog.all_tables()
+    store: Any = running.store
+    (orders,) = store.catalog.all_tables()
     found = [running.call(throughputs.find, orders.source_id)]
-    running.call(running.store.load)
+    running.call(store.load)
     found.append(running.call(throughputs.find, orders.source_id))
     running.call(throughputs.replace_terms, {})
     found.append(running.call(throughputs.find, orders.source_id))
