@@ -20,7 +20,7 @@ from hashrange.errors import (
 )
 from hashrange.faults.drawing import REQUEST_KINDS, Drawing, Touch
 from hashrange.faults.fault import Fault, FaultKind
-from hashrange.faults.remembered import RecentRequests, StaleRows, TableRows, TableRowsById, UnfinishedReads
+from hashrange.faults.remembered import RecentRequests, StaleRows, TableRows, UnfinishedReads, find_table_rows
 from hashrange.items.types import Key, Row
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.transactions import CONFLICT
@@ -108,7 +108,6 @@ class FaultStore(WrappedStore):
             None if stale is None else lambda changes: stale.note(changes, clock.service_time())
         )
         """What `inner` must call with the changes of each commit (`Maintenance.on_changes`); None: nothing."""
-        self._tables = TableRowsById(inner.catalog)
         self.streams = FaultStreams(inner.streams, drawing, clock) if drawing.has("late-records") else inner.streams
 
     # --- reads -----------------------------------------------------------------------------------
@@ -116,7 +115,7 @@ class FaultStore(WrappedStore):
     def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`, perhaps as it was earlier. Raises the ApiError of a fault."""
         operation = self._running.operation()
-        source = None if operation is None else self._tables.find(source_id)
+        source = None if operation is None else find_table_rows(self.inner.catalog, source_id)
         if operation is None or source is None:
             return self.inner.get(source_id, key, consistent=consistent)
         touch = Touch(source.table, source.index_name, key)
@@ -145,7 +144,7 @@ class FaultStore(WrappedStore):
         """Rows of `span`, perhaps as they were earlier. Raises the ApiError of a fault."""
         operation = self._running.operation()
         page = self.inner.page
-        source = None if operation is None else self._tables.find(source_id)
+        source = None if operation is None else find_table_rows(self.inner.catalog, source_id)
         if operation is None or source is None:
             return page(source_id, span, limit_rows, limit_bytes, consistent=consistent)
         touch: Touch | None = None

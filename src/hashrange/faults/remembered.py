@@ -15,6 +15,7 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.store.interface import Catalog, Page
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.source_id import table_id_of
 from hashrange.tables.span import Span
 
 # --- tables and indexes by source id --------------------------------------------------------------
@@ -47,31 +48,13 @@ class TableRows(NamedTuple):
         return key
 
 
-class TableRowsById:
-    """All tables of a catalog, and their indexes. They are found in the catalog, and remembered until a table has
-    changed.
-    """
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self.known: dict[bytes, TableRows] = {}
-        """Source id → table or index, of all that there were when `find` last looked into the catalog."""
-
-    def find(self, source_id: bytes) -> TableRows | None:
-        """The table or index with this source id; None if it has been deleted meanwhile."""
-        found = self.known.get(source_id)
-        if found is None or not self._is_current(found.table):
-            self.known = {
-                bytes(read.source_id): TableRows(table, read)
-                for table in self._catalog.all_tables()
-                for read in (table.table_source, *table.indexes)
-            }
-            found = self.known.get(source_id)
-        return found
-
-    def _is_current(self, table: OpenTable) -> bool:
-        schema = table.schema
-        return self._catalog.find(schema.account, schema.region, schema.name) is table
+def find_table_rows(catalog: Catalog, source_id: bytes) -> TableRows | None:
+    """The table or index with this source id; None if it has been deleted meanwhile."""
+    table = catalog.find_id(table_id_of(source_id))
+    if table is None:
+        return None
+    sources = (table.table_source, *table.indexes)
+    return next((TableRows(table, one) for one in sources if one.source_id == source_id), None)
 
 
 # --- rows as they were earlier --------------------------------------------------------------------

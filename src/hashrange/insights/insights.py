@@ -257,7 +257,7 @@ class Insights:
                 self._rules.pop(caller, None)
         return former
 
-    def _see_catalog(self) -> None:
+    def _see_catalog(self, _before: OpenTable | None, _after: OpenTable | None) -> None:
         self._is_catalog_changed = True
 
     def _check_some(self) -> bool:

@@ -136,6 +136,11 @@ class Statistics(NamedTuple):
     size_bytes: int
 
 
+TableChanged = Callable[[OpenTable | None, OpenTable | None], None]
+"""Is called with a table as it was, None if it is new, and as it is now, None if it has been deleted.
+Both are None if all tables have been replaced."""
+
+
 class Catalog(Protocol):
     """The tables, by (account, Region, name). Reads use a view in memory; writes are compare-and-set commits.
 
@@ -159,8 +164,11 @@ class Catalog(Protocol):
     def all_tables(self) -> Sequence[OpenTable]:
         """Every table of all accounts and Regions, in order of table id, for operators."""
 
-    def on_change(self, changed: Callable[[], None]) -> None:
-        """Call `changed` after each change of `all_tables`, or of partitions, for as long as the catalog exists."""
+    def find_id(self, table_id: int) -> OpenTable | None:
+        """The table with this id, in any state; None if there is none."""
+
+    def on_change(self, changed: TableChanged) -> None:
+        """Call `changed` after each change of a table's description or partitions, while the catalog exists."""
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Refresh the view for these names; True if that added a table to the view."""

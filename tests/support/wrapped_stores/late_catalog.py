@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
-from hashrange.store.interface import Catalog, WholeStore
+from hashrange.store.interface import Catalog, TableChanged, WholeStore
 from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
@@ -49,7 +49,11 @@ class LateCatalog:
         """Delegates to the inner catalog."""
         return self._inner.all_tables()
 
-    def on_change(self, changed: Callable[[], None]) -> None:
+    def find_id(self, table_id: int) -> OpenTable | None:
+        """Delegates to the inner catalog."""
+        return self._inner.find_id(table_id)
+
+    def on_change(self, changed: TableChanged) -> None:
         """Delegates to the inner catalog."""
         self._inner.on_change(changed)
 

@@ -61,6 +61,7 @@ class SuspendingCatalog:
         self._store = store
         self._inner = store.inner.catalog
         self.is_late = self._inner.is_late
+        self.find_id = self._inner.find_id
         self.on_change = self._inner.on_change
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:

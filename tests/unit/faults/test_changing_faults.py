@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -110,9 +111,22 @@ def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
     store: Any = database._process.service.scope("000000000000", "us-east-1").store
     drawing = database._process.service.requests.drawing
     assert drawing is not None
-    assert len(store._tables.known) == 5  # of the two tables that there are, and the last one that was deleted
     assert len(drawing._of_tables) <= 100
     assert len(store.streams._names) <= 100
+
+
+def test_a_read_that_may_meet_faults_looks_at_no_other_tables(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be thousands."""
+    client = impatient(database)
+    database.faults.use(Fault("error", table=CHAT), Fault("stale-read", table="music", seconds=5))
+    catalog = database._process.service.store.catalog
+    all_tables = Mock(wraps=catalog.all_tables)
+    monkeypatch.setattr(catalog, "all_tables", all_tables)
+    client.get_item(TableName="music", Key=song("a"))
+    assert outcome(client.scan, TableName=CHAT, IndexName="by_author") == "InternalServerError"
+    all_tables.assert_not_called()
 
 
 def test_a_table_that_has_been_deleted_can_still_be_asked_for(database: Database) -> None:

@@ -24,7 +24,7 @@ from hashrange.server.incoming import Waiting
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings
-from hashrange.store.interface import WholeStore
+from hashrange.store.interface import TableChanged, WholeStore
 from tests.support.signing import sign
 from tests.support.working import Turns as Turns  # noqa: PLC0414 - re-exported for tests of the server
 
@@ -97,7 +97,7 @@ class StubCatalog:
     def elsewhere(self, name: str) -> list[tuple[str, str]]:
         return [("000000000000", "eu-west-1")] if name == "elsewhere" else []
 
-    def on_change(self, changed: Callable[[], None]) -> None:
+    def on_change(self, changed: TableChanged) -> None:
         """Nothing ever changes."""
 
 

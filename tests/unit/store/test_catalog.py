@@ -76,9 +76,13 @@ def test_a_place_without_tables_is_kept_while_somebody_asks_for_it(store: Embedd
 
 def test_followers_hear_of_each_change(store: EmbeddedStore) -> None:
     seen: list[list[str]] = []
-    store.catalog.on_change(lambda: seen.append([table.name for table in store.catalog.all_tables()]))
-    first = create(store, "orders").schema
+    told: list[tuple[OpenTable | None, OpenTable | None]] = []
+    store.catalog.on_change(lambda *_: seen.append([table.name for table in store.catalog.all_tables()]))
+    store.catalog.on_change(lambda before, after: told.append((before, after)))
+    created = create(store, "orders")
+    first = created.schema
     assert seen == [["orders"]]
+    assert store.catalog.find_id(first.table_id) is created
     assert finish(store.catalog.create(table_maker("orders"))) is None
     assert not finish(store.catalog.replace(replace(first, uuid="late"), first))
     assert len(seen) == 1, "nothing has changed"
@@ -88,6 +92,24 @@ def test_followers_hear_of_each_change(store: EmbeddedStore) -> None:
     assert opened is not None
     finish(store.catalog.delete(opened.schema))
     assert seen[2:] == [[]]
+    assert told == [(None, created), (created, opened), (opened, None)]
+    store.load()
+    assert told[3:] == [(None, None)]
+    assert store.catalog.find_id(first.table_id) is None
+
+
+def test_tables_are_opened_anew_as_they_were(store: EmbeddedStore) -> None:
+    before = create(store, "orders")
+    told: list[object] = []
+    store.catalog.on_change(lambda *change: told.append(change))
+    store.maintenance.on_changes(lambda _: None)
+    after = store.catalog.find(ACCOUNT, REGION, "orders")
+    assert after is not None
+    assert after is not before
+    assert after is store.catalog.find_id(before.table_id)
+    for name in OpenTable.__slots__:
+        assert getattr(after, name) is getattr(before, name)
+    assert not told, "neither its description nor its partitions have changed"
 
 
 def test_replace_needs_what_is_stored(store: EmbeddedStore) -> None:

@@ -22,6 +22,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.statistics import TableStatistics, read_statistics
 from hashrange.store.embedded.stream_states import StoredStreams, read_streams
 from hashrange.store.embedded.walks import Walks
+from hashrange.store.interface import TableChanged
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
@@ -96,16 +97,16 @@ class EmbeddedCatalog:
         self._views: WeakValueDictionary[tuple[str, str], _View] = WeakValueDictionary()
         """All views."""
         self._next_table_id = 1
-        self._followers: list[Callable[[], None]] = []
+        self._followers: list[TableChanged] = []
         """Called after each change."""
 
-    def on_change(self, changed: Callable[[], None]) -> None:
-        """Call `changed` after each change of tables or partitions."""
+    def on_change(self, changed: TableChanged) -> None:
+        """Call `changed` after each change of a table's description or partitions."""
         self._followers.append(changed)
 
-    def _tell(self) -> None:
+    def _tell(self, before: OpenTable | None, after: OpenTable | None) -> None:
         for changed in self._followers:
-            changed()
+            changed(before, after)
 
     def load(self, stored: StoredCatalog) -> None:
         """Replace all tables, partitions and statistics by those of a newly opened engine;
@@ -120,12 +121,14 @@ class EmbeddedCatalog:
         self._partitions.load(stored.partitions)
         self._site.statistics.load(stored.statistics, stored.size_limits)
         self._next_table_id = stored.next_table_id
-        self._tell()
+        self._tell(None, None)
 
     def reopen(self) -> None:
-        """Open all tables anew, because participants may now take part in the writes of other tables than before."""
-        for table in self.all_tables():
-            self._adopt(table.schema)
+        """Open all tables anew, because participants may now take part in the writes of other tables than before.
+        Their descriptions and partitions stay as they are.
+        """
+        for table in self._opened.all():
+            self._of(table.schema)[table.name] = self._opened.reopen(table)
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, whatever its state; None if there is none."""
@@ -147,6 +150,10 @@ class EmbeddedCatalog:
     def all_tables(self) -> Sequence[OpenTable]:
         """Every table of all accounts and Regions, ordered by table id."""
         return self._opened.all()
+
+    def find_id(self, table_id: int) -> OpenTable | None:
+        """The table with this id, whatever its state; None if there is none."""
+        return self._opened.find(table_id)
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store the table that `make(table_id)` describes, under the next table id; None (nothing stored) when the
@@ -241,18 +248,18 @@ class EmbeddedCatalog:
 
     def _adopt(self, table: Table) -> None:
         """Make the `OpenTable` of a table just written, list it by name, and set the size limits of its sources."""
+        before = self._opened.find(table.table_id)
         opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
         for source_id, most_bytes in size_limits(opened, self._options):
             self._site.statistics.limit(source_id, most_bytes)
-        self._tell()
+        self._tell(before, opened)
 
     def _forget(self, table: Table) -> None:
         tables = self._of(table)
         del tables[table.name]
         if not tables:
             del self._tables[table.account, table.region]
-        self._opened.close(table.table_id)
-        self._tell()
+        self._tell(self._opened.close(table.table_id), None)
 
     def _is_stored(self, table: Table) -> bool:
         stored = self.find(table.account, table.region, table.name)

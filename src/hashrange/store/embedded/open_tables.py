@@ -52,9 +52,17 @@ class OpenTables:
         self._by_id[schema.table_id] = opened
         return opened
 
-    def close(self, table_id: int) -> None:
-        """Remove a deleted table."""
-        del self._by_id[table_id]
+    def reopen(self, table: StoredTable) -> StoredTable:
+        """Open a table anew whose description and partitions stay: it chooses its participants again."""
+        opened = self._by_id[table.table_id] = StoredTable.__new__(StoredTable)
+        for name in OpenTable.__slots__:  # 3 µs; `copy.copy` takes 10
+            setattr(opened, name, getattr(table, name))
+        opened.choose(self.participants)
+        return opened
+
+    def close(self, table_id: int) -> StoredTable:
+        """Remove a deleted table, and return it."""
+        return self._by_id.pop(table_id)
 
     def replace_all(self, tables: Sequence[StoredTable]) -> None:
         """Replace all tables by those of another engine, which have no participants yet."""
