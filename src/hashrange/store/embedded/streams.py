@@ -13,12 +13,13 @@ from operator import attrgetter
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.stream_states import StoredStreams, StreamName, StreamState, free_streams, name_of
+from hashrange.store.embedded.stream_states import StoredStreams, StreamName, StreamState, name_of
 from hashrange.tables import streams as rules
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.streams import Shard, Stream
+from hashrange.work_threads import free_entries
 
 SHARDS_TENDED_MAX = 256
 """Shards that one slice of the job replaces or deletes, in one commit."""
@@ -53,7 +54,7 @@ class EmbeddedStreams:
     def load(self, stored: StoredStreams) -> None:
         """Replace all streams by those of a newly opened engine. 1 µs for each stream, whatever shards it has.
 
-        Whoever keeps the former `by_id` frees the former streams (`free_streams`).
+        Whoever keeps the former `by_id` frees the former streams.
         """
         self.by_id, self._next_id = stored.by_id, stored.next_id
         self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
@@ -69,7 +70,7 @@ class EmbeddedStreams:
         """Free all streams, on any thread, once nobody asks for them any more."""
         self.by_name = {}
         self.on = {purpose: {} for purpose in rules.PURPOSES}
-        free_streams(self.by_id)
+        free_entries(self.by_id)
 
     def keep_last(self, draft: Draft) -> None:
         """Add to the draft which sequence number was given out last, so that a restart after a restore finds it."""
