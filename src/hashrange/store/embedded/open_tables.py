@@ -37,8 +37,7 @@ class OpenTables:
 
     def __init__(self) -> None:
         self.participants: tuple[Participant, ...] = ()
-        self.by_id: dict[int, StoredTable] = {}
-        """Table id → table."""
+        self._by_id: dict[int, StoredTable] = {}
 
     def take_participants(self, participants: Sequence[Participant]) -> None:
         """Set the store's participants and their order, before any table is opened."""
@@ -50,12 +49,12 @@ class OpenTables:
         """Open a new table, or replace an open one by its new version; `partitions`: source id → its partitions."""
         opened = StoredTable(schema, partitions)
         opened.choose(self.participants)
-        self.by_id[schema.table_id] = opened
+        self._by_id[schema.table_id] = opened
         return opened
 
     def close(self, table_id: int) -> None:
         """Remove a deleted table."""
-        del self.by_id[table_id]
+        del self._by_id[table_id]
 
     def replace_all(self, tables: Sequence[StoredTable]) -> None:
         """Replace all tables by those of another engine, which have no participants yet. 4 µs for each table.
@@ -64,15 +63,20 @@ class OpenTables:
         """
         for table in tables:
             table.choose(self.participants)
-        self.by_id = {table.table_id: table for table in tables}
+        self._by_id = {table.table_id: table for table in tables}
+
+    @property
+    def by_id(self) -> dict[int, StoredTable]:
+        """Table id → table; not to be changed while it is used here."""
+        return self._by_id
 
     def find(self, table_id: int) -> StoredTable | None:
         """The table with id `table_id`, or None."""
-        return self.by_id.get(table_id)
+        return self._by_id.get(table_id)
 
     def find_index(self, source_id: bytes) -> ReadSource | None:
         """The index with source id `source_id`; None if there is none, or it is being deleted."""
-        opened = self.by_id.get(table_id_of(source_id))
+        opened = self._by_id.get(table_id_of(source_id))
         return None if opened is None else next((one for one in opened.indexes if one.source_id == source_id), None)
 
     def existing(self, table: OpenTable) -> StoredTable:
@@ -80,15 +84,15 @@ class OpenTables:
 
         After a restore, another table may have the id of a table that a caller still holds; it counts as deleted.
         """
-        opened = self.by_id.get(table.table_id)
+        opened = self._by_id.get(table.table_id)
         if opened is None or (opened is not table and opened.schema.uuid != table.schema.uuid):
             raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
         return opened
 
     def is_current(self, table: OpenTable) -> bool:
         """True if `table` is itself the current version of that table."""
-        return self.by_id.get(table.table_id) is table
+        return self._by_id.get(table.table_id) is table
 
     def all(self) -> Sequence[StoredTable]:
         """Every table, in order of table id."""
-        return sorted(self.by_id.values(), key=lambda table: table.table_id)
+        return sorted(self._by_id.values(), key=lambda table: table.table_id)
