@@ -127,7 +127,7 @@ class Metrics:
         """True if something but runs of the same observation has been recorded since this was set to False."""
         self._table = SeriesTable()
         self._former: list[SeriesTable] = []
-        """Those of content that has been replaced, which are freed in pieces once the present content is loaded."""
+        """Those of content that has been replaced, which are freed in pieces before the present content is loaded."""
         self._loading = SharedWork()
         """Reads the kept series into the table."""
         self._waiting: list[Callable[[], None]] = []
@@ -374,8 +374,8 @@ class Metrics:
         self._changed.clear()
         self._removed.clear()
         self._to_look.clear()
+        yield from self._drop_former()  # first, or they would be ever more while restores follow each other
         yield from load_series(self._documents, self._table, self._forget)
-        yield from self._drop_former()
         while self._waiting:
             some, self._waiting = self._waiting[:WAITING_TOGETHER], self._waiting[WAITING_TOGETHER:]
             for record in some:
