@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 SWITCH_SECONDS = 0.0005
 """Longest time that a thread keeps the interpreter from others within `brief_turns`."""
@@ -42,6 +42,16 @@ def brief_turns() -> Iterator[None]:
             _brief_count -= 1
             if not _brief_count:
                 sys.setswitchinterval(_usual_seconds)
+
+
+def free_entries(*dicts: dict[Any, Any]) -> None:
+    """Empty dicts that nobody uses any more, one entry after another, on any thread.
+
+    Freed at once, 2,400 tables with twenty indexes would hold up others for 60 ms, 20,000 shards of streams for 10.
+    """
+    for one in dicts:
+        while one:
+            one.popitem()
 
 
 class WorkThread:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hashrange.work_threads import SWITCH_SECONDS, WorkThread, brief_turns
+from hashrange.work_threads import SWITCH_SECONDS, WorkThread, brief_turns, free_entries
 from tests.support.waiting import PATIENCE_SECONDS, until, wait_until
 
 
@@ -95,3 +95,16 @@ def test_turns_are_brief_until_the_last_one_ends() -> None:
         with brief_turns():
             assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
         assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
+
+
+def test_entries_are_freed_one_by_one() -> None:
+    """At once, they would keep all other threads from running."""
+    left: list[int] = []
+
+    class Noted:
+        def __del__(self) -> None:
+            left.append(len(first) + len(second))
+
+    first, second = {number: Noted() for number in range(2)}, {"a": Noted()}
+    free_entries(first, second)
+    assert left == [2, 1, 0]

@@ -65,11 +65,11 @@ def run(words: list[str]) -> int:
         else:
             from hashrange.cli.mcp_tools.http_tools import serve_tools
 
-            serve_tools(tools, port, token, server.end, is_token_shown=is_new)
+            serve_tools(tools, port, token, asking.end, is_token_shown=is_new)
     except OSError as error:
         return refuse(f"the tools cannot be served on port {port}: {error.strerror}.", FAILED)
     finally:
-        server.close()
+        asking.close()
     return DONE
 
 

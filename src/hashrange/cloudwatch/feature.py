@@ -22,5 +22,6 @@ METRICS: Feature[Metrics] = Feature(
     is_loaded_at_start=lambda settings: True,
     jobs=(FeatureJob(JOB, lambda metrics, features: MetricSaving(metrics, features.clock).run_slice),),
     save=lambda metrics: metrics.save(),
+    drop=lambda metrics: metrics.drop(),
 )
 """Contributor Insights gives it the function that reads the rules (`Features.give`)."""

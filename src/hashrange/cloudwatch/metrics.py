@@ -126,6 +126,8 @@ class Metrics:
         self.has_new_cells = False
         """True if something but runs of the same observation has been recorded since this was set to False."""
         self._table = SeriesTable()
+        self._former: list[SeriesTable] = []
+        """Those of content that has been replaced, which are freed in pieces before the present content is loaded."""
         self._loading = SharedWork()
         """Reads the kept series into the table."""
         self._waiting: list[Callable[[], None]] = []
@@ -367,12 +369,13 @@ class Metrics:
         return self._loading.do_some()
 
     def _load_pieces(self) -> Iterator[None]:
-        former, self._table = self._table, SeriesTable()
+        self._former.append(self._table)
+        self._table = SeriesTable()
         self._changed.clear()
         self._removed.clear()
         self._to_look.clear()
+        yield from self._drop_former()  # first, or they would be ever more while restores follow each other
         yield from load_series(self._documents, self._table, self._forget)
-        yield from former.drop()
         while self._waiting:
             some, self._waiting = self._waiting[:WAITING_TOGETHER], self._waiting[WAITING_TOGETHER:]
             for record in some:
@@ -382,7 +385,13 @@ class Metrics:
 
     def drop(self) -> Iterator[None]:
         """Free what is known of metrics in pieces, once nobody asks for them any more."""
-        return self._table.drop()
+        self._former.append(self._table)
+        return self._drop_former()
+
+    def _drop_former(self) -> Iterator[None]:
+        while self._former:
+            yield from self._former[-1].drop()
+            self._former.pop()
 
     @property
     def is_in_use(self) -> bool:

@@ -60,6 +60,8 @@ class SeriesTable:
         """Metric → unit → series."""
         self._names = MetricNames()
         self.by_number: dict[int, KnownSeries] = {}
+        self.to_take: list[list[StoredSeries]] = []
+        """What has been read from the store and is not in the table yet, in parts."""
         self._next_number = 0
         self._custom = SeriesOrder(METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX)
         """The order of the series in programs' own namespaces."""
@@ -139,6 +141,10 @@ class SeriesTable:
 
     def drop(self) -> Iterator[None]:
         """Free all series in pieces: 20,000 at once would take 0.1 s. The table is of no use any more."""
+        for part in self.to_take:
+            while part:
+                del part[-DROPPED_TOGETHER:]
+                yield
         while self.by_number:
             for _ in range(min(DROPPED_TOGETHER, len(self.by_number))):
                 _, known = self.by_number.popitem()
@@ -166,7 +172,7 @@ def load_series(
 
     `forget` is called with those for which there is no room, as after an earlier version that kept more.
     """
-    parts: list[list[StoredSeries]] = []
+    parts = table.to_take
     for part in documents.load():
         part.sort(key=_last_seconds)
         part.reverse()

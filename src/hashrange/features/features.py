@@ -116,6 +116,8 @@ class Feature(msgspec.Struct, Generic[PartT], frozen=True):
     """Called when the content of the store has been replaced."""
     stop: Callable[[PartT], Coroutine[Any, Any, None]] | None = None
     """Ends what the feature runs, once its jobs have stopped. May be called again."""
+    drop: Callable[[PartT], Iterator[None]] | None = None
+    """Frees in pieces what takes long to free, once nothing is called any more."""
 
 
 AnyFeature = Feature[Any]
@@ -410,6 +412,12 @@ class Features:
                         await feature.save(part)
                     except StorageError as error:
                         _log.error(LOG_NOT_SAVED, feature.name, error)
+
+    def drop(self) -> Iterator[None]:
+        """Free in pieces what takes long to free of features, once nothing is called any more."""
+        for feature, part in self._loaded():
+            if feature.drop is not None:
+                yield from feature.drop(part)
 
 
 class LateJob(Generic[PartT]):

@@ -96,4 +96,5 @@ INSIGHTS = Feature(
     adds={"monitoring": WatchedRequests.operations},
     front=FeatureFront(WatchedRequests.in_front_of, look=lambda part, table: part.insights.look(table)),
     save=WatchedRequests.save,
+    drop=lambda part: part.insights.drop(),
 )

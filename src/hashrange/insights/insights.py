@@ -148,13 +148,26 @@ class Insights:
             return
         self._is_unread = bool(self._documents.some_below(WATCH_PREFIX, None, 1))
         self._generation, self._unasked = generation, None
+        self._forget_all()
+        if self._is_unread:
+            self.find, self.is_written = self._find_unread, self._is_unread_written
+
+    def _forget_all(self) -> None:
         self._former += self._watched.values()
         for known in (self._damaged, self._seen, self._watched, self._rules, self._counts, self._changed):
             known.clear()
         for more in (self._with_units, self._gone, self._gone_watches, self._written_tables, self._unchecked):
             more.clear()
-        if self._is_unread:
-            self.find, self.is_written = self._find_unread, self._is_unread_written
+
+    def drop(self) -> Iterator[None]:
+        """Free in pieces what is watched, once nobody asks for it any more."""
+        self._forget_all()
+        return self._free_former()
+
+    def _free_former(self) -> Iterator[None]:
+        while self._former:
+            del self._former[-FREED_TOGETHER:]
+            yield
 
     def _find_unread(self, source_id: bytes) -> WatchedKeys | None:
         self._ask_for(table_id_of(source_id))
@@ -176,9 +189,7 @@ class Insights:
     def _read(self) -> Iterator[None]:
         """Look at the tables of which watches are kept, one at each step."""
         self._see_content()
-        while self._former:
-            del self._former[-FREED_TOGETHER:]
-            yield
+        yield from self._free_former()
         for some in below_in_pieces(self._documents, WATCH_PREFIX):
             yield
             for place in dict.fromkeys([_place_of(name[len(WATCH_PREFIX) :]) for name, _ in some]):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from hashrange.cloudwatch.feature import METRICS
 from hashrange.service.opening import open_fork
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, handed_over, take_snapshot
+from hashrange.work_threads import free_entries
 
 if TYPE_CHECKING:
     from hashrange.server.connections import Connections
@@ -187,8 +187,9 @@ class Forks:
             finally:
                 for _ in range(LAST_TURNS):
                     await asyncio.sleep(0)
-                for _ in fork.service.features.part(METRICS).drop():
+                for _ in fork.service.features.drop():
                     await asyncio.sleep(0)
+                await asyncio.to_thread(free_entries, *fork.service.give_up_tables())
                 fork.server.take_apart()
 
     async def _open_service(self, snapshot: ServiceSnapshot, connections: int) -> Service:

@@ -18,7 +18,7 @@ from hashrange.operations.operation import JsonWire
 from hashrange.service.drive import in_turns
 from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
-from hashrange.service.snapshots import ServiceSnapshot, handed_over, initial_time, return_in_turns, return_to
+from hashrange.service.snapshots import ServiceSnapshot, handed_over, initial_time, return_in_turns
 from hashrange.service.store_opening import open_copy_of
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
@@ -64,12 +64,12 @@ async def reset_service(service: Service) -> None:
     """
     settings = service.settings
     if settings.init is None:
-        return_to(service, None)
+        await return_in_turns(service, None)
         return
     # In a task of its own: the operations run in workers, piece by piece, and this must not be part of one.
     content = await asyncio.get_running_loop().create_task(_initial_content(service, settings.init))
     if content is None:
-        return_to(service, None)
+        await return_in_turns(service, None)
         return
     with handed_over(content.checkpoint):
         await return_in_turns(service, content)

@@ -7,9 +7,9 @@ all of it takes a tenth of a second and more.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.cloudwatch.dynamodb.gauges import (
     PERCENT,
@@ -93,12 +93,18 @@ class MetricGauges:
 
     def begin(self, now_seconds: float) -> None:
         """Forget what was known, and show the tables that there are now, from now on."""
-        self._seen, self._known, self._changing, self._idle_from = {}, {}, {}, {}
+        self.give_up()
         self._places.begin()
-        self._changes.clear()
-        self._settling = None
         self._next_seconds, self._zeros_until = next_observation(now_seconds), 0
         self.look(now_seconds)
+
+    def give_up(self) -> Sequence[dict[Any, Any]]:
+        """Forget what was known; returns what is left of it, to be freed. `begin` is to follow, if anything does."""
+        self._changes.clear()
+        self._settling = None
+        left = self._seen, self._known, self._idle_from
+        self._seen, self._known, self._changing, self._idle_from = {}, {}, {}, {}
+        return left
 
     def look(self, changed_seconds: float) -> None:
         """Note which tables have changed since the last look: at this moment.

@@ -10,7 +10,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hashrange.cloudwatch.dynamodb.definitions import PERIODS_SECONDS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
@@ -95,6 +95,12 @@ class MetricRecording:
         self._features.requests.throttle_events.follow(self._throttled)
         self._clock.on_advance(self._moved)
         self._metrics.add_source(self.record)
+
+    def give_up_tables(self) -> Sequence[dict[Any, Any]]:
+        """Forget all tables, whose content has been replaced or is closed; returns what is left, to be freed.
+        Recording begins anew before another call is counted, or somebody reads.
+        """
+        return self._gauges.give_up()
 
     # --- calls -----------------------------------------------------------------------------------
 

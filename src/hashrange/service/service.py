@@ -93,6 +93,12 @@ class Service:
         self.recording = MetricRecording(self.features, self.faulted)
         self.recording.start()
 
+    def give_up_tables(self) -> Sequence[dict[Any, Any]]:
+        """Forget what is known of tables whose content has been replaced, or whose store is closed.
+        Returns what is left of it, to be freed (`free_entries`).
+        """
+        return () if self.recording is None else self.recording.give_up_tables()
+
     # --- running --------------------------------------------------------------------------------
 
     def run(self, calls: deque[Call]) -> None:

@@ -57,8 +57,8 @@ class Copying(Protocol):
         Raises StorageError, and what `rows` raises.
         """
 
-    async def open_checkpoint(self, checkpoint: Checkpoint) -> Opened:
-        """Do what takes long of a `restore` of this checkpoint. Raises StorageError."""
+    async def open_checkpoint(self, checkpoint: Checkpoint | None) -> Opened:
+        """Do what takes long of a `restore` of this checkpoint; None: of nothing. Raises StorageError."""
 
     def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing.

@@ -6,6 +6,7 @@ import gc
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -182,6 +183,33 @@ def test_what_has_been_taken_in_is_freed_with_its_piece(open_world: Callable[[st
         most = max(most, alive)
     assert most == 1_000
     assert alive < 100
+
+
+def test_what_is_given_up_half_read_is_freed_in_pieces(open_world: Callable[[str], World]) -> None:
+    """All was freed at once when the content was replaced meanwhile, or a fork ended: 45 ms for 100,000 metrics."""
+    world = open_world("memory")
+    record(world, [OWN._replace(name=f"{number:05}") for number in range(1_000)])
+    world.save()
+    world.restart()
+    before = stored_alive()
+
+    def read_all() -> None:
+        """Read what is kept, and take nothing in yet."""
+        while stored_alive() - before < 1_000:
+            assert world.metrics.load_some()
+
+    read_all()
+    world.store.documents.generation += 1  # type: ignore[misc]  # as when the content is replaced
+    alive = [stored_alive()]
+    while world.metrics.load_some():
+        alive.append(stored_alive())
+    assert max(one - other for one, other in pairwise(alive)) <= DROPPED_TOGETHER
+    assert max(alive) - before == 1_000, "what is given up goes first"
+    world.restart()
+    read_all()
+    pieces = [stored_alive(), *[stored_alive() for _ in world.metrics.drop()]]
+    assert max(one - other for one, other in pairwise(pieces)) <= DROPPED_TOGETHER
+    assert pieces[-1] - before < 100
 
 
 class FreedText(str):

@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from tests.unit.jobs.test_expiry import COOLDOWN_SECONDS, disable, enable, left, now, put, queued
+from tests.unit.jobs.test_expiry import (
+    COOLDOWN_SECONDS,
+    create_others,
+    disable,
+    enable,
+    left,
+    now,
+    pauses_of,
+    put,
+    queued,
+)
 from tests.unit.jobs.world import TABLE, World, drive
 
 DELAY_SECONDS = 1000.0
@@ -132,3 +142,12 @@ def test_a_table_that_stops_or_goes_meanwhile_loses_no_more(world: World) -> Non
     disable(world)
     assert drive(expiring) == 64 - rest
     assert len(left(world)) == rest
+
+
+def test_other_requests_run_between_two_tables() -> None:
+    """To read the queues of 2,400 tables takes 70 ms."""
+    world = World(None)
+    create_others(world, 4)
+    world.finish()
+    assert pauses_of(world.store.maintenance.expire_now(world.store.maintenance.lease(), None)) >= 4
+    assert world.close() == []

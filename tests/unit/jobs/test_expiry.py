@@ -1,10 +1,12 @@
 """Time to live: each item is deleted once it expires, not earlier, and not if it was renewed."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from hashrange.clock import VirtualClock
@@ -13,12 +15,14 @@ from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import EXPIRY_SLICE_ROWS
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
+from hashrange.operations import overlong_deadlines
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.settings import Settings
 from hashrange.store.embedded import expiries, layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, new_batch
 from hashrange.store.embedded.expiries import Expiries, queue_key
+from hashrange.store.embedded.ordered_queue import OrderedQueue
 from hashrange.store.embedded.reading import Cursor, scan_prefix
 from hashrange.tables.change import Change
 from tests.support.clocks import SetClock
@@ -590,6 +594,72 @@ def test_tables_take_turns() -> None:
     assert world.expire() is None
     assert left(world) == set()
     assert world.close() == []
+
+
+def create_others(world: World, count: int) -> None:
+    """Create so many further tables with time to live."""
+    for number in range(count):
+        name = f"others{number}"
+        world.request(
+            "CreateTable",
+            TableName=name,
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        world.request("UpdateTimeToLive", TableName=name, TimeToLiveSpecification=ON)
+
+
+def test_very_many_queues_are_read_in_several_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once after a start or restore, the queues of 768 tables held others up for 22 ms."""
+    monkeypatch.setattr(expiries, "QUEUES_TOGETHER", 2)
+    world = World(None)
+    create_others(world, 4)
+    for table in world.embedded.catalog.all_tables()[1:]:
+        old = table.schema
+        assert old.time_to_live is not None
+        enabling = msgspec.structs.replace(old.time_to_live, state="ENABLING")
+        drive(world.embedded.catalog.replace(old, msgspec.structs.replace(old, time_to_live=enabling)))
+    assert drive(world.expiry_job.run_slice()) is None, "queues that are still to be filled are not read"
+    enable(world)
+    put(world, 1, now(world) + 10)
+    reads: list[int] = []
+    first = OrderedQueue.first
+
+    def counted(*arguments: Any) -> Any:
+        reads.append(len(reads))
+        return first(*arguments)
+
+    monkeypatch.setattr(OrderedQueue, "first", counted)
+    world.embedded.load()
+    for expected in (AT_ONCE, AT_ONCE, 10.0):
+        reads.clear()
+        assert drive(world.expiry_job.run_slice()) == expected
+        assert len(reads) == (2 if expected == AT_ONCE else 1)
+    world.clock.advance(10)
+    assert world.expire() is None
+    assert left(world) == set()
+    assert world.close() == []
+
+
+def test_tables_are_looked_at_in_several_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the start of a fork, 2,400 tables with twenty indexes held others up for 100 ms."""
+    monkeypatch.setattr(overlong_deadlines, "TABLES_TOGETHER", 2)
+    world = World(None)
+    create_others(world, 4)
+    tables = [table.schema for table in world.embedded.catalog.all_tables()]
+    looking = shorten_overlong_deadlines(world.embedded, tables, world.clock.service_time(), 0.0)
+    assert pauses_of(looking) == 5 // 2
+
+
+def pauses_of(work: Coroutine[Any, Any, Any]) -> int:
+    """How often work gives way."""
+    pauses = 0
+    with suppress(StopIteration):
+        while True:
+            assert work.send(None) is None
+            pauses += 1
+    return pauses
 
 
 def test_another_engine_under_a_running_store(tmp_path: Path) -> None:

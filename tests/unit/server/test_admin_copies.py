@@ -20,10 +20,12 @@ from hashrange.server.protocols.admin.copies import ForkRequest, start_fork
 from hashrange.server.protocols.admin.endpoint import Nothing, Refused, Serving
 from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
-from hashrange.store.embedded import checkpoints, layout, stream_states, streams
+from hashrange.store.embedded import catalog, checkpoints, layout, open_tables, streams
 from hashrange.store.embedded.checkpoints import EngineCheckpoint
+from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.stream_states import ShardNews, StreamState
 from hashrange.testing.in_process import InProcess
+from hashrange.work_threads import free_entries
 from tests.clients.serving import ServerProcess
 from tests.support.raw_client import RawClient, Reply
 
@@ -248,6 +250,7 @@ def test_a_reset_that_the_servers_end_overtakes_is_refused(monkeypatch: pytest.M
     ("owner", "name"),
     [
         (layout, "decode_table"),
+        (catalog, "grown_sources"),
         (layout, "decode_partition_row"),
         (layout, "decode_stream"),
         (layout, "decode_shard"),
@@ -287,12 +290,14 @@ def test_former_streams_are_freed_on_another_thread_one_by_one(monkeypatch: pyte
     """All at once would hold up others for 10 ms beside 20,000 shards."""
     freed: list[tuple[int, int]] = []
 
-    def noted(by_id: dict[int, StreamState]) -> None:
+    def noted(*dicts: dict[Any, Any]) -> None:
+        by_id, *others = dicts
+        free_entries(*others)
         before = len(by_id)
         (state,) = by_id.values()
         holders = sys.getrefcount(state)
         del state
-        stream_states.free_streams(by_id)
+        free_entries(by_id)
         assert not by_id
         freed.append((threading.get_ident(), before))
         assert holders <= 3, "nothing but the dict keeps the stream, besides this function"
@@ -304,13 +309,54 @@ def test_former_streams_are_freed_on_another_thread_one_by_one(monkeypatch: pyte
         loop_thread = process.run(threading.get_ident)
         snapshot = told(client, "POST", "snapshots")["snapshot"]
         fork = told(client, "POST", "forks")["port"]
-        monkeypatch.setattr(checkpoints, "free_streams", noted)
-        monkeypatch.setattr(streams, "free_streams", noted)
+        monkeypatch.setattr(checkpoints, "free_entries", noted)
+        monkeypatch.setattr(streams, "free_entries", noted)
         told(client, "POST", f"snapshots/{snapshot}/restore")
         assert [count for _, count in freed] == [1]
         told(client, "DELETE", f"forks/{fork}")
         assert [count for _, count in freed] == [1, 1]
         assert loop_thread not in [thread for thread, _ in freed]
+
+
+@pytest.mark.parametrize("is_read", [False, True], ids=["unread", "metrics were read"])
+def test_former_tables_are_freed_on_another_thread(monkeypatch: pytest.MonkeyPatch, is_read: bool) -> None:
+    """On the loop, 2,400 tables with twenty indexes would hold up others for 60 ms and more."""
+    freed_on: list[int] = []
+
+    class NotedTable(StoredTable):
+        __slots__ = ()
+
+        def __del__(self) -> None:
+            freed_on.append(threading.get_ident())
+
+    def freed() -> int:
+        """How many have been freed since the last look, none of them on the loop."""
+        assert loop_thread not in freed_on
+        count = len(freed_on)
+        freed_on.clear()
+        return count
+
+    for owner in (catalog, open_tables):
+        monkeypatch.setattr(owner, "StoredTable", NotedTable)
+    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+        port = int(process.listen().rpartition(":")[2])
+        client = client_at(port)
+        for name in ("orders", "users", "visits"):
+            assert client("CreateTable", {**TABLE, "TableName": name}).status == 200
+        loop_thread = process.run(threading.get_ident)
+        snapshot = told(client, "POST", "snapshots")["snapshot"]
+        fork = told(client, "POST", "forks")["port"]
+        for each in (client, client_at(fork)):
+            if is_read:
+                assert each.send("GET", "/metrics", {}, b"").status == 200
+        assert freed() == 0
+        told(client, "POST", f"snapshots/{snapshot}/restore")
+        assert freed() == 3
+        assert names_in(client) == []
+        told(client, "POST", "reset")
+        assert freed() == 3
+        told(client, "DELETE", f"forks/{fork}")
+        assert freed() == 3
 
 
 def test_a_snapshot_that_is_released_meanwhile_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:

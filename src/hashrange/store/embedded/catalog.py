@@ -6,7 +6,7 @@ nobody asks for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from hashrange.errors import StorageError
@@ -19,7 +19,7 @@ from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.partitions import Partitions, partitions_of, read_partitions
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.statistics import TableStatistics, read_statistics
+from hashrange.store.embedded.statistics import TableStatistics, grown_sources, read_statistics
 from hashrange.store.embedded.stream_states import StoredStreams, read_streams
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import TableChanged
@@ -27,6 +27,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
+from hashrange.work_threads import free_entries
 
 ALWAYS_GROWN = -1
 """Size limit in bytes of a source with too few partitions: every source is beyond it."""
@@ -46,6 +47,8 @@ class StoredCatalog(NamedTuple):
     statistics: dict[bytes, TableStatistics]
     size_limits: dict[bytes, int]
     """Source id → size in bytes beyond which one of the source's partitions is to be split."""
+    grown: set[bytes]
+    """Source ids of the sources beyond these sizes."""
     next_table_id: int
     streams: StoredStreams
 
@@ -60,8 +63,10 @@ def read_catalog(engine: Engine, options: Options) -> StoredCatalog:
     schemas = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
     tables = [StoredTable(schema, partitions_of(schema, partitions)) for schema in schemas]
     limits = dict([limit for table in tables for limit in size_limits(table, options)])
+    statistics = read_statistics(engine)
+    grown = grown_sources(statistics, limits)
     next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
-    return StoredCatalog(tables, partitions, read_statistics(engine), limits, next_table_id, read_streams(engine))
+    return StoredCatalog(tables, partitions, statistics, limits, grown, next_table_id, read_streams(engine))
 
 
 def size_limits(table: OpenTable, options: Options) -> Iterator[tuple[bytes, int]]:
@@ -119,9 +124,22 @@ class EmbeddedCatalog:
         for table in stored.tables:
             self._of(table.schema)[table.name] = table
         self._partitions.load(stored.partitions)
-        self._site.statistics.load(stored.statistics, stored.size_limits)
+        self._site.statistics.load(stored.statistics, stored.size_limits, stored.grown)
         self._next_table_id = stored.next_table_id
         self._tell(None, None)
+
+    @property
+    def content(self) -> Sequence[dict[Any, Any]]:
+        """What takes long to free of all tables. Other dicts take the place of these when the engine is replaced."""
+        statistics = self._site.statistics
+        return self._opened.by_id, self._partitions.by_source, statistics.by_table, statistics.size_limits
+
+    def drop(self) -> None:
+        """Free all tables, on any thread, once nobody asks for them any more."""
+        for tables in self._tables.values():
+            tables.clear()
+        self._tables.clear()
+        free_entries(*self.content)
 
     def reopen(self) -> None:
         """Open all tables anew, because participants may now take part in the writes of other tables than before.

@@ -8,9 +8,9 @@ server, and the next server deletes what is left of them. See docs/adr/0037-chec
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.errors import StorageError
 from hashrange.store.copying import Checkpoint, Opened
@@ -32,8 +32,8 @@ from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.stand_ins import require_engine
-from hashrange.store.embedded.stream_states import StreamState, free_streams
 from hashrange.store.snapshot_file import StoredRow
+from hashrange.work_threads import free_entries
 
 LOADED_TOGETHER_BYTES = 4 * 1024 * 1024
 """Size of the batches in which `checkpoint_of` writes rows to a new engine."""
@@ -218,8 +218,8 @@ class OpenedCheckpoint:
         Raises StorageError, and the engine's bare exceptions.
         """
         self._home: Home | None = home
-        self.replaced: dict[int, StreamState] = {}
-        """Streams of the content that has been replaced."""
+        self.replaced: Sequence[dict[Any, Any]] = ()
+        """What takes long to free of the content that has been replaced."""
         self.engine: Engine | None = open_home(home)
         with undone_on_failure(self.release):
             self.catalog = read_catalog(self.engine, options)
@@ -234,8 +234,8 @@ class OpenedCheckpoint:
         return home
 
     def release(self) -> None:
-        """Free what no store has taken, and streams of the content that has been replaced; on any thread."""
-        free_streams(self.replaced)
+        """Free what no store has taken, and what is in `replaced`; on any thread."""
+        free_entries(*self.replaced)
         if self._home is not None:
             home = self.take()
             if self.engine is not None:
@@ -253,8 +253,9 @@ def fork_home(checkpoint: Checkpoint) -> Home:
         return checkpoint.copy()
 
 
-TakeEngine = Callable[[Engine, StoredCatalog], dict[int, StreamState]]
-"""Lets a store serve the content of a newly opened engine, whose catalog has been read; returns the former streams."""
+TakeEngine = Callable[[Engine, StoredCatalog], Sequence[dict[Any, Any]]]
+"""Lets a store serve the content of a newly opened engine, whose catalog has been read;
+returns what takes long to free of the former content."""
 
 
 class Copies:
@@ -322,7 +323,7 @@ class Copies:
             checkpoint.check()
         return checkpoint
 
-    async def open_checkpoint(self, checkpoint: Checkpoint) -> OpenedCheckpoint:
+    async def open_checkpoint(self, checkpoint: Checkpoint | None) -> OpenedCheckpoint:
         """Do what takes long of a restore, on a thread; the result is for `restore`,
         and to be released after it. Raises StorageError.
         """
@@ -351,7 +352,7 @@ class Copies:
             else:
                 opened.replaced = self._replace_on_disk(opened, self._lock)
 
-    def _replace_in_memory(self, opened: OpenedCheckpoint) -> dict[int, StreamState]:
+    def _replace_in_memory(self, opened: OpenedCheckpoint) -> Sequence[dict[Any, Any]]:
         former, former_home = self._site.let_engine_go(), self._home
         self._home = opened.take()
         replaced = self._take_engine(opened.engine, opened.catalog)
@@ -359,7 +360,7 @@ class Copies:
         remove_home(former_home)
         return replaced
 
-    def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> dict[int, StreamState]:
+    def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> Sequence[dict[Any, Any]]:
         home = opened.take()
         assert home.data_dir is not None
         former = self._site.let_engine_go()

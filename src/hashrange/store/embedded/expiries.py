@@ -37,6 +37,8 @@ reading the expiry number twice, once for the plan and once for the participant.
 """
 SWEPT_ROWS = 10_000
 """After this many rows of a queue were consumed one by one, its consumed part is deleted once more, as a range."""
+QUEUES_TOGETHER = 64
+"""Queues that are read before other work has its turn, if no row is due: 30 µs for each queue."""
 AT_ONCE = -math.inf
 NEVER = math.inf
 
@@ -198,11 +200,12 @@ class Expiries(Participant):
     def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
         """The first due rows of one queue (the tables take turns); if no row is due, the seconds until one may be.
 
-        None if all queues are known to be empty. Ignores queues that are still being filled. Raises the engine's bare
-        exceptions.
+        Returns 0 once QUEUES_TOGETHER queues were read that have no due row; None if all queues are known to be empty.
+        Ignores queues that are still being filled. Raises the engine's bare exceptions.
         """
         now_seconds = self._clock.service_time()
         until_seconds = now_seconds - self._delay_seconds
+        looked = 0
         for source_id, expiries in self._by_source.items():
             if expiries.next_seconds > until_seconds:
                 continue
@@ -212,6 +215,9 @@ class Expiries(Participant):
             assert time_to_live is not None
             if time_to_live.state != "ENABLED":
                 continue
+            if looked == QUEUES_TOGETHER:
+                return 0.0
+            looked += 1
             first = expiries.queue.first(engine, limit_rows)
             rows = [one for one in first if second_of(one.key) <= until_seconds]
             if rows:

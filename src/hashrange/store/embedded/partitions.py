@@ -27,15 +27,16 @@ class Partitions:
 
     def __init__(self, initial: CountInitialPartitions) -> None:
         self._initial = initial
-        self._by_source: dict[bytes, list[Partition]] = {}
+        self.by_source: dict[bytes, list[Partition]] = {}
+        """Source id → partitions in order of their hashes."""
 
     def load(self, by_source: dict[bytes, list[Partition]]) -> None:
         """Take over the partitions of a newly opened engine (`read_partitions`)."""
-        self._by_source = by_source
+        self.by_source = by_source
 
     def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
         """Partitions of all sources, by source id. Raises StorageCorruption if a source of `table` has none."""
-        return partitions_of(table, self._by_source)
+        return partitions_of(table, self.by_source)
 
     def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
         """Add to the draft the partitions of a table's new sources; return the partitions of the table's own rows."""
@@ -44,29 +45,29 @@ class Partitions:
         }
         for partitions in added.values():
             _put(draft, partitions)
-        draft.afterwards.append(lambda: self._by_source.update(added))
-        return added.get(table.source_id) or self._by_source[table.source_id]
+        draft.afterwards.append(lambda: self.by_source.update(added))
+        return added.get(table.source_id) or self.by_source[table.source_id]
 
     def split(self, draft: Draft, partition: Partition) -> Sequence[Partition]:
         """Add to the draft that two partitions replace `partition`; return the two, in order of their hashes."""
-        partitions = self._by_source[partition.source_id]
+        partitions = self.by_source[partition.source_id]
         children = split_partition(partition, max(one.number for one in partitions) + 1)
         _put(draft, children)
         place = partitions.index(partition)
         after = [*partitions[:place], *children, *partitions[place + 1 :]]
-        draft.afterwards.append(lambda: self._by_source.update({partition.source_id: after}))
+        draft.afterwards.append(lambda: self.by_source.update({partition.source_id: after}))
         return children
 
     def drop(self, draft: Draft, sources: Sequence[SourceId]) -> None:
         """Delete the partitions of deleted sources."""
         for source_id in sources:
-            for partition in self._by_source[source_id]:
+            for partition in self.by_source[source_id]:
                 draft.batch.delete(layout.partition_key(partition))
         draft.afterwards.append(lambda: self._forget(sources))
 
     def _forget(self, sources: Sequence[SourceId]) -> None:
         for source_id in sources:
-            del self._by_source[source_id]
+            del self.by_source[source_id]
 
 
 def partitions_of(table: Table, by_source: Mapping[bytes, Sequence[Partition]]) -> Mapping[bytes, Sequence[Partition]]:

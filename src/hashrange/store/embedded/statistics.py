@@ -25,7 +25,7 @@ class SourceStatistics:
 
     def __init__(self, on_growth: Callable[[], None]) -> None:
         """`on_growth` is called when a source has grown beyond its size limit."""
-        self._by_table: dict[bytes, TableStatistics] = {}
+        self.by_table: dict[bytes, TableStatistics] = {}
         """Table id (the first 4 bytes of a source id) → statistics of the table's sources."""
         self.size_limits: dict[bytes, int] = {}
         """Source id → size in bytes beyond which one of the source's partitions is to be split."""
@@ -35,17 +35,15 @@ class SourceStatistics:
         """
         self._on_growth = on_growth
 
-    def load(self, by_table: dict[bytes, TableStatistics], size_limits: dict[bytes, int]) -> None:
-        """Take over the statistics of a newly opened engine (`read_statistics`),
-        with the size limits of all sources.
+    def load(self, by_table: dict[bytes, TableStatistics], size_limits: dict[bytes, int], grown: set[bytes]) -> None:
+        """Take over the statistics of a newly opened engine (`read_statistics`), with the size limits of all sources,
+        and the sources beyond theirs (`grown_sources`).
         """
-        self._by_table, self.size_limits = by_table, size_limits
-        self.grown = {one for one, limit in size_limits.items() if self.of(one).size_bytes > limit}
+        self.by_table, self.size_limits, self.grown = by_table, size_limits, grown
 
     def of(self, source_id: bytes) -> Statistics:
         """Item count and size of a source."""
-        statistics = self._by_table.get(table_prefix(source_id))
-        return _EMPTY if statistics is None else statistics.get(source_id, _EMPTY)
+        return _statistics_of(source_id, self.by_table)
 
     def add(self, draft: Draft) -> dict[bytes, TableStatistics]:
         """Add to the draft the statistics that result from `draft.deltas`; return them, to be passed to `added`."""
@@ -54,7 +52,7 @@ class SourceStatistics:
             table_id = table_prefix(source_id)
             statistics = changed.get(table_id)
             if statistics is None:
-                statistics = changed[table_id] = self._by_table.get(table_id, {}).copy()
+                statistics = changed[table_id] = self.by_table.get(table_id, {}).copy()
             count, size_bytes = statistics.get(source_id, _EMPTY)
             count += count_delta
             size_bytes += size_delta
@@ -69,7 +67,7 @@ class SourceStatistics:
 
     def added(self, changed: dict[bytes, TableStatistics]) -> None:
         """Make the statistics that `add` returned the current ones, after the commit was written."""
-        self._by_table.update(changed)
+        self.by_table.update(changed)
 
     def limit(self, source_id: bytes, size_bytes: int) -> None:
         """Set a source's size limit. `on_growth` is called when the source exceeds it, at once if it does already."""
@@ -88,7 +86,7 @@ class SourceStatistics:
         Returns the sum of the sizes of these sources in bytes.
         """
         table_id = table_prefix(lower)
-        statistics: TableStatistics = draft.kept.get((self, table_id)) or self._by_table.get(table_id, {})
+        statistics: TableStatistics = draft.kept.get((self, table_id)) or self.by_table.get(table_id, {})
         kept = draft.kept[self, table_id] = {one: statistics[one] for one in statistics if not lower <= one < upper}
         if kept:
             draft.batch.put(layout.STATISTICS_PREFIX + table_id, layout.encode_statistics(kept))
@@ -102,11 +100,21 @@ class SourceStatistics:
             del self.size_limits[source_id]
             self.grown.discard(source_id)
         table_id = table_prefix(lower)
-        kept = {one: row for one, row in self._by_table.get(table_id, {}).items() if not lower <= one < upper}
+        kept = {one: row for one, row in self.by_table.get(table_id, {}).items() if not lower <= one < upper}
         if kept:
-            self._by_table[table_id] = kept
+            self.by_table[table_id] = kept
         else:
-            self._by_table.pop(table_id, None)
+            self.by_table.pop(table_id, None)
+
+
+def _statistics_of(source_id: bytes, by_table: dict[bytes, TableStatistics]) -> Statistics:
+    statistics = by_table.get(table_prefix(source_id))
+    return _EMPTY if statistics is None else statistics.get(source_id, _EMPTY)
+
+
+def grown_sources(by_table: dict[bytes, TableStatistics], size_limits: dict[bytes, int]) -> set[bytes]:
+    """Source ids of the sources beyond their size limits. 0.3 µs for each source."""
+    return {one for one, limit in size_limits.items() if _statistics_of(one, by_table).size_bytes > limit}
 
 
 def read_statistics(engine: Engine) -> dict[bytes, TableStatistics]:

@@ -9,7 +9,7 @@ write failed because the disk is full, reading continues.
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageBusy
@@ -31,7 +31,6 @@ from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.reading import PageReader
 from hashrange.store.embedded.stream_reads import StreamReads
-from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
@@ -228,12 +227,12 @@ class EmbeddedStore(Commits):
                 self.commit_now(make)
         self.site.wake_jobs()
 
-    def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> dict[int, StreamState]:
+    def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> Sequence[dict[Any, Any]]:
         """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read.
 
-        Returns the streams of the former content, to be freed. Raises OSError, and what `load` raises.
+        Returns what takes long to free of the former content (`free_entries`). Raises OSError, and what `load` raises.
         """
-        former = self._stream_states.by_id
+        former = self._stream_states.by_id, *self.catalog.content
         self._stream_states.content_goes()
         self.site.use(engine)
         self._health.begin()
@@ -275,6 +274,7 @@ class EmbeddedStore(Commits):
                 self._lock.release()
             self.copying.closed()
             self._stream_states.drop()
+            self.catalog.drop()
 
 
 def last_position(engine: Engine, at_least: int) -> int:

@@ -19,7 +19,6 @@ from hashrange.store.embedded.stream_states import (
     StreamState,
     TableLog,
     WaitingPartition,
-    free_streams,
     name_of,
 )
 from hashrange.tables import streams as rules
@@ -27,6 +26,7 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.streams import Shard, Stream
+from hashrange.work_threads import free_entries
 
 SHARDS_TENDED_MAX = 256
 """Shards that one slice of the job replaces or deletes, in one commit."""
@@ -65,7 +65,7 @@ class EmbeddedStreams:
     def load(self, stored: StoredStreams) -> None:
         """Replace all streams by those of a newly opened engine. 1 µs for each stream, whatever shards it has.
 
-        Whoever keeps the former `by_id` frees the former streams (`free_streams`).
+        Whoever keeps the former `by_id` frees the former streams.
         """
         self.by_id, self._next_id = stored.by_id, stored.next_id
         self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
@@ -80,7 +80,7 @@ class EmbeddedStreams:
     def drop(self) -> None:
         """Free all streams, on any thread, once nobody asks for them any more."""
         self.by_name, self.logs = {}, {}
-        free_streams(self.by_id)
+        free_entries(self.by_id)
 
     def on(self, table_id: int, purpose: rules.Purpose) -> StreamState | None:
         """The table's stream of this purpose that is on; None if there is none."""

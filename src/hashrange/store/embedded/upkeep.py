@@ -264,7 +264,11 @@ class Upkeep:
             return 0
         now_seconds = self._site.clock.service_time()
         sources = expiries.sources() if table is None else [table.source_id]
-        return sum([await self._expire_now(expiries, source_id, now_seconds) for source_id in sources])
+        deleted = 0
+        for source_id in sources:
+            deleted += await self._expire_now(expiries, source_id, now_seconds)
+            await PAUSE
+        return deleted
 
     async def _expire_now(self, expiries: Expiries, source_id: bytes, now_seconds: float) -> int:
         """Delete one table's items that have expired by `now_seconds`; return how many."""
