@@ -22,7 +22,7 @@ from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnec
 from hashrange.server.dax.node import DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
 from hashrange.service.service import Service
-from hashrange.settings import SettingUnusable
+from hashrange.settings import WILDCARDS, SettingUnusable
 
 METHODS = {**metadata.METHODS, **single_items.METHODS, **pages.METHODS, **batches.METHODS, **transactions.METHODS}
 BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
@@ -124,7 +124,7 @@ class DaxNodes:
 
     def address(self) -> str:
         """Implements `NodeHost.address`."""
-        return self._host if self._advertised is None else self._advertised[0]
+        return WILDCARDS.get(self._host, self._host) if self._advertised is None else self._advertised[0]
 
     async def start(
         self,
