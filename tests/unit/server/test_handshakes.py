@@ -204,7 +204,7 @@ def test_last_flights_take_turns_too(play: Callable[..., None], monkeypatch: pyt
 @pytest.mark.parametrize("piece_bytes", [1_000_000, 7, 1])
 @pytest.mark.parametrize("end", ["none", "of TLS", "of TCP"])
 def test_requests_that_come_with_the_last_flight_are_answered(
-    play: Callable[..., None], piece_bytes: int, end: str
+    play: Callable[..., None], caplog: pytest.LogCaptureFixture, piece_bytes: int, end: str
 ) -> None:
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         client = Client()
@@ -226,6 +226,7 @@ def test_requests_that_come_with_the_last_flight_are_answered(
             while answers.count(b"}") < 2:
                 answers += await client.read(reader, 1)
         await close(writer)
+        assert not caplog.records
 
     play(scenario, **FILES)
 
@@ -255,7 +256,9 @@ def test_a_reply_that_is_not_begun_when_tcp_ends_is_sent(
                 await asyncio.sleep(0)
             store.sync()
             while answers.count(b"HTTP/1.1 200 OK") < number:
-                answers += await client.read(reader, 1)
+                piece = await client.read(reader, 1)
+                assert piece
+                answers += piece
         assert await client.read(reader) == b""
         await close(writer)
 
