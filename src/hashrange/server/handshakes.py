@@ -8,8 +8,8 @@ reaches TLS before the Connection has its transport. After the handshake, TLS re
 
 TLS encrypts written bytes at once and passes them to the socket's transport. The TLS transport reports a pause only
 when a second reply is written, and leaves the first out of its buffer's size. So `TlsProtocol` then stands between the
-socket's transport and TLS, and reports to the Connection that a client does not read replies. This file must not know
-HTTP.
+socket's transport and TLS, and reports to the Connection that a client does not read replies, or has ended TCP.
+This file must not know HTTP.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ NEVER_BYTES = 1 << 30
 
 
 class TlsProtocol(asyncio.BufferedProtocol):
-    """Protocol of the socket's transport after the handshake. For speed, its methods for input are TLS's own."""
+    """Protocol of the socket's transport after the handshake. For speed, TLS gets received bytes directly."""
 
     def __init__(
         self,
