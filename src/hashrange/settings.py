@@ -22,6 +22,9 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
 """Ending of a field's name → unit. Flags, variables and keys of the TOML file omit it; the help shows the unit."""
 
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
+"""Address that stands for all addresses → one at which this machine is reached."""
+
 
 class SettingUnusable(HashrangeError):
     """A file or folder that a setting names is unusable. The message names it, the reason and a remedy."""

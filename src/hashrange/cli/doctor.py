@@ -25,8 +25,8 @@ from hashrange.cli.main import DONE, FAILED, count
 from hashrange.cli.output import say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.remote import ENDPOINT_FLAGS, PLACEHOLDER_KEY
-from hashrange.cli.serve import WILDCARDS
 from hashrange.cli.settings_sources import current_environment
+from hashrange.settings import WILDCARDS
 from hashrange.terminal import escape_json
 
 EXAMPLE = """example:

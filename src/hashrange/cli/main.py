@@ -73,14 +73,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     name = words[0] if words else ""
+    if name in {"-V", "--version"} or (name in COMMANDS and words[1:] == ["--version"]):
+        return _run(["version"])
     if name in COMMANDS:
         code: int = import_module(f"hashrange.cli.{name}").run(words[1:])
         return code
     if name in {"-h", "--help", "help"}:
         say(*lines_of(help_text()))
         return DONE
-    if name in {"-V", "--version"}:
-        return _run(["version"])
     if name.startswith("-"):
         return _run(["serve", *words])
     if not name:

@@ -90,7 +90,8 @@ def parse(parser: CommandParser, words: Sequence[str]) -> argparse.Namespace:
     if unknown:
         word = unknown[0].partition("=")[0]
         # SLF001: argparse has no public list
-        known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001
+        flags = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001
+        known = flags if word == "--version" else [*flags, "--version"]
         raise UsageError(f"`{parser.prog}` does not know {word}.{hint(word, known, parser.prog)}")
     return arguments
 

@@ -13,7 +13,7 @@ from hashrange.cli.output import complain, say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.settings_sources import CONFIG_VARIABLE, current_environment, in_given_names, load_settings
 from hashrange.errors import HashrangeError
-from hashrange.settings import Option, Settings, options
+from hashrange.settings import WILDCARDS, Option, Settings, options
 
 EXAMPLE = """example:
   hashrange serve --port 8001 --data-dir ./shop-data
@@ -27,8 +27,6 @@ READY = "Hashrange serves DynamoDB at {endpoint}, {place}{dax}."
 """The first line that a server prints, once it is ready. Programs that start a server read the endpoint in it."""
 DAX_READY = ", and DAX at {endpoint}"
 HOW_TO_CALL = "Set AWS_ENDPOINT_URL_DYNAMODB={endpoint} for SDKs and the AWS CLI."
-WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
-"""Address that stands for all addresses → one at which this machine is reached."""
 RUNS_CODE = "Functions are on: whoever reaches this port can run code on this machine, with the rights of this process."
 
 _PLACEHOLDERS = {
@@ -151,8 +149,7 @@ def start_server(settings: Settings, tell: Callable[[Settings, str, str | None],
 def announce(settings: Settings, endpoint: str, dax_endpoint: str | None = None) -> None:
     """Print where the server is and how it is called, once it is ready, and a warning if functions run."""
     place = "in memory" if settings.data_dir is None else f"data in {settings.data_dir}"
-    endpoint = reachable(endpoint)
-    dax = "" if dax_endpoint is None else DAX_READY.format(endpoint=reachable(dax_endpoint))
+    dax = "" if dax_endpoint is None else DAX_READY.format(endpoint=dax_endpoint)
     lines = [READY.format(endpoint=endpoint, place=place, dax=dax), HOW_TO_CALL.format(endpoint=endpoint)]
     say(*lines, *([RUNS_CODE] if settings.functions else []), is_flushed=True)
 
@@ -163,8 +160,3 @@ def announce_as_local(settings: Settings, endpoint: str, dax_endpoint: str | Non
     """
     announce(settings, endpoint, dax_endpoint)
     say(*ready_lines(settings, int(endpoint.rpartition(":")[2])).split("\n"), is_flushed=True)
-
-
-def reachable(url: str) -> str:
-    """The URL with an address that clients on this machine can connect to."""
-    return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

@@ -46,7 +46,7 @@ LINES_TOGETHER = 5_000
 """Lines that are passed over in one go, if they are empty: a few milliseconds.
 A small compressed file may have millions."""
 
-InGo = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
+InGo = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
 """Runs a piece of the work; other work may have its turn before and behind it."""
 
 
@@ -143,23 +143,25 @@ class FolderApplication:
         self._progress.begin(file)
         is_more = True
         while is_more:
-            together, is_more = _together(items)
-            await self._target.in_go(self._put_together(file, scope, table, noun, together))
-            self.counts["items"] += len(together)
-            self._progress.put(len(together))
+            is_more = await self._target.in_go(self._put_some(file, scope, table, noun, items))
 
-    async def _put_together(
-        self, file: InitFile, scope: Scope, table: Table, noun: str, items: list[tuple[int, bytes]]
-    ) -> None:
+    async def _put_some(
+        self, file: InitFile, scope: Scope, table: Table, noun: str, items: Iterator[tuple[int, bytes]]
+    ) -> bool:
+        """Read and put the next items. Returns whether there may be more."""
+        together, is_more = _together(items)
         start = b'{"TableName":%b,"Item":' % msgspec.json.encode(table.name)
         partition_name = table.keys.partition_names[0]
-        for number, item in items:
+        for number, item in together:
             try:
                 await carry_out(scope, self._put, b"%b%b}" % (start, item_json(item, partition_name)))
             except UnusableInput as error:
                 raise InitError(file.path, f"{noun} {number}: {error}") from None
             except ApiError as error:
                 raise InitError(file.path, f"{noun} {number}: PutItem: {_told(error)}") from None
+        self.counts["items"] += len(together)
+        self._progress.put(len(together))
+        return is_more
 
 
 def _together(items: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:

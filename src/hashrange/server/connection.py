@@ -127,10 +127,13 @@ class Connection(asyncio.Protocol):
         return True
 
     def eof_received(self) -> bool:
-        """Queue the end of input, behind all received bytes. Returns False if the transport will close now (TLS)."""
-        self.input = states.END[self.input]
+        """Queue the end of input, behind all received bytes. Returns False if the transport will close now (TLS).
+        TLS may report the end again, after `TlsProtocol` has.
+        """
         connections = self.connections
-        connections.incoming.add(self, None)
+        if self.input not in states.HAS_ENDED:
+            self.input = states.END[self.input]
+            connections.incoming.add(self, None)
         if self.transport.can_write_eof():
             return True
         connections.incoming.drain()  # a TLS transport closes when this method returns, so answer now

@@ -28,7 +28,7 @@ from hashrange.server.connection_states import (
     Sending,
 )
 from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming, Waiting
-from hashrange.server.misdirected_clients import hint_https
+from hashrange.server.misdirected_clients import hint_http, hint_https
 from hashrange.server.outgoing import Outgoing
 from hashrange.server.reading import PLAIN_LONG_BODIES, LongBodies, Reading
 from hashrange.server.receive_budget import ReceiveBudget, Share
@@ -117,6 +117,8 @@ class Connections:
         self.connections_max = connections_max
         self.access_log = access_log
         self.hint_https = cache(hint_https)
+        """Logs the hint once."""
+        self.hint_http = cache(hint_http)
         """Logs the hint once."""
         self.is_stopping = False
         self._unswept: list[OpenConnection] = []

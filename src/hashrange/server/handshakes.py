@@ -8,8 +8,8 @@ reaches TLS before the Connection has its transport. After the handshake, TLS re
 
 TLS encrypts written bytes at once and passes them to the socket's transport. The TLS transport reports a pause only
 when a second reply is written, and leaves the first out of its buffer's size. So `TlsProtocol` then stands between the
-socket's transport and TLS, and reports to the Connection that a client does not read replies. This file must not know
-HTTP.
+socket's transport and TLS, and reports to the Connection that a client does not read replies, or has ended TCP.
+This file must not know HTTP.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ NEVER_BYTES = 1 << 30
 
 
 class TlsProtocol(asyncio.BufferedProtocol):
-    """Protocol of the socket's transport after the handshake. For speed, its methods for input are TLS's own."""
+    """Protocol of the socket's transport after the handshake. For speed, TLS gets received bytes directly."""
 
     def __init__(
         self,
@@ -57,8 +57,14 @@ class TlsProtocol(asyncio.BufferedProtocol):
         self._is_told = False
         self.get_buffer = tls.get_buffer  # type: ignore[method-assign]
         self.buffer_updated = tls.buffer_updated  # type: ignore[method-assign]
-        self.eof_received = tls.eof_received  # type: ignore[method-assign]
         self.connection_lost = tls.connection_lost  # type: ignore[method-assign]
+
+    def eof_received(self) -> bool | None:
+        """The client has ended TCP but not TLS, which then writes nothing more: let the Connection answer first.
+        While it is busy, TLS is not told; in the end the Connection closes both.
+        """
+        self._connection.eof_received()
+        return self._tls.eof_received() if self._connection.transport.is_closing() else True
 
     def pause_writing(self) -> None:
         """The client reads too slowly: report that to TLS and the Connection."""
@@ -230,13 +236,14 @@ class Handshake(asyncio.Protocol):
         self._leave()
         if not self._has_ended:
             self._transport.pause_reading()  # while reading, a buffered protocol cannot replace another kind
-        self._transport.set_protocol(TlsProtocol(self._tls, self._connection, (transport, self._transport)))
+        protocol = TlsProtocol(self._tls, self._connection, (transport, self._transport))
+        self._transport.set_protocol(protocol)
         if not self._has_ended:
             self._transport.resume_reading()
         self._connection.connection_made(transport)
         self._connection = None
         self._hand_on(len(self._received))
-        if self._has_ended and not self._tls.eof_received():
+        if self._has_ended and not protocol.eof_received():
             self._transport.close()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
@@ -247,6 +254,8 @@ class Handshake(asyncio.Protocol):
             return  # the connection has been handed over
         if error is not None and not isinstance(error, OSError):
             _log.error("a TLS handshake met an error of ours; please report it", exc_info=error)
+        if isinstance(error, ssl.SSLError) and error.reason == "HTTP_REQUEST":
+            self._handshakes.connections.hint_http()
         if self._connection is not None:
             self._connection.reading.close()  # `Connection.connection_lost`, which would do this, is never called
         self._transport.abort()

@@ -33,7 +33,7 @@ from hashrange.service import collector
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.service.taken_apart import take_apart
-from hashrange.settings import Settings, SettingUnusable
+from hashrange.settings import WILDCARDS, Settings, SettingUnusable
 from hashrange.soon import kept_until_done
 
 if TYPE_CHECKING:
@@ -263,9 +263,9 @@ class Server:
         return endpoint
 
     def _url(self, scheme: str, port: int) -> str:
-        """URL of a port of this server; `scheme`: that without TLS."""
-        host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
-        return f"{scheme}{'' if self._secrets.tls is None else 's'}://{host}:{port}"
+        """URL of a port of this server for clients on this machine; `scheme`: that without TLS."""
+        host = WILDCARDS.get(self.settings.host, self.settings.host)
+        return f"{scheme}{'' if self._secrets.tls is None else 's'}://{f'[{host}]' if ':' in host else host}:{port}"
 
     async def _serve_dax(self) -> None:
         """Start the nodes of DAX clusters, if there are any. Raises ListenError, SettingUnusable and StorageError."""
@@ -304,8 +304,7 @@ class Server:
 
     def _serve_functions(self, functions: "Functions", endpoint: str) -> None:
         """Let handlers find the server, and try the code of declared functions."""
-        reachable = endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        functions.reach(reachable, handler_credentials(self._secrets.credentials))
+        functions.reach(endpoint, handler_credentials(self._secrets.credentials))
         self.service.features.begin(functions.start())
 
     async def stop(self) -> None:

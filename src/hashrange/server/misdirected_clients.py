@@ -1,6 +1,7 @@
 """How does the operator learn of clients that use this server by mistake? By hints in the log, each given once.
 
-Some clients speak HTTPS to an HTTP port; others send the requests for every AWS service that they use.
+Some clients speak HTTPS to an HTTP port, or HTTP to an HTTPS port; others send the requests for every AWS service that
+they use.
 """
 
 import logging
@@ -49,4 +50,12 @@ def hint_https() -> None:
     _log.warning(
         "a client speaks HTTPS, but this port serves HTTP: use an endpoint that begins with http://, "
         "or serve HTTPS with --tls-cert and --tls-key"
+    )
+
+
+def hint_http() -> None:
+    """Log that a client speaks HTTP to a port that serves HTTPS: it gets no reply, as TLS has not begun."""
+    _log.warning(
+        "a client speaks HTTP, but this port serves HTTPS: use an endpoint that begins with https://, "
+        "or serve HTTP without --tls-cert and --tls-key"
     )

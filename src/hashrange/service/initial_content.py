@@ -114,10 +114,11 @@ async def _applied_to(
         await copy.close()
 
 
-async def _in_task(work: Coroutine[Any, Any, None]) -> None:
+async def _in_task(work: Coroutine[Any, Any, Any]) -> Any:
     """Do a piece of work before there are requests; a signal that ends the server has its turn behind it."""
-    await work
+    result = await work
     await asyncio.sleep(0)
+    return result
 
 
 def _shared_place(account: str, region: str) -> tuple[str, str]:

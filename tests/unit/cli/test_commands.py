@@ -49,8 +49,9 @@ def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
     )
 
 
-def test_version_names_what_is_running(capsys: Printed) -> None:
-    assert main(["version"]) == DONE
+@pytest.mark.parametrize("words", [["version"], ["--version"], ["-V"], ["serve", "--version"], ["check", "--version"]])
+def test_version_names_what_is_running(words: list[str], capsys: Printed) -> None:
+    assert main(words) == DONE
     text = capsys.readouterr().out
     assert text.startswith(f"hashrange {__version__} (Python ")
     assert "rocksdict " in text
@@ -63,6 +64,7 @@ def test_version_names_what_is_running(capsys: Printed) -> None:
         (["-port", "web"], '--port is "web"'),
         (["-inMemory", "-database", "x"], "-database is no flag of DynamoDB Local"),
         (["serve", "--prot", "1"], "`hashrange serve` does not know --prot. Did you mean --port?"),
+        (["--verison"], "`hashrange serve` does not know --verison. Did you mean --version?"),
         (["check", "--colour=1", "x"], "`hashrange check` does not know --colour. `hashrange check --help` lists what"),
         (["serve", "--port"], "--port needs a value behind it: --port N."),
         (["serve", "--port", "--in-memory"], "--port needs a value behind it: --port N."),
@@ -96,7 +98,7 @@ def test_wrong_settings_stop_the_start(words: list[str], sentence: str, capsys: 
     ("settings", "endpoint", "shown"),
     [
         (Settings(), "http://127.0.0.1:8000", "http://127.0.0.1:8000, data in ./hashrange-data."),
-        (Settings(data_dir=None), "http://0.0.0.0:8001", "http://127.0.0.1:8001, in memory."),
+        (Settings(data_dir=None), "http://127.0.0.1:8001", "http://127.0.0.1:8001, in memory."),
     ],
 )
 def test_two_short_lines_tell_where_and_how(settings: Settings, endpoint: str, shown: str, capsys: Printed) -> None:
@@ -109,7 +111,7 @@ def test_two_short_lines_tell_where_and_how(settings: Settings, endpoint: str, s
 
 
 def test_the_first_line_also_tells_where_dax_is(capsys: Printed) -> None:
-    announce(Settings(data_dir=None, functions=True), "http://127.0.0.1:8000", "dax://0.0.0.0:8111")
+    announce(Settings(data_dir=None, functions=True), "http://127.0.0.1:8000", "dax://127.0.0.1:8111")
     where, _, warning = capsys.readouterr().out.splitlines()
     assert where == "Hashrange serves DynamoDB at http://127.0.0.1:8000, in memory, and DAX at dax://127.0.0.1:8111."
     assert warning.startswith("Functions are on: whoever reaches this port can run code")

@@ -1,20 +1,31 @@
 """The caches of a node against a slow, obvious simulation: lives, memory, the last used, writes through other nodes."""
 
+import asyncio
 import random
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
+from hashrange.clock import SystemClock
+from hashrange.dax import node_caches
 from hashrange.dax.node_caches import (
     ENTRY_BYTES,
     REPLICATED_SHARE_MAX,
     REPLICATION_SECONDS,
+    TAKEN_TOGETHER,
     ItemKey,
     LruCache,
     NodeCaches,
     PassingContent,
+    _Replicated,
 )
-from hashrange.dax.node_host import NodeTerms
+from hashrange.dax.node_host import NodePlace, NodeTerms
+from hashrange.operations.registry import OPERATIONS
+from hashrange.server.dax.nodes import FREED_TOGETHER, DaxNodes
+from hashrange.service.service import Service
+from hashrange.settings import Settings
+from hashrange.store.embedded import open_store
 
 
 class Now:
@@ -197,3 +208,116 @@ def test_a_write_through_another_node_counts_as_one() -> None:
     before = two.writes
     one.written(key_of(1), b"a")
     assert two.writes > before
+
+
+# --- writes through other nodes, bounded ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("at_once", [0, 1, TAKEN_TOGETHER])
+@pytest.mark.parametrize("seed", range(10))
+def test_it_cannot_be_seen_how_many_writes_a_request_takes_over(
+    seed: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against a simulation in which all writes that are due are known at once."""
+    monkeypatch.setattr(node_caches, "TAKEN_TOGETHER", at_once)
+    chance, now = random.Random(seed), Now()
+    nodes = cluster(now, record_ttl=0)
+    known: list[dict[int, bytes | None]] = [{} for _ in nodes]
+    coming: list[tuple[float, int, int, bytes | None]] = []
+    for _ in range(500):
+        place, number = chance.randrange(len(nodes)), chance.randrange(5)
+        due = [one for one in coming if one[0] <= now.seconds]
+        coming = [one for one in coming if one[0] > now.seconds]
+        for _, other, key, value in due:
+            if value is None:
+                known[other].pop(key, None)
+            elif key in known[other]:
+                known[other][key] = value
+        if chance.random() < 0.5:
+            value = chance.choice([None, chance.randbytes(4)])
+            nodes[place].written(key_of(number), value)
+            known[place].pop(number, None)
+            if value is not None:
+                known[place][number] = value
+            coming += [
+                (now.seconds + REPLICATION_SECONDS, other, number, value) for other in range(3) if other != place
+            ]
+        else:
+            assert content(nodes[place], number) == known[place].get(number, ...)
+            if number not in known[place]:
+                nodes[place].keep_item(key_of(number), b"read")
+                known[place][number] = b"read"
+        now.seconds += chance.choice([0, 0, 0.05, 1])
+
+
+def test_one_request_takes_over_few_of_very_many_writes() -> None:
+    now = Now()
+    one, two = cluster(now, 2)
+    count = 5 * TAKEN_TOGETHER
+    for number in range(count):
+        two.keep_item(key_of(number), b"old")
+        one.written(key_of(number), b"new")
+    now.seconds += REPLICATION_SECONDS
+    left = [two.waiting_bytes]
+    for number in reversed(range(count)):
+        assert content(two, number) == b"new"
+        left.append(two.waiting_bytes)
+    steps_bytes = [before - after for before, after in pairwise(left)]
+    assert 0 < max(steps_bytes) <= (TAKEN_TOGETHER + 1) * (ENTRY_BYTES + 20)
+    assert not left[count // 2], "requests take over more than they bring"
+
+
+def test_writes_of_one_moment_to_one_item_wait_as_one() -> None:
+    one, two = cluster(Now(), 2)
+    for number in range(1_000):
+        one.written(key_of(1), b"%d" % number)
+    assert two.waiting_bytes < 2 * ENTRY_BYTES
+
+
+# --- emptying -------------------------------------------------------------------------------------
+
+
+class Tracked(bytes):
+    """Content that counts how often it is freed."""
+
+    freed = 0
+
+    def __del__(self) -> None:
+        Tracked.freed += 1
+
+
+@pytest.mark.parametrize("end", ["content", "node", "server"])
+def test_caches_are_empty_at_once_and_freed_in_turns(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tracked, "freed", 0)
+    count, place = 3 * FREED_TOGETHER, NodePlace("000000000000", "eu-west-1", "shop", "shop-a")
+    store = open_store(None, SystemClock(), None)
+
+    async def look() -> None:
+        service = Service(store, OPERATIONS, SystemClock(), Settings())
+        service.take_turns(asyncio.get_running_loop())
+        nodes = DaxNodes(service, None, None)
+        terms = NodeTerms(0, 0, 100_000_000)
+        await nodes.start(place, terms, port=None, zone="", is_encrypted=False, must_have_port=False)
+        caches = nodes._running[place].caches
+        for number in range(count):
+            caches.keep_item(key_of(number), Tracked(b"old"))
+            caches.replicate(_Replicated(float("inf"), key_of(number), Tracked(b"new")))
+        if end == "content":
+            nodes.forget()
+        elif end == "node":
+            await nodes.stop(place)
+        else:
+            await nodes.close()
+        assert (caches.size_bytes, caches.waiting_bytes, content(caches, count - 1)) == (0, 0, ...)
+        freed = [0]
+        for _ in range(2 * count // FREED_TOGETHER + 2):
+            freed.append(Tracked.freed)
+            await asyncio.sleep(0)
+        assert freed[-1] == 2 * count
+        assert max(after - before for before, after in pairwise(freed)) <= FREED_TOGETHER
+        await nodes.close()
+
+    try:
+        asyncio.run(look())
+    finally:
+        store.close_now()

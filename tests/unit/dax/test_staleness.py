@@ -79,6 +79,7 @@ class Cluster:
         return value
 
     def write(self, node: int, name: str, value: int | None) -> None:
+        self.arrive(node)  # what has been written before does not replace it later
         self.items[node].pop(name, None)
         if value is not None:
             self.items[node][name] = (value, self.now() + RECORD_SECONDS)

@@ -362,3 +362,12 @@ def test_attribute_lists_are_written_again_after_a_reset(tmp_path: Path) -> None
             assert client.call("defineAttributeListId", ["x", "y"]) == list_id
     with server(settings) as database, DaxClient(str(database.dax_endpoint)) as client:
         assert client.call("defineAttributeList", list_id) == ["x", "y"]
+
+
+def test_a_server_on_all_addresses_is_found_on_the_loopback() -> None:
+    with server(Settings(data_dir=None, host="0.0.0.0", port=0, dax_port=0)) as database:
+        assert database.endpoint.startswith("http://127.0.0.1:")
+        assert database.dax_endpoint is not None
+        assert database.dax_endpoint.startswith("dax://127.0.0.1:")
+        (cluster,) = database.client("dax", region_name=REGION).describe_clusters()["Clusters"]
+        assert cluster["ClusterDiscoveryEndpoint"]["Address"] == "127.0.0.1"

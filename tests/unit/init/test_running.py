@@ -15,8 +15,10 @@ from hashrange.aws_services.operation import Operation
 from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, StorageBusy
 from hashrange.init import applying
+from hashrange.init import files as init_files
 from hashrange.init.applying import ATTEMPTS_MAX, LINES_TOGETHER, TOGETHER_BYTES, carry_out
 from hashrange.items.steps import PIECE_BYTES
+from hashrange.limits import BODY_BYTES_MAX
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.registry import OPERATIONS
 from hashrange.service import initial_content
@@ -111,10 +113,10 @@ def test_lines_of_blanks_hold_nobody_up(tmp_path: Path, monkeypatch: pytest.Monk
     folder = make_folder(tmp_path / "init", {"A.json": USERS, "Users.jsonl.gz": gzip.compress(first + blanks + last)})
     turns = 0
 
-    async def in_go(work: Coroutine[Any, Any, None]) -> None:
+    async def in_go(work: Coroutine[Any, Any, Any]) -> Any:
         nonlocal turns
         turns += 1
-        await work
+        return await work
 
     monkeypatch.setattr(initial_content, "_in_task", in_go)
     with begun(folder) as database:
@@ -142,15 +144,18 @@ def test_a_request_of_very_many_members_is_decoded_in_pieces(monkeypatch: pytest
 
 def test_files_are_read_where_work_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scanned = {"Items": [{"id": {"S": "a"}}]}
-    folder = make_folder(tmp_path / "init", {"A.json": [USERS], "Users.json": scanned})
+    line = gzip.compress(b'{"id": "b"}\n')
+    folder = make_folder(tmp_path / "init", {"A.json": [USERS], "Users.json": scanned, "Users.jsonl.gz": line})
     depth = 0
     depths: list[int] = []
 
-    async def in_go(work: Coroutine[Any, Any, None]) -> None:
+    async def in_go(work: Coroutine[Any, Any, Any]) -> Any:
         nonlocal depth
         depth += 1
-        await work
-        depth -= 1
+        try:
+            return await work
+        finally:
+            depth -= 1
 
     def noted(read: Callable[..., Any]) -> Callable[..., Any]:
         def read_and_note(*given: Any) -> Any:
@@ -159,9 +164,28 @@ def test_files_are_read_where_work_gives_way(tmp_path: Path, monkeypatch: pytest
 
         return read_and_note
 
-    for name in ("is_batch", "scanned_items", "requests_in"):
+    for name in ("is_batch", "scanned_items", "requests_in", "_together"):
         monkeypatch.setattr(applying, name, noted(getattr(applying, name)))
     monkeypatch.setattr(initial_content, "_in_task", in_go)
     with begun(folder) as database:
-        assert users_in(database.client()).keys() == {"a"}
-    assert depths == [1] * 5
+        assert users_in(database.client()).keys() == {"a", "b"}
+    assert depths == [1] * 7
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\nnext\n"])
+@pytest.mark.parametrize("length", [1, init_files.PIECE_BYTES, 3 * init_files.PIECE_BYTES - 1, BODY_BYTES_MAX - 1])
+def test_a_long_line_is_inflated_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, ending: bytes
+) -> None:
+    looks = 0
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+
+    monkeypatch.setattr(init_files, "look", look)
+    path = tmp_path / "Users.jsonl.gz"
+    path.write_bytes(gzip.compress(b"x" * length + ending, compresslevel=1))
+    lines = list(init_files.read_lines(init_files.InitFile(str(path), path.name, "", "", "lines")))
+    assert lines == list(enumerate((b"x" * length + ending).splitlines(keepends=True), 1))
+    assert looks >= length // init_files.PIECE_BYTES

@@ -12,6 +12,7 @@ import pytest
 from hashrange.server import handshakes
 from hashrange.server.app import run_on_best_loop
 from hashrange.server.connection import Connection
+from hashrange.server.connection_states import HAS_ENDED
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.handshakes import (
     HANDSHAKE_SECONDS_MAX,
@@ -203,7 +204,7 @@ def test_last_flights_take_turns_too(play: Callable[..., None], monkeypatch: pyt
 @pytest.mark.parametrize("piece_bytes", [1_000_000, 7, 1])
 @pytest.mark.parametrize("end", ["none", "of TLS", "of TCP"])
 def test_requests_that_come_with_the_last_flight_are_answered(
-    play: Callable[..., None], piece_bytes: int, end: str
+    play: Callable[..., None], caplog: pytest.LogCaptureFixture, piece_bytes: int, end: str
 ) -> None:
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         client = Client()
@@ -219,13 +220,46 @@ def test_requests_that_come_with_the_last_flight_are_answered(
             await asyncio.sleep(0)
         if end != "none":
             writer.write_eof()
-            answers = await client.read(reader)
-            # asyncio ends TLS with the end of TCP: what has not been answered when that is seen is not answered.
-            assert answers.count(b"HTTP/1.1 200 OK") in ({1, 2} if end == "of TCP" else {2})
+            assert (await client.read(reader)).count(b"HTTP/1.1 200 OK") == 2
         else:
             answers = b""
             while answers.count(b"}") < 2:
                 answers += await client.read(reader, 1)
+        await close(writer)
+        assert not caplog.records
+
+    play(scenario, **FILES)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_reply_that_is_not_begun_when_tcp_ends_is_sent(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Requests of a client that has ended TCP, but not TLS, wait for the disk."""
+    monkeypatch.setattr(handshakes, "TLS_END_SECONDS_MAX", 0.01)
+
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        client = Client()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(client.hello())
+        writer.write(await client.answer(reader) + client.encrypt(request_bytes("PutItem") * count))
+        while not store.waiting:  # noqa: ASYNC110 - polls a state that has no event
+            await asyncio.sleep(0)
+        writer.write_eof()
+        (connection,) = server.connections.open
+        assert isinstance(connection, Connection)
+        while connection.input not in HAS_ENDED:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0)
+        answers = b""
+        for number in range(1, count + 1):
+            while not store.waiting:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0)
+            store.sync()
+            while answers.count(b"HTTP/1.1 200 OK") < number:
+                piece = await client.read(reader, 1)
+                assert piece
+                answers += piece
+        assert await client.read(reader) == b""
         await close(writer)
 
     play(scenario, **FILES)
@@ -309,6 +343,8 @@ def test_a_handshake_that_never_ends_is_ended(play: Callable[..., None], monkeyp
 def test_what_is_no_tls_is_cut_off_and_costs_nobody_else(
     play: Callable[..., None], caplog: pytest.LogCaptureFixture, first: bytes
 ) -> None:
+    hints = ["a client speaks HTTP, but this port serves HTTPS"] if first.startswith(b"POST") else []
+
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         ((reader, writer),) = await crowd(port, [first])
         if first.endswith(b"\x00\x00"):
@@ -320,8 +356,20 @@ def test_what_is_no_tls_is_cut_off_and_costs_nobody_else(
         assert (await ask(reader, writer)).status == 200
         assert server.handshakes is not None
         assert not server.handshakes._all
-        assert not caplog.records
+        assert [record.message.partition(":")[0] for record in caplog.records] == hints
         await close(writer)
+
+    play(scenario, **FILES)
+
+
+def test_plain_requests_to_tls_are_hinted_at_once(play: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(server: Server, store: StubStore, port: int) -> None:
+        for reader, writer in await crowd(port, [request_bytes()] * 3):
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+            await close(writer)
+        assert len(caplog.records) == 1
+        assert "an endpoint that begins with https://" in caplog.text
 
     play(scenario, **FILES)
 

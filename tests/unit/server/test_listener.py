@@ -17,12 +17,20 @@ from hashrange.clock import SystemClock
 from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.server import listener
-from hashrange.server.listener import ListenError, Server, TlsFilesError, listen_failure, read_secrets, tls_context
+from hashrange.server.listener import (
+    ListenError,
+    Secrets,
+    Server,
+    TlsFilesError,
+    listen_failure,
+    read_secrets,
+    tls_context,
+)
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.pause import PAUSE
 from tests.support.signing import sign
-from tests.unit.server.harness import EchoRequest, StubStore, as_bytes
+from tests.unit.server.harness import ECHO_OPERATIONS, EchoRequest, StubStore, as_bytes
 from tests.unit.server.listening import TLS, ask, close, read_reply, request_bytes
 from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
 
@@ -262,3 +270,13 @@ def test_what_takes_too_long_when_the_server_stops_is_left_as_it_stands(monkeypa
         await close(writer)
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("localhost", "localhost"), ("fe80::1", "[fe80::1]")],
+)
+def test_endpoints_have_an_address_for_clients(host: str, shown: str) -> None:
+    store: Any = StubStore()
+    service = Service(store, ECHO_OPERATIONS, SystemClock(), Settings(host=host))
+    assert Server(service, Secrets(None, None))._url("http", 8000) == f"http://{shown}:8000"
