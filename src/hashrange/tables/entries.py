@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.items.row_layout import ROW_HEADER_BYTES, is_same_item
+from hashrange.items.row_layout import is_same_item
 from hashrange.items.rows import decode_attributes, decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
@@ -26,34 +26,14 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class EntryWrite(NamedTuple):
-    """The change of one index by a write: the item's entry before and after, which differ; at most one is None."""
+    """The change of one index by a write: the item's entry before and after, which differ; at most one is None.
+
+    Of an entry that is written later, the row before may be shortened to its header, which tells its size.
+    """
 
     source: ReadSource
     old: Entry | None
     new: Entry | None
-
-
-class DelayedWrite(NamedTuple):
-    """One write to an index, which is still to be done."""
-
-    source_id: bytes
-    old_key: bytes | None
-    old_header: bytes | None
-    """First bytes of the old entry's row, which hold its size; None if there is no old entry."""
-    new_key: bytes | None
-    new_row: bytes | None
-
-
-def delayed(entry: EntryWrite) -> DelayedWrite:
-    """The DelayedWrite for an index entry write."""
-    old, new = entry.old, entry.new
-    return DelayedWrite(
-        entry.source.source_id,
-        None if old is None else old.key,
-        None if old is None else old.row[:ROW_HEADER_BYTES],
-        None if new is None else new.key,
-        None if new is None else new.row,
-    )
 
 
 def derive_entry_writes(

@@ -57,6 +57,8 @@ USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
 EVENT_USER_IDENTITY = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 """The userIdentity of such deletions in the events that functions get, where its members have other names."""
 
+_HIDDEN_AND_WAITS = WAITS | sum(HIDDEN_FROM.values())
+
 _header = struct.Struct(">BBHHI")
 _waiting = struct.Struct(">QB")
 _INDEX_ID_BYTES = 2
@@ -195,8 +197,7 @@ def waiting_parts(due_ms: int, index_ids: Collection[bytes], *, is_shown: bool) 
     """Flags and bytes that say in the record of a change that entries of these indexes wait.
     `is_shown`: False hides the record from all streams.
     """
-    flags = WAITS if is_shown else WAITS | sum(HIDDEN_FROM.values())
-    return flags, _waiting.pack(due_ms, len(index_ids)) + b"".join(index_ids)
+    return WAITS if is_shown else _HIDDEN_AND_WAITS, _waiting.pack(due_ms, len(index_ids)) + b"".join(index_ids)
 
 
 def waiting_part(record: bytes) -> WaitingPart | None:

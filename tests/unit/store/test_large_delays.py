@@ -62,7 +62,7 @@ def test_an_item_is_stored_once_however_many_of_its_entries_wait(tmp_path: Path)
     assert len(row) < 5_000 + 1_000
     writes = list(delayed_entries.waiting_writes(store.engine, {table.table_id: table}.get))
     assert len(writes) == INDEXES
-    assert [len(write.new_row or b"") > 5_000 for write in writes] == [True] * INDEXES
+    assert [write.new is not None and len(write.new.row) > 5_000 for write in writes] == [True] * INDEXES
     store.close_now()
 
 

@@ -10,15 +10,15 @@ Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hashrange.store.embedded.delayed_entries import DelayedEntries, apply_delayed
+from hashrange.store.embedded.delayed_entries import DelayedEntries, write_entry
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.former_formats import former_delays
+from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange
 from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
-from hashrange.tables.entries import DelayedWrite, EntryWrite
+from hashrange.tables.entries import EntryWrite
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
@@ -66,10 +66,11 @@ class ChangeLog(Participant):
                 self._streams.begin(draft, table, partitions)
             )
 
-    def _write_former(self, draft: Draft, keys: Sequence[bytes], writes: Sequence[DelayedWrite]) -> None:
-        for write in writes:
-            if self._find_index(write.source_id) is not None:
-                apply_delayed(draft, write)
+    def _write_former(self, draft: Draft, keys: Sequence[bytes], writes: Sequence[FormerWrite]) -> None:
+        for source_id, old, new in writes:
+            index = self._find_index(source_id)
+            if index is not None:
+                write_entry(draft, EntryWrite(index, old, new))
         for engine_key in keys:
             draft.batch.delete(engine_key)
 

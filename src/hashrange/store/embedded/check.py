@@ -282,12 +282,11 @@ def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator
     """
     indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.indexes}
     for _, write in late_writes(engine, indexes.get):
-        if write is not None and write.source_id in sources:
-            if write.old_key is not None and write.old_header is not None:
-                yield partition_prefix(Key(write.old_key)), -row_size_bytes(Row(write.old_header)), None
-            assert write.new_key is not None
-            assert write.new_row is not None
-            yield partition_prefix(Key(write.new_key)), row_size_bytes(Row(write.new_row)), None
+        if write is not None and write.source.source_id in sources:
+            if write.old is not None:
+                yield partition_prefix(write.old.key), -row_size_bytes(write.old.row), None
+            assert write.new is not None
+            yield partition_prefix(write.new.key), row_size_bytes(write.new.row), None
 
 
 def _said(row: bytes | None) -> str:
@@ -397,14 +396,15 @@ class IndexCheck:
         """Hex ids of sources for which a row says how far a walk has filled them, although no walk is filling them."""
         self._waiting: dict[bytes, bytes | None] = {}
         """Engine key of an index entry → its row once delayed and late entries are written; None: deleted."""
-        late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
-        former = [write for _, writes in former_delays(engine) for write in writes]
         by_id = {table.table_id: table for table in tables}
-        for write in chain(former, waiting_writes(engine, by_id.get), late):
-            if write.old_key is not None:
-                self._waiting[write.source_id + write.old_key] = None
-            if write.new_key is not None:
-                self._waiting[write.source_id + write.new_key] = write.new_row
+        former = chain.from_iterable([writes for _, writes in former_delays(engine)])
+        late = [write for _, write in late_writes(engine, self._sources.get) if write is not None]
+        delayed = [(one.source.source_id, one.old, one.new) for one in [*waiting_writes(engine, by_id.get), *late]]
+        for source_id, old, new in chain(former, delayed):
+            if old is not None:
+                self._waiting[source_id + old.key] = None
+            if new is not None:
+                self._waiting[source_id + new.key] = new.row
         self._positions = {
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
         }

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.rows import decode_row
 from hashrange.items.steps import undisturbed
-from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -29,7 +28,7 @@ from hashrange.store.embedded.stream_states import TableLog, WaitingChange, Wait
 from hashrange.store.embedded.streams import delete_rows
 from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
-from hashrange.tables.entries import DelayedWrite, EntryWrite, delayed, derive_entry_writes
+from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
@@ -244,7 +243,7 @@ class DelayedEntries:
                 if part.left_bytes <= 0:
                     return Advance(first, done, change.due_ms, is_end=False)
                 if entry is not None and self._find_index(entry.source.source_id) is not None:
-                    apply_delayed(draft, delayed(entry))
+                    write_entry(draft, entry)
                     part.left_bytes -= 0 if entry.new is None else len(entry.new.row)
                 done += 1
             part.left_rows -= 1
@@ -334,26 +333,26 @@ def _entries_of(table: OpenTable, record: bytes, index_ids: Sequence[bytes]) -> 
     return [found.get(index_id) for index_id in index_ids]
 
 
-def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]) -> Iterator[DelayedWrite]:
+def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]) -> Iterator[EntryWrite]:
     """All writes that wait, those of each item in order, for tools. Raises as `stored_changes` does."""
     for partition in waiting_partitions(engine):
         table = find_table(partition.table_id)
         for change in stored_changes(engine, table, partition) if table is not None else ():
             done = partition.done if change.sequence == partition.first else 0
-            yield from [delayed(entry) for entry in change.entries[done:] if entry is not None]
+            yield from [entry for entry in change.entries[done:] if entry is not None]
 
 
-def apply_delayed(draft: Draft, write: DelayedWrite) -> None:
-    """Add one delayed write to a commit, with its change of the index's statistics."""
-    source_id, old_key, old_header, new_key, new_row = write
-    if old_key is not None:
-        draft.touched.append(source_id + old_key)
-        if old_key != new_key:
-            draft.batch.delete(source_id + old_key)
-    if new_key is not None and new_row is not None:
-        draft.touched.append(source_id + new_key)
-        draft.batch.put(source_id + new_key, new_row)
-    draft.count(source_id, None if old_header is None else Row(old_header), None if new_row is None else Row(new_row))
+def write_entry(draft: Draft, entry: EntryWrite) -> None:
+    """Add one entry to a commit, with its change of the index's statistics."""
+    source_id, old, new = entry.source.source_id, entry.old, entry.new
+    if old is not None:
+        draft.touched.append(source_id + old.key)
+        if new is None or old.key != new.key:
+            draft.batch.delete(source_id + old.key)
+    if new is not None:
+        draft.touched.append(source_id + new.key)
+        draft.batch.put(source_id + new.key, new.row)
+    draft.count(source_id, None if old is None else old.row, None if new is None else new.row)
 
 
 def is_global(entry: EntryWrite) -> bool:

@@ -14,9 +14,9 @@ import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
 from hashrange.items.rows import attributes_reader
-from hashrange.items.types import Row
+from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
-from hashrange.tables.entries import DelayedWrite
+from hashrange.tables.entries import Entry
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import REMOVE, former_record, keys_json_from
 from hashrange.tables.streams import SEQUENCE_BYTES, Shard, Stream
@@ -93,21 +93,29 @@ SLICE_BYTES = 512 * 1024
 class _FormerDelay(NamedTuple):
     due_ms: int
     writes: list[tuple[bytes, bytes | None, bytes | None, bytes | None, bytes | int | None]]
-    """The members of each DelayedWrite. An int in place of `new_row` is the place, in this list, of a write with an
-    equal row.
+    """Source id, key and first bytes of the old entry, key and row of the new one. A number in place of the row is the
+    place, in this list, of a write with an equal row.
     """
+
+
+class FormerWrite(NamedTuple):
+    """The members of an `EntryWrite`, with a source id in place of the source."""
+
+    source_id: bytes
+    old: Entry | None
+    new: Entry | None
 
 
 _decode_delay = msgspec.msgpack.Decoder(_FormerDelay).decode
 
 
-def former_delays(engine: Any) -> Iterator[tuple[list[bytes], list[DelayedWrite]]]:
+def former_delays(engine: Any) -> Iterator[tuple[list[bytes], list[FormerWrite]]]:
     """The writes of index entries that wait, in order, with the keys of their rows: some SLICE_BYTES of them at a time.
 
     Raises StorageCorruption and the engine's bare exceptions.
     """
     keys: list[bytes] = []
-    writes: list[DelayedWrite] = []
+    writes: list[FormerWrite] = []
     left_bytes = SLICE_BYTES
     for engine_key, row in rows_below(engine, FORMER_DELAYS_PREFIX):
         keys.append(engine_key)
@@ -120,14 +128,17 @@ def former_delays(engine: Any) -> Iterator[tuple[list[bytes], list[DelayedWrite]
         yield keys, writes
 
 
-def _former_writes(row: bytes) -> list[DelayedWrite]:
-    writes: list[DelayedWrite] = []
+def _former_writes(row: bytes) -> list[FormerWrite]:
+    writes: list[FormerWrite] = []
     for source_id, old_key, old_header, new_key, new_row in layout.decoded(
         _decode_delay, row, "a row of delayed index entries"
     ).writes:
         if isinstance(new_row, int):
             if not 0 <= new_row < len(writes):
                 raise StorageCorruption("a row of delayed index entries refers to an entry that it does not hold")
-            new_row = writes[new_row].new_row
-        writes.append(DelayedWrite(source_id, old_key, old_header, new_key, new_row))
+            equal = writes[new_row].new
+            new_row = None if equal is None else equal.row
+        old = None if old_key is None or old_header is None else Entry(Key(old_key), Row(old_header))
+        new = None if new_key is None or new_row is None else Entry(Key(new_key), Row(new_row))
+        writes.append(FormerWrite(source_id, old, new))
     return writes

@@ -14,17 +14,18 @@ from typing import NamedTuple
 
 import msgspec
 
+from hashrange.items.row_layout import ROW_HEADER_BYTES
 from hashrange.items.steps import undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.delayed_entries import apply_delayed
+from hashrange.store.embedded.delayed_entries import write_entry
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
-from hashrange.tables.entries import DelayedWrite, delayed, derive_stored_entry
+from hashrange.tables.entries import Entry, EntryWrite, derive_stored_entry
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.source_id import make_source_id, table_id_of
 
@@ -57,7 +58,7 @@ class LateCommit:
 
     __slots__ = ("engine_keys", "left")
 
-    def __init__(self, engine_keys: set[bytes], left: deque[tuple[bytes, DelayedWrite]]) -> None:
+    def __init__(self, engine_keys: set[bytes], left: deque[tuple[bytes, EntryWrite]]) -> None:
         self.engine_keys = engine_keys
         """Engine keys of the items whose entries are late; these items are claimed until all entries are written."""
         self.left = left
@@ -98,13 +99,14 @@ class LateEntries:
         items = {id(entry): change for change in changes for entry in change.entries}
         late = [one for one in entries if one.new is not None]
         draft.entries = [one for one in entries if one.new is None]
-        left: deque[tuple[bytes, DelayedWrite]] = deque()
+        left: deque[tuple[bytes, EntryWrite]] = deque()
         for number, entry in enumerate(late):
-            write = delayed(entry)
-            row = LateRow(write.source_id, items[id(entry)].key, write.old_key, write.old_header)
+            old = None if entry.old is None else Entry(entry.old.key, Row(entry.old.row[:ROW_HEADER_BYTES]))
+            former = (None, None) if old is None else (old.key, old.row)
+            row = LateRow(entry.source.source_id, items[id(entry)].key, *former)
             queue_key = layout.LATE_PREFIX + draft.position.to_bytes(8, "big") + number.to_bytes(_NUMBER_BYTES, "big")
             draft.batch.put(queue_key, _encode(row))
-            left.append((queue_key, write))
+            left.append((queue_key, entry._replace(old=old)))
         engine_keys = {items[id(entry)].table.source_id + items[id(entry)].key for entry in late}
         late_commit = LateCommit(engine_keys, left)
         draft.afterwards.append(lambda: self._begin(late_commit))
@@ -113,7 +115,7 @@ class LateEntries:
     def _begin(self, late: LateCommit) -> None:
         self._terms.claims.take(late.engine_keys)
         self._waiting.append(late)
-        self._sources.update(write.source_id for _, write in late.left)
+        self._sources.update(write.source.source_id for _, write in late.left)
 
     async def _finish(self, late: LateCommit, commit: Commit) -> None:
         """Write a commit's late entries one by one, giving way in between. After a failure, a job calls `drain`."""
@@ -136,28 +138,28 @@ class LateEntries:
         if not late.left or late not in self._waiting:  # The second holds if the engine was replaced.
             return
         queue_key, write = late.left[0]
-        draft.only_of = table_id_of(write.source_id)
-        _write(draft, queue_key, None if self._terms.find_index(write.source_id) is None else write)
+        draft.only_of = table_id_of(write.source.source_id)
+        _write(draft, queue_key, None if self._terms.find_index(write.source.source_id) is None else write)
         draft.afterwards.append(lambda: self._written(late))
 
     def _written(self, late: LateCommit) -> None:
         _, write = late.left.popleft()
-        self._sources -= Counter([write.source_id])
+        self._sources -= Counter([write.source.source_id])
         if not late.left:
             self._waiting.remove(late)
             self._terms.claims.release(late.engine_keys)
 
 
-def _write(draft: Draft, queue_key: bytes, write: DelayedWrite | None) -> None:
+def _write(draft: Draft, queue_key: bytes, write: EntryWrite | None) -> None:
     """Delete a `LateRow`, and write its late entry unless `write` is None: then the index or item is gone."""
     if write is not None:
-        apply_delayed(draft, write)
+        write_entry(draft, write)
     draft.batch.delete(queue_key)
 
 
 def late_writes(
     engine: Engine, find_index: Callable[[bytes], ReadSource | None]
-) -> Iterator[tuple[bytes, DelayedWrite | None]]:
+) -> Iterator[tuple[bytes, EntryWrite | None]]:
     """The late entries stored in an engine: key of each `LateRow`, and the entry's write (None: index or item is gone).
 
     Raises StorageCorruption, and the engine's bare exceptions.
@@ -168,11 +170,12 @@ def late_writes(
         yield queue_key, None if index is None else _found(engine, index, late)
 
 
-def _found(engine: Engine, index: ReadSource, late: LateRow) -> DelayedWrite | None:
+def _found(engine: Engine, index: ReadSource, late: LateRow) -> EntryWrite | None:
     row = engine.get(make_source_id(table_id_of(index.source_id)) + late.key)
     if row is None:
         return None
     with undisturbed:  # The store is being opened, or its engine is being replaced.
         entry = derive_stored_entry(index, Key(late.key), Row(row))
     assert entry is not None
-    return DelayedWrite(late.source_id, late.old_key, late.old_header, entry.key, entry.row)
+    old = None if late.old_key is None or late.old_header is None else Entry(Key(late.old_key), Row(late.old_header))
+    return EntryWrite(index, old, entry)
