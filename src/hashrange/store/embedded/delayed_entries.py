@@ -243,7 +243,7 @@ class DelayedEntries:
                 if part.left_bytes <= 0:
                     return Advance(first, done, change.due_ms, is_end=False)
                 if entry is not None and self._find_index(entry.source.source_id) is not None:
-                    write_entry(draft, entry)
+                    write_later(draft, entry)
                     part.left_bytes -= 0 if entry.new is None else len(entry.new.row)
                 done += 1
             part.left_rows -= 1
@@ -342,7 +342,7 @@ def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]
             yield from [entry for entry in change.entries[done:] if entry is not None]
 
 
-def write_entry(draft: Draft, entry: EntryWrite) -> None:
+def write_later(draft: Draft, entry: EntryWrite) -> None:
     """Add one entry to a commit, with its change of the index's statistics."""
     source_id, old, new = entry.source.source_id, entry.old, entry.new
     if old is not None:
