@@ -10,6 +10,7 @@ Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from hashrange.store.embedded import layout
 from hashrange.store.embedded.delayed_entries import DelayedEntries, write_later
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -156,6 +157,8 @@ class ChangeLog(Participant):
         partition.
         """
         log = self._streams.logs.get(table.table_id)
+        if partition.source_id == table.source_id:
+            self._delayed.split(draft, layout.log_prefix(table.table_id, partition.number))
         if log is None or partition.source_id != table.source_id:
             return
         for state in log.views.values():

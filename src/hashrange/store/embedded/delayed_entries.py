@@ -159,13 +159,12 @@ class DelayedEntries:
         draft.afterwards.append(partial(self._added, recorded))
 
     def _added(self, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
-        if not self.partitions:
-            self._wake()
         for prefix, log, change in recorded:
             partition = self.partitions.get(prefix)
             if partition is None:
                 partition = self.partitions[prefix] = WaitingPartition(prefix, log.table_id, change.sequence, 0)
-                partition.due_ms = change.due_ms
+                partition.due_ms, partition.is_split = change.due_ms, False
+                self._wake()
             partition.is_mixed = partition.is_mixed or bool(log.views)
             partition.kept.append(change)
             self._kept_bytes += change.size_bytes
@@ -201,7 +200,7 @@ class DelayedEntries:
         if not self.partitions:
             return None
         part = Slice(limit_rows, int(self._clock.service_time() * 1000))
-        partitions = self.partitions.values()
+        partitions = self._next_partitions()
         due = sorted([one for one in partitions if self._is_due(one, one.first, one.due_ms, part)], key=_due_ms_of)
         if not due:
             return (min(map(_due_ms_of, partitions)) - part.now_ms) / 1000
@@ -220,6 +219,32 @@ class DelayedEntries:
                 draft.batch.put(waiting_key(partition.prefix), layout.encode_waiting(advance.first, advance.done))
             draft.afterwards.append(partial(self._advanced, partition, advance))
         return 0.0
+
+    def _next_partitions(self) -> Sequence[WaitingPartition]:
+        """The partitions whose changes may be written next. Those of a partition that has been split go before all of
+        their table: the partition's items are in others now. Of several, the one that was split first goes first.
+        """
+        split: dict[int, WaitingPartition] = {}
+        for one in self.partitions.values():
+            if self._is_split(one):
+                former = split.setdefault(one.table_id, one)
+                if one.prefix < former.prefix:
+                    split[one.table_id] = one
+        return [one for one in self.partitions.values() if split.get(one.table_id, one) is one]
+
+    def _is_split(self, partition: WaitingPartition) -> bool:
+        if partition.is_split is None:
+            table = self._find_table(partition.table_id)
+            present = () if table is None else table.partitions[table.source_id]
+            prefixes = [layout.log_prefix(partition.table_id, one.number) for one in present]
+            partition.is_split = partition.prefix not in prefixes
+        return partition.is_split
+
+    def split(self, draft: Draft, prefix: bytes) -> None:
+        """Add to the draft that the partition whose records begin with `prefix` is split."""
+        partition = self.partitions.get(prefix)
+        if partition is not None:
+            draft.afterwards.append(partial(setattr, partition, "is_split", True))
 
     def _is_due(self, partition: WaitingPartition, sequence: SequenceNumber, due_ms: int, part: Slice) -> bool:
         is_stray = due_ms > self._found_due_ms_max and sequence <= partition.found_last
@@ -266,7 +291,8 @@ class DelayedEntries:
     ) -> None:
         prefix = partition.prefix
         if partition.is_mixed:
-            delete_rows(draft, _record_key(prefix, partition.first), _record_key(prefix, advance.first))
+            upper = prefix_upper_bound(prefix) if advance.is_end else _record_key(prefix, advance.first)
+            delete_rows(draft, _record_key(prefix, partition.first), upper)
         else:
             for sequence in applied:
                 draft.batch.delete(_record_key(prefix, sequence))

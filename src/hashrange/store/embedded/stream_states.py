@@ -279,7 +279,7 @@ class WaitingChange(NamedTuple):
 class WaitingPartition:
     """The waiting changes of one partition of a table: all from `first` on."""
 
-    __slots__ = ("done", "due_ms", "first", "found_last", "is_mixed", "kept", "prefix", "table_id")
+    __slots__ = ("done", "due_ms", "first", "found_last", "is_mixed", "is_split", "kept", "prefix", "table_id")
 
     def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int) -> None:
         self.prefix = prefix
@@ -294,6 +294,8 @@ class WaitingPartition:
         """Changes up to this one were found when the engine was loaded."""
         self.kept: deque[WaitingChange] = deque()
         """The last waiting changes; those before must be read."""
+        self.is_split: bool | None = None
+        """True if others have taken the partition's place; None until that is known."""
         self.is_mixed = False
         """True if there may be records behind `first` that do not wait."""
 
