@@ -9,6 +9,7 @@ import pytest
 
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.store.embedded import delayed_entries
+from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import waiting_part
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
@@ -84,14 +85,14 @@ def test_nothing_overtakes_what_waits_in_a_partition_that_was_split(tmp_path: Pa
     world.put(9, pad={"S": "x" * 400})
     world.apply()
     delays_seconds[0] = 10.0
-    for number in range(9):
-        world.ask("PutItem", Item=item(number) | {"status": {"S": "first"}})
+    world.put(9, pad={"S": "x" * 400}, status={"S": "first"})
+    assert len(world.store.catalog.all_tables()[0].partitions[make_source_id(1)]) == 1
     world.split()
+    assert len(world.store.catalog.all_tables()[0].partitions[make_source_id(1)]) > 1
     if is_restarted:
         world.restart()
     delays_seconds[0] = 1.0
-    for number in range(9):
-        world.ask("PutItem", Item=item(number) | {"status": {"S": "second"}})
+    world.put(9, pad={"S": "x" * 400}, status={"S": "second"})
     world.clock.advance(5.0)
     world.apply()
     assert {entry["status"]["S"] for entry in world.entries().values()}.isdisjoint({"first", "second"})
