@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.delayed_entries import DelayedEntries, write_later
+from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes, write_later
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
@@ -113,8 +113,8 @@ class ChangeLog(Participant):
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
                 encode = log.encode_whole if is_shown else hidden_record
                 put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=is_shown)))
-                size_bytes = sum([len(one.new.row) for one in entries if one.new is not None])
-                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, size_bytes)))
+                size_bytes = kept_bytes(entries)
+                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, not is_shown, size_bytes)))
             written[prefix] = log
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:

@@ -134,13 +134,14 @@ class StreamCheck:
                 by_prefix[layout.log_prefix(stream.table_id, shard.partition)].append(shard)
         for engine_key, log_key, row in self._records():
             place = f"stream record {engine_key.hex()}"
-            shards = self._shown_by(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key, row)
+            shards = self._around(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key)
             table = self._waits_in(log_key, row)
             if not shards and table is None:
                 yield f"{place} belongs to no shard of a stream"
                 continue
             keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
-            needed = images_of([self._streams[one.stream_id].view_type for one in shards])
+            shown_in = [self._streams[one.stream_id] for one in shards]
+            needed = images_of([one.view_type for one in shown_in if not is_hidden(row, one.purpose)])
             try:
                 record = decode_record(
                     plain_record(row), needed if table is None else ALL_IMAGES, keys.partition_names + keys.sort_names
@@ -152,18 +153,14 @@ class StreamCheck:
             if shards and not _is_within(HashRange(hash_, hash_), shards[0].hashes):
                 yield f"{place} is of an item whose hash is not in its shard"
 
-    def _shown_by(self, shards: Sequence[Shard], log_key: bytes, row: bytes) -> list[Shard]:
-        """Those of a partition's shards that show the record; none if its key has a wrong length."""
+    def _around(self, shards: Sequence[Shard], log_key: bytes) -> list[Shard]:
+        """Those of a partition's shards in whose sequence numbers the record lies; none if its key has a wrong
+        length. A record that is hidden from a shard's stream may lie there too.
+        """
         if log_key[layout.LOG_PREFIX_BYTES + SEQUENCE_BYTES :] not in (b"", FEED_KEY_END):
             return []
         sequence = layout.record_sequence(log_key)
-        return [
-            one
-            for one in shards
-            if one.first <= sequence
-            and (one.last is None or sequence <= one.last)
-            and not is_hidden(row, self._streams[one.stream_id].purpose)
-        ]
+        return [one for one in shards if one.first <= sequence and (one.last is None or sequence <= one.last)]
 
     def _waits_in(self, log_key: bytes, row: bytes) -> Table | None:
         """The table of a record whose index entries are still to be written; None for other records."""
