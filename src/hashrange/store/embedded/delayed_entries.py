@@ -26,7 +26,7 @@ from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange, WaitingPartition
 from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
-from hashrange.tables.entries import EntryWrite, derive_stored_entry
+from hashrange.tables.entries import EntryWrite, derive_entry
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
@@ -344,10 +344,15 @@ class StoredEntries(Sequence[EntryWrite | None]):
 
     def __init__(self, table: OpenTable, record: bytes, index_ids: Sequence[bytes]) -> None:
         self._table, self._index_ids = table, index_ids
-        self._old, self._new = images_in(record)
-        row = self._new or self._old
-        assert row is not None
-        self._key = table.item_key(decode_attributes(row, table.keys.names))
+        names = {*table.keys.names}
+        for one in table.indexes:
+            names.update(one.key_names, one.projected_names or ())
+        self._images = [
+            None if row is None else (row, decode_attributes(row, tuple(sorted(names)))) for row in images_in(record)
+        ]
+        """For the old and the new image, the row and those of its attributes that keys and entries need."""
+        _, item = next(one for one in self._images if one is not None)
+        self._key = table.item_key(item)
 
     def __len__(self) -> int:
         return len(self._index_ids)
@@ -358,9 +363,7 @@ class StoredEntries(Sequence[EntryWrite | None]):
         source = next((one for one in self._table.indexes if one.source_id[TABLE_ID_BYTES:] == index_id), None)
         if source is None:
             return None
-        old, new = [
-            None if row is None else derive_stored_entry(source, self._key, row) for row in (self._old, self._new)
-        ]
+        old, new = [None if one is None else derive_entry(source, self._key, one[1], one[0]) for one in self._images]
         return None if old == new else EntryWrite(source, old, new)
 
 

@@ -16,7 +16,7 @@ from hashrange.tables import streams as rules
 from hashrange.tables.stream_records import HIDDEN_FROM, WAITS, plain_record, shown_record
 from hashrange.tables.streams import ALL_IMAGES, Shard, Stream
 
-READ_BYTES_MAX = 8 * 1024 * 1024
+READ_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of records that one page reads, in some 10 ms: records may have images that the stream does not show."""
 CHUNK_ROWS = 64
 """Most records read at once. One record is read first, to estimate how many are wanted: a record may have 2 MB."""

@@ -29,7 +29,7 @@ from hashrange.work_threads import free_entries
 
 SHARDS_TENDED_MAX = 256
 """Shards that one slice of the job replaces, in one commit."""
-SHARDS_DROPPED_MAX = 64
+SHARDS_DROPPED_MAX = 32
 """Shards that one slice of the job deletes: to find out whether a partition has records reads one of them."""
 
 
