@@ -226,20 +226,22 @@ class DelayedEntries:
         their table: the partition's items are in others now. Of several, the one that was split first goes first.
         """
         split: dict[int, WaitingPartition] = {}
+        present: dict[int, set[int]] = {}
         for one in self.partitions.values():
-            if self._is_split(one):
+            if one.is_split is None:
+                if one.table_id not in present:
+                    present[one.table_id] = self._present(one.table_id)
+                one.is_split = one.number not in present[one.table_id]
+            if one.is_split:
                 former = split.setdefault(one.table_id, one)
                 if one.prefix < former.prefix:
                     split[one.table_id] = one
         return [one for one in self.partitions.values() if split.get(one.table_id, one) is one]
 
-    def _is_split(self, partition: WaitingPartition) -> bool:
-        if partition.is_split is None:
-            table = self._find_table(partition.table_id)
-            present = () if table is None else table.partitions[table.source_id]
-            prefixes = [layout.log_prefix(partition.table_id, one.number) for one in present]
-            partition.is_split = partition.prefix not in prefixes
-        return partition.is_split
+    def _present(self, table_id: int) -> set[int]:
+        """Numbers of the table's partitions."""
+        table = self._find_table(table_id)
+        return set() if table is None else {one.number for one in table.partitions[table.source_id]}
 
     def split(self, draft: Draft, prefix: bytes) -> None:
         """Add to the draft that the partition whose records begin with `prefix` is split."""

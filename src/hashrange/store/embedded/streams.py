@@ -197,9 +197,9 @@ class EmbeddedStreams:
     def tend(self, draft: Draft) -> float | None:
         """For the stream due first, replace shards that were open long enough or, if there are none, delete old ones.
 
-        At most SHARDS_TENDED_MAX or SHARDS_DROPPED_MAX of them, in some 5 ms; 0.1 ms with 2,500 streams and nothing due.
-        Returns the seconds
-        of service time until there is more to do, 0 if something was done; None if there is no stream.
+        At most SHARDS_TENDED_MAX or SHARDS_DROPPED_MAX of them, in some 5 ms; 0.1 ms if none of 2,500 streams is due.
+        Returns the seconds of service time until there is more to do, 0 if something was done; None if there is no
+        stream.
         """
         now_seconds = draft.at_seconds
         state = min(self.by_id.values(), key=attrgetter("due_seconds"), default=None)
