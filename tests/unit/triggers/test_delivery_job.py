@@ -18,7 +18,7 @@ from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import attempts, outcomes, retries
-from hashrange.triggers.filling import DurableRecords
+from hashrange.triggers.passes import DurableRecords
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries, fail
@@ -273,7 +273,7 @@ def test_the_job_takes_no_record_that_is_not_durable() -> None:
         log = Log()
         position = world.store.position
         log.position = log.durable_position = position  # type: ignore[method-assign]
-        world.delivery._durable._durability = cast("Durability", log)
+        world.delivery._passes.durable._durability = cast("Durability", log)
         world.write(1)
         assert await world.delivery.run_slice() is None
         log.durable_position = lambda: 0  # type: ignore[method-assign]
@@ -300,7 +300,7 @@ def test_a_window_ends_after_all_of_its_records_are_durable() -> None:
         assert await world.delivery.run_slice() == 60
         log = Log()
         log.position = world.store.position  # type: ignore[method-assign]
-        world.delivery._durable._durability = cast("Durability", log)
+        world.delivery._passes.durable._durability = cast("Durability", log)
         world.write(2)
         assert await world.delivery.run_slice() == 60
         world.clock.advance(60)
@@ -381,7 +381,7 @@ def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
 
         def is_put_off(attempt: int) -> bool:
             is_begun = began("handle") == attempt and began("other") == 1
-            return is_begun and world.delivery._attempts.count == 1
+            return is_begun and world.delivery._passes.running == 1
 
         for attempt, pause in enumerate((0.0, *map(retries.pause_seconds, range(1, 5))), 1):
             world.clock.advance(pause)
@@ -409,7 +409,7 @@ def test_nothing_follows_from_a_reply_if_all_is_dropped_while_it_is_read(monkeyp
 
     def drop_and_conclude(*given: Any) -> Any:
         monkeypatch.undo()
-        world.delivery._drop()
+        world.delivery._passes.drop()
         return conclude(*given)
 
     monkeypatch.setattr(attempts, "conclude_invocation", drop_and_conclude)

@@ -8,6 +8,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, fake_kinesis
+from tests.support.scopes import scope_of
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import ROLL, change, pass_time
 from tests.unit.triggers.kinesis_world import DAY, HOUR, KinesisWorld, arn_of, in_world
@@ -631,13 +633,12 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             world.embedded.close_now()
             clock = SystemClock()
             store = open_store(world.data_dir, clock, asyncio.get_running_loop())
-            held: list[Callable[[], None]] = []
-            when_durable = store.when_durable
-            store.when_durable = lambda position, callback: held.append(  # type: ignore[method-assign]
-                lambda: when_durable(position, callback)
-            )
+            held: list[tuple[int, Callable[[None], None]]] = []
+            durable = store.position()
+            store.durable_position = lambda: durable  # type: ignore[method-assign]
+            store.when_durable = lambda *sync: held.append(sync)  # type: ignore[method-assign]
             world.store = world.embedded = store
-            world.scope.store = store
+            world.scope = scope_of(store, world.clock, world.settings)
             delivery = KinesisDelivery(store, clock, kinesis.url)
             change(world, 1, 1)
             slice_ = asyncio.create_task(delivery.run_slice())
@@ -647,8 +648,15 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
             assert len(kinesis.asked) == asked
-            store.when_durable = when_durable  # type: ignore[method-assign]
-            held.pop()()
+            durable, synced = held.pop()
+            synced(None)
+            await until(lambda: world.numbers() == [1] and held)
+            durable, synced = held.pop()
+            synced(None)
+            await until(lambda: world.numbers() == [1, 2])
+            durable = store.position()
+            for _, synced in held:
+                synced(None)
             assert await slice_ is None
             assert [len(one.body["Records"]) for one in puts(kinesis)] == [1, 1]
             assert world.numbers() == [1, 2]
@@ -704,6 +712,27 @@ def test_a_stop_gives_up_requests_under_way() -> None:
         assert len(puts(world.kinesis)) == 1
 
     in_world(test)
+
+
+def test_a_stop_while_an_outcome_is_stored_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        world.request("CreateTable", **other_table())
+        world.request("EnableKinesisStreamingDestination", TableName="other", StreamArn=arn_of("second"))
+        world.kinesis.misbehave = lambda asked: "hang" if asked.body["StreamName"] == "changes" else None
+        replace = world.store.catalog.replace
+
+        async def stop_and_replace(*tables: Any) -> bool:
+            await world.delivery.stop()
+            return await replace(*tables)
+
+        monkeypatch.setattr(world.store.catalog, "replace", stop_and_replace)
+        assert await world.delivery.run_slice() is None
+        assert world.statuses() == [("changes", "ENABLING")]
+        assert world.delivery._passes.running == 0
+        world.kinesis.release()
+
+    in_world(test, "changes", "second")
 
 
 def test_without_feeds_nothing_is_asked() -> None:
