@@ -159,7 +159,10 @@ class Delivery:
                     consumer.let_go()
         while passes.has_ended:
             attempts.conclude()
-        await passes.save(roster.unsaved, epoch)
+        if roster.unsaved:
+            await passes.save(roster.unsaved)
+            await asyncio.sleep(0)  # so that requests wait for the commit, or for what follows, and not for both
+        passes.check(epoch)
         self._see_records()
         agenda.mark_due(self._clock.service_time())
         while agenda.has_marked and not passes.has_ended and not roster.unsaved:

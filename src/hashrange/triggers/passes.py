@@ -140,20 +140,17 @@ class Passes(Generic[Concern]):
         if epoch != self.epoch or self.is_outdated:
             raise Outdated
 
-    async def save(self, documents: dict[str, bytes | None], epoch: int) -> None:
+    async def save(self, documents: dict[str, bytes | None]) -> None:
         """Store documents, or delete those whose value is None, in one commit, and empty the dictionary.
         After a failure, they are kept, to be stored before anything else.
 
-        Raises StorageError, and Outdated as `check` does, even if there is nothing to store.
+        Raises StorageError.
         """
         if documents:
             self.is_saving = True
-            await self._documents.write(documents, self.generation)
-            self.check(epoch)
-            documents.clear()
+            if await self._documents.write(documents, self.generation):
+                documents.clear()
             self.is_saving = False
-            await asyncio.sleep(0)  # so that requests wait for the commit, or for what follows, and not for both
-        self.check(epoch)
 
     # --- tasks ------------------------------------------------------------------------------------
 

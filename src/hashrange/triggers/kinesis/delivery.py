@@ -103,7 +103,8 @@ class KinesisDelivery:
         if self._store.streams.feeds():
             passes.durable.look()
         self._look_for_shards()
-        await passes.save(self._unsaved, epoch)
+        await passes.save(self._unsaved)
+        passes.check(epoch)
         return await self._begin_requests(epoch)
 
     def _forget(self) -> None:
