@@ -18,6 +18,8 @@ from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import attempts, outcomes, retries
+from hashrange.triggers.consumers import ConsumedShard
+from hashrange.triggers.lanes import Lane
 from hashrange.triggers.passes import DurableRecords
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
@@ -399,6 +401,32 @@ def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
     assert logged.getMessage().startswith("Records of the table orders (us-east-1) cannot be brought to the function")
     assert str(error) in logged.getMessage()
     assert (logged.exc_info is None) == isinstance(error, StorageError)
+
+
+def test_nothing_of_former_content_is_begun_after_a_commit() -> None:
+    world = Deliveries()
+    world.map(is_bisecting=True)
+    world.functions.answers.extend([fail, None])
+    inner = world.store.documents.write
+
+    async def write_and_replace(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        is_written = await inner(changes, generation)
+        if len(world.functions.events) == 2:
+            world.store.copying.restore(None)
+        return is_written
+
+    world.store.documents.write = write_and_replace  # type: ignore[method-assign]
+    begin, begun = world.delivery._attempts.begin, []
+
+    def note_and_begin(shard: ConsumedShard, lane: Lane) -> None:
+        begun.append(list(lane.batches[0].sequences))
+        begin(shard, lane)
+
+    world.delivery._attempts.begin = note_and_begin  # type: ignore[method-assign]
+    world.write(1, 2)
+    assert world.deliver() is None
+    assert [len(one) for one in begun] == [2, 1], "the second record is not in the new content"
+    assert world.taken() == [[1, 2], [1]]
 
 
 def test_nothing_follows_from_a_reply_if_all_is_dropped_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
