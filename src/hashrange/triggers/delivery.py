@@ -62,7 +62,6 @@ class Delivery:
         see `Runner.is_in_order`.
         """
         self._store = store
-        self._documents = store.documents
         self._clock = clock
         self._roster = Roster(mappings, store, clock, disturb)
         self._passes: Passes[Attempt] = Passes(store, clock, self._pass, self._forget, self.wake, wake)
@@ -130,7 +129,7 @@ class Delivery:
         await self._passes.stop()
         if left:
             with suppress(StorageError):  # these records are looked at again
-                await self._documents.write(left, generation)
+                await self._store.documents.write(left, generation)
 
     def _unsaved_positions(self) -> dict[str, bytes | None]:
         """The checkpoints behind records that were passed over and that nothing has stored yet."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock
+from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
@@ -524,6 +525,27 @@ def test_a_new_process_continues_at_the_checkpoint(tmp_path: Path) -> None:
         change(world, 3, 3)
         await world.deliver_all()
         assert world.numbers() == [0, 1, 2, 3]
+
+    in_world(test, data_dir=tmp_path / "data")
+
+
+def test_checkpoints_that_could_not_be_read_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        change(world, 1, 1)
+        await world.deliver_all()
+        world.restart()
+
+        def fail(_prefix: str) -> None:
+            monkeypatch.undo()
+            raise StorageError("broken")
+
+        monkeypatch.setattr(world.store.documents, "below", fail)
+        with pytest.raises(StorageError):
+            await world.deliver()
+        change(world, 2, 2)
+        await world.deliver_all()
+        assert world.numbers() == [1, 2]
 
     in_world(test, data_dir=tmp_path / "data")
 
