@@ -18,7 +18,9 @@ from hashrange.jobs.virtual_time import advance
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import attempts, outcomes, retries
-from hashrange.triggers.filling import DurableRecords
+from hashrange.triggers.consumers import ConsumedShard
+from hashrange.triggers.lanes import Lane
+from hashrange.triggers.passes import DurableRecords
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries, fail
@@ -273,7 +275,7 @@ def test_the_job_takes_no_record_that_is_not_durable() -> None:
         log = Log()
         position = world.store.position
         log.position = log.durable_position = position  # type: ignore[method-assign]
-        world.delivery._durable._durability = cast("Durability", log)
+        world.delivery._passes.durable._durability = cast("Durability", log)
         world.write(1)
         assert await world.delivery.run_slice() is None
         log.durable_position = lambda: 0  # type: ignore[method-assign]
@@ -300,7 +302,7 @@ def test_a_window_ends_after_all_of_its_records_are_durable() -> None:
         assert await world.delivery.run_slice() == 60
         log = Log()
         log.position = world.store.position  # type: ignore[method-assign]
-        world.delivery._durable._durability = cast("Durability", log)
+        world.delivery._passes.durable._durability = cast("Durability", log)
         world.write(2)
         assert await world.delivery.run_slice() == 60
         world.clock.advance(60)
@@ -381,7 +383,7 @@ def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
 
         def is_put_off(attempt: int) -> bool:
             is_begun = began("handle") == attempt and began("other") == 1
-            return is_begun and world.delivery._attempts.count == 1
+            return is_begun and world.delivery._passes.running == 1
 
         for attempt, pause in enumerate((0.0, *map(retries.pause_seconds, range(1, 5))), 1):
             world.clock.advance(pause)
@@ -401,6 +403,32 @@ def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
     assert (logged.exc_info is None) == isinstance(error, StorageError)
 
 
+def test_nothing_of_former_content_is_begun_after_a_commit() -> None:
+    world = Deliveries()
+    world.map(is_bisecting=True)
+    world.functions.answers.extend([fail, None])
+    inner = world.store.documents.write
+
+    async def write_and_replace(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        is_written = await inner(changes, generation)
+        if len(world.functions.events) == 2:
+            world.store.copying.restore(None)
+        return is_written
+
+    world.store.documents.write = write_and_replace  # type: ignore[method-assign]
+    begin, begun = world.delivery._attempts.begin, []
+
+    def note_and_begin(shard: ConsumedShard, lane: Lane) -> None:
+        begun.append(list(lane.batches[0].sequences))
+        begin(shard, lane)
+
+    world.delivery._attempts.begin = note_and_begin  # type: ignore[method-assign]
+    world.write(1, 2)
+    assert world.deliver() is None
+    assert [len(one) for one in begun] == [2, 1], "the second record is not in the new content"
+    assert world.taken() == [[1, 2], [1]]
+
+
 def test_nothing_follows_from_a_reply_if_all_is_dropped_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoint would be stored with content that may be another."""
     world = Deliveries()
@@ -409,7 +437,7 @@ def test_nothing_follows_from_a_reply_if_all_is_dropped_while_it_is_read(monkeyp
 
     def drop_and_conclude(*given: Any) -> Any:
         monkeypatch.undo()
-        world.delivery._drop()
+        world.delivery._passes.drop()
         return conclude(*given)
 
     monkeypatch.setattr(attempts, "conclude_invocation", drop_and_conclude)

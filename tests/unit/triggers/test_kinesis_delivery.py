@@ -8,10 +8,12 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock
+from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
@@ -527,6 +529,27 @@ def test_a_new_process_continues_at_the_checkpoint(tmp_path: Path) -> None:
     in_world(test, data_dir=tmp_path / "data")
 
 
+def test_checkpoints_that_could_not_be_read_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        change(world, 1, 1)
+        await world.deliver_all()
+        world.restart()
+
+        def fail(_prefix: str) -> None:
+            monkeypatch.undo()
+            raise StorageError("broken")
+
+        monkeypatch.setattr(world.store.documents, "below", fail)
+        with pytest.raises(StorageError):
+            await world.deliver()
+        change(world, 2, 2)
+        await world.deliver_all()
+        assert world.numbers() == [1, 2]
+
+    in_world(test, data_dir=tmp_path / "data")
+
+
 def test_a_kill_between_acceptance_and_checkpoint_repeats_changes(tmp_path: Path) -> None:
     async def test(world: KinesisWorld) -> None:
         world.enable()
@@ -632,11 +655,10 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             world.embedded.close_now()
             clock = SystemClock()
             store = open_store(world.data_dir, clock, asyncio.get_running_loop())
-            held: list[Callable[[], None]] = []
-            when_durable = store.when_durable
-            store.when_durable = lambda position, callback: held.append(  # type: ignore[method-assign]
-                lambda: when_durable(position, callback)
-            )
+            held: list[tuple[int, Callable[[None], None]]] = []
+            durable = store.position()
+            store.durable_position = lambda: durable  # type: ignore[method-assign]
+            store.when_durable = lambda *sync: held.append(sync)  # type: ignore[method-assign]
             world.store = world.embedded = store
             world.scope = scope_of(store, world.clock, world.settings)
             delivery = KinesisDelivery(store, clock, kinesis.url)
@@ -648,8 +670,15 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
             assert len(kinesis.asked) == asked
-            store.when_durable = when_durable  # type: ignore[method-assign]
-            held.pop()()
+            durable, synced = held.pop()
+            synced(None)
+            await until(lambda: world.numbers() == [1] and held)
+            durable, synced = held.pop()
+            synced(None)
+            await until(lambda: world.numbers() == [1, 2])
+            durable = store.position()
+            for _, synced in held:
+                synced(None)
             assert await slice_ is None
             assert [len(one.body["Records"]) for one in puts(kinesis)] == [1, 1]
             assert world.numbers() == [1, 2]
@@ -705,6 +734,27 @@ def test_a_stop_gives_up_requests_under_way() -> None:
         assert len(puts(world.kinesis)) == 1
 
     in_world(test)
+
+
+def test_a_stop_while_an_outcome_is_stored_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        world.request("CreateTable", **other_table())
+        world.request("EnableKinesisStreamingDestination", TableName="other", StreamArn=arn_of("second"))
+        world.kinesis.misbehave = lambda asked: "hang" if asked.body["StreamName"] == "changes" else None
+        replace = world.store.catalog.replace
+
+        async def stop_and_replace(*tables: Any) -> bool:
+            await world.delivery.stop()
+            return await replace(*tables)
+
+        monkeypatch.setattr(world.store.catalog, "replace", stop_and_replace)
+        assert await world.delivery.run_slice() is None
+        assert world.statuses() == [("changes", "ENABLING")]
+        assert world.delivery._passes.running == 0
+        world.kinesis.release()
+
+    in_world(test, "changes", "second")
 
 
 def test_without_feeds_nothing_is_asked() -> None:
