@@ -353,13 +353,6 @@ class Maintenance(Protocol):
         Returns the seconds until the next call. Raises StorageError.
         """
 
-    def on_changes(self, see: SeeChanges | None) -> None:
-        """From now on, call `see` with the changes of items of each commit,
-        whoever has written them; None: call nobody.
-
-        `see` must be quick and must not raise. Only the last registered one is called, for commits of this server.
-        """
-
     def on_work(self, wake: Callable[[], None]) -> None:
         """Register `wake`, called when a method with a lease has new work.
 

@@ -131,7 +131,6 @@ class SuspendingMaintenance:
         self._suspend = store.suspend
         inner = self._inner = store.inner.maintenance
         self.lease, self.backfills, self.on_work = inner.lease, inner.backfills, inner.on_work
-        self.on_changes = inner.on_changes
         self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:

@@ -24,7 +24,6 @@ from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
-from hashrange.store.embedded.witness import Witness
 from hashrange.store.interface import WHOLE_LEASE, Backfill, Backfilled, DelayOf, Lease, SeeChanges, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
@@ -73,12 +72,6 @@ class Upkeep:
     def on_work(self, wake: Callable[[], None]) -> None:
         """Implements `Maintenance.on_work`."""
         self._site.wake = wake
-
-    def on_changes(self, see: SeeChanges | None) -> None:
-        """Implements `Maintenance.on_changes`."""
-        for participant in self._opened.participants:
-            if isinstance(participant, Witness) and participant.show_to(see):
-                self._catalog.reopen()
 
     # --- new indexes and queues of expiries -------------------------------------------------------
 
