@@ -242,3 +242,25 @@ def test_a_write_that_was_overtaken_is_seen_as_it_was_committed(world: World) ->
     now_seconds = world.clock.service_time()
     was = [world.stale.row(table.source_id, Key(b"a"), row_of(3), now_seconds - seconds) for seconds in (11, 5, -1)]
     assert was == [row_of(1), row_of(2), row_of(3)]
+
+
+def test_so_is_a_transaction_of_which_another_row_has_changed(world: World) -> None:
+    table = world.create(table_maker("t"))
+    for key in (b"a", b"b"):
+        put(world, table, key, 1)
+    world.clock.advance(2 * STALE_SECONDS)
+    calls: list[Row | None] = []
+
+    def plan(old: Row | None) -> Row:
+        calls.append(old)
+        if len(calls) == 2:
+            steps.note_way_given()
+            put(world, table, b"b", 2)
+            world.clock.advance(10)
+        return row_of(3)
+
+    end(settled(world.front.transact(steps_of(table, b"ab", plan), None)))
+    assert calls == [row_of(1), row_of(1), row_of(1), row_of(2)]
+    five_seconds_ago = world.clock.service_time() - 5
+    was = [world.stale.row(table.source_id, Key(key), row_of(3), five_seconds_ago) for key in (b"a", b"b")]
+    assert was == [row_of(1), row_of(2)]
