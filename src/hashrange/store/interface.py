@@ -83,7 +83,10 @@ class Transacted(NamedTuple):
 
 
 SeeChanges = Callable[[Sequence[Change]], None]
-"""Called with the changes of one commit, right after it."""
+"""Called with the changes of one commit, right after it and before anything else runs.
+
+It must be quick and must not raise.
+"""
 DelayOf = Callable[[Sequence[Change]], float]
 """Returns the delay of the entries of global indexes that follow from the changes of one commit,
 in seconds of service time."""
@@ -311,18 +314,20 @@ class Maintenance(Protocol):
         and entries that wait are written at once.
         """
 
-    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
         """Delete expired items, those of at most `limit_rows` queued expiries; each item is checked again first.
 
-        The deletions have the origin `ttl`; small items may share a commit. Returns the seconds of service time until
-        more items may be due; None if none wait.
+        The deletions have the origin `ttl`; small items may share a commit. Right after each commit, calls `see` with
+        its changes; one with `old == new` deleted nothing. Returns the seconds of service time until more items may be
+        due; None if none wait.
         """
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
         """Delete all items of one table (None: of all) that expired in the five years up to the call, by service time.
 
         The delay with which `expire` deletes items does not count here; tables whose time to live is not ENABLED are
-        left out. Returns how many items were deleted, not counting those that `expire` deletes meanwhile.
+        left out. Calls `see` as `expire` does. Returns how many items were deleted, not counting those that `expire`
+        deletes meanwhile.
         """
 
     async def tend_streams(self, lease: Lease) -> float | None:
@@ -346,20 +351,6 @@ class Maintenance(Protocol):
         """Merge old versions of rows away, to make reads faster, if no write came since the last call.
 
         Returns the seconds until the next call. Raises StorageError.
-        """
-
-    def on_changes(self, see: SeeChanges | None) -> None:
-        """From now on, call `see` with the changes of items of each commit,
-        whoever has written them; None: call nobody.
-
-        `see` must be quick and must not raise. Only the last registered one is called, for commits of this server.
-        """
-
-    def on_expired(self, see: SeeChanges | None) -> None:
-        """From now on, call `see` with the changes of each commit that deletes expired items; None: call nobody.
-
-        A change with `old == new` deleted nothing. `see` must be quick and must not raise.
-        Only the last registered one is called.
         """
 
     def on_work(self, wake: Callable[[], None]) -> None:

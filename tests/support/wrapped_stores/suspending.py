@@ -25,6 +25,7 @@ from hashrange.store.interface import (
     IdempotencyToken,
     Lease,
     Page,
+    SeeChanges,
     Statistics,
     Transacted,
     TransactionRefused,
@@ -130,7 +131,6 @@ class SuspendingMaintenance:
         self._suspend = store.suspend
         inner = self._inner = store.inner.maintenance
         self.lease, self.backfills, self.on_work = inner.lease, inner.backfills, inner.on_work
-        self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
         self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
@@ -145,15 +145,15 @@ class SuspendingMaintenance:
         await self._suspend()
         return await self._inner.apply_delayed(lease, limit_rows)
 
-    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.expire(lease, limit_rows)
+        return await self._inner.expire(lease, limit_rows, see)
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.expire_now(lease, table)
+        return await self._inner.expire_now(lease, table, see)
 
     async def tend_streams(self, lease: Lease) -> float | None:
         """Calls the inner store, after a pause."""

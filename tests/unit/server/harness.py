@@ -174,10 +174,10 @@ class StubStore:
     async def apply_delayed(self, lease: object, limit_rows: int) -> None:
         return None
 
-    async def expire(self, lease: object, limit_rows: int) -> None:
+    async def expire(self, lease: object, limit_rows: int, see: object) -> None:
         return None
 
-    async def expire_now(self, lease: object, table: object) -> int:
+    async def expire_now(self, lease: object, table: object, see: object) -> int:
         return 0
 
     async def tend_streams(self, lease: object) -> None:
