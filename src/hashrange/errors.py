@@ -10,6 +10,7 @@ ApiError the client, StorageError the operator, Malformed the slow path.
     │   │   └── KeyFault      a batch of statements reports it with the table's name
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
+    ├── RecordsChanged        internal: the operation, or the job's slice, runs again
     ├── Abandoned             internal: the client has left
     └── Malformed             internal: the slow path words the request's first fault
 
@@ -332,6 +333,13 @@ class OutcomeUnknown(StorageError):
 
 class Abandoned(HashrangeError):
     """A read, or the decoding of a request, was ended while it let other calls run, because its client has left.
+
+    No client receives this error.
+    """
+
+
+class RecordsChanged(HashrangeError):
+    """Another writer has changed what a write follows from (`store/records.py`): nothing was written.
 
     No client receives this error.
     """

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from hashrange.messages import triggers as messages
+from hashrange.store.documents import NOTHING_READ
 from hashrange.triggers.batches import Disturbance
 from tests.support.waiting import until
 from tests.unit.jobs.world import drive
@@ -204,9 +205,13 @@ def test_content_replaced_while_a_checkpoint_is_stored_gets_no_checkpoint(monkey
     world.map()
     inner = world.store.documents.write
 
-    async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         world.store.copying.restore(None)
-        return await inner(changes, generation)
+        return await inner(changes, generation, read)
 
     world.write(1)
     monkeypatch.setattr(world.store.documents, "write", write)

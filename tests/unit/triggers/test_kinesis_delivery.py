@@ -15,6 +15,7 @@ from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeStat
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
+from hashrange.store.documents import NOTHING_READ
 from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
@@ -585,11 +586,15 @@ def test_no_checkpoint_of_the_former_content_is_written_into_the_restored_one(mo
         documents = world.store.documents
         write = documents.write
 
-        async def restore_and_write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        async def restore_and_write(
+            changes: Mapping[str, bytes | None],
+            generation: int | None = None,
+            read: Mapping[str, bytes | None] = NOTHING_READ,
+        ) -> bool:
             monkeypatch.undo()
             world.store.copying.restore(checkpoint)
             world.kinesis.misbehave = lambda _: "error"
-            return await write(changes, generation)
+            return await write(changes, generation, read)
 
         monkeypatch.setattr(documents, "write", restore_and_write)
         assert await world.deliver() == 0.5
