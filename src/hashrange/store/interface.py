@@ -1,7 +1,7 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
 `Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance`
-for jobs, `Copying` for checkpoints of the whole store (`copying.py`), `Documents` for what is no item (`documents.py`).
+for jobs, `Documents` for what is no item (`documents.py`). A store on one machine also has `Copying` (`copying.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
@@ -28,7 +28,6 @@ import msgspec
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
-from hashrange.store.copying import Copying
 from hashrange.store.documents import Documents
 from hashrange.store.request_ids import RequestId
 from hashrange.store.streams import Streams
@@ -260,6 +259,10 @@ class Store(Protocol):
 class Durability(Protocol):
     """Which commits would survive a power cut."""
 
+    @property
+    def is_kept(self) -> bool:
+        """False if the content is deleted once the store is closed: it is in memory only, or a fork's."""
+
     def position(self) -> int:
         """Number of the last commit. It grows with each commit.
 
@@ -375,10 +378,6 @@ class WholeStore(Store, Durability, Protocol):
     @property
     def maintenance(self) -> Maintenance:
         """The work of this store outside of requests."""
-
-    @property
-    def copying(self) -> Copying:
-        """What copies or replaces the whole content of this store."""
 
     @property
     def documents(self) -> Documents:

@@ -10,6 +10,7 @@ import pytest
 
 from hashrange.errors import StorageError
 from hashrange.limits import TRIGGER_PASSED_SECONDS
+from hashrange.store.copying import copying_of
 from hashrange.store.documents import NOTHING_READ
 from hashrange.triggers.mapping import EventSourceMapping
 from tests.support.waiting import until
@@ -137,11 +138,11 @@ def test_a_stop_stores_nothing_in_other_content() -> None:
     world = Deliveries()
 
     async def scenario() -> None:
-        checkpoint = await world.store.copying.checkpoint()
+        checkpoint = await copying_of(world.store).checkpoint()
         await world.mappings.create(world.mapping(filters=(REMOVALS,)))
         world.write(1)
         await world.delivery.run_slice()
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         await world.delivery.stop()
 
     asyncio.run(scenario())

@@ -15,6 +15,7 @@ from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
+from hashrange.store.copying import copying_of
 from hashrange.store.documents import NOTHING_READ
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
@@ -158,7 +159,7 @@ def test_without_mappings_a_write_wakes_nobody() -> None:
     world.map()
     world.deliver()
     assert world.taken() == [[1]]
-    world.store.copying.restore(None)
+    copying_of(world.store).restore(None)
     world.delivery.wake()
     assert woken[-1:] == [True], "other content may have mappings"
 
