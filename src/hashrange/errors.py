@@ -7,6 +7,7 @@ ApiError the client, StorageError the operator, Malformed the slow path.
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
     │   │   ├── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
+    │   │   ├── IndexNotFound looked up once more where other servers change tables
     │   │   └── KeyFault      a batch of statements reports it with the table's name
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
@@ -150,6 +151,10 @@ class KeyFault(ValidationException):
     """A key that is too long, or an update of a key attribute;
     BatchExecuteStatement reports it with the table's name.
     """
+
+
+class IndexNotFound(ValidationException):
+    """A read of an index that the table does not have."""
 
 
 class RequestFault(ValidationException):

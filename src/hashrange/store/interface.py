@@ -143,13 +143,15 @@ Both are None if all tables have been replaced."""
 class Catalog(Protocol):
     """The tables, by (account, Region, name). Reads use a view in memory; writes are compare-and-set commits.
 
-    The view may be out of date: if other servers change tables, it may lack a new table, or have a deleted one, for a
-    while. Changes through this catalog are in its view at once; a refused change updates the view.
+    The view may be out of date: if other servers change tables, it may lack a new table, have a deleted one, or one as
+    it was before a change, for a while. So what the view has is only where to look: the store refuses rows of tables
+    and indexes that no longer exist, and writes are made to the table as it is. Changes through this catalog are in its
+    view at once; a refused change updates the view.
     """
 
     @property
     def is_late(self) -> bool:
-        """True if other servers create tables too, so that a missing name is worth a `look_up`."""
+        """True if other servers change tables too, so that what was not found is worth a `look_up`."""
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, in any state; None if there is none."""
@@ -170,7 +172,7 @@ class Catalog(Protocol):
         """Call `changed` after each change of a table's description or partitions, while the catalog exists."""
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Refresh the view for these names; True if that added a table to the view."""
+        """Refresh the view for these names; True if that changed the view."""
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store the table `make(table_id)` under the next table id; None (nothing done) if the table's name is taken.
@@ -190,7 +192,11 @@ class Catalog(Protocol):
 
 
 class Store(Protocol):
-    """Rows by key. A write, of one or several rows, is one atomic commit."""
+    """Rows by key. A write, of one or several rows, is one atomic commit.
+
+    Every method that reads or writes rows raises ResourceNotFoundException if the table or index no longer exists. Only
+    if `Catalog.is_late` may a caller have found one that does not.
+    """
 
     @property
     def catalog(self) -> Catalog:
