@@ -413,7 +413,7 @@ class Features:
         for feature, part in reversed(list(self._loaded())):
             if feature.stop is not None:
                 await feature.stop(part)
-        if is_running and self.store.copying.is_kept:
+        if is_running and self.store.is_kept:
             for feature, part in list(self._loaded()):
                 if feature.save is not None:
                     try:

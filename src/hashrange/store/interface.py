@@ -1,7 +1,7 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
 `Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance`
-for jobs, `Copying` for checkpoints of the whole store (`copying.py`), `Documents` for what is no item (`documents.py`).
+for jobs, `Documents` for what is no item (`documents.py`). A store on one machine also has `Copying` (`copying.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
@@ -28,7 +28,6 @@ import msgspec
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
-from hashrange.store.copying import Copying
 from hashrange.store.documents import Documents
 from hashrange.store.request_ids import RequestId
 from hashrange.store.streams import Streams
@@ -147,13 +146,15 @@ Both are None if all tables have been replaced."""
 class Catalog(Protocol):
     """The tables, by (account, Region, name). Reads use a view in memory; writes are compare-and-set commits.
 
-    The view may be out of date: if other servers change tables, it may lack a new table, or have a deleted one, for a
-    while. Changes through this catalog are in its view at once; a refused change updates the view.
+    The view may be out of date: if other servers change tables, it may lack a new table, have a deleted one, or one as
+    it was before a change, for a while. So what the view has is only where to look: the store refuses rows of tables
+    and indexes that no longer exist, and writes are made to the table as it is. Changes through this catalog are in its
+    view at once; a refused change updates the view.
     """
 
     @property
     def is_late(self) -> bool:
-        """True if other servers create tables too, so that a missing name is worth a `look_up`."""
+        """True if other servers change tables too, so that what was not found is worth a `look_up`."""
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, in any state; None if there is none."""
@@ -174,7 +175,7 @@ class Catalog(Protocol):
         """Call `changed` after each change of a table's description or partitions, while the catalog exists."""
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Refresh the view for these names; True if that added a table to the view."""
+        """Refresh the view for these names; True if that changed the view."""
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store the table `make(table_id)` under the next table id; None (nothing done) if the table's name is taken.
@@ -194,7 +195,11 @@ class Catalog(Protocol):
 
 
 class Store(Protocol):
-    """Rows by key. A write, of one or several rows, is one atomic commit."""
+    """Rows by key. A write, of one or several rows, is one atomic commit.
+
+    Every method that reads or writes rows raises ResourceNotFoundException if the table or index no longer exists. Only
+    if `Catalog.is_late` may a caller have found one that does not.
+    """
 
     @property
     def catalog(self) -> Catalog:
@@ -262,6 +267,10 @@ class Store(Protocol):
 
 class Durability(Protocol):
     """Which commits would survive a power cut."""
+
+    @property
+    def is_kept(self) -> bool:
+        """False if the content is deleted once the store is closed: it is in memory only, or a fork's."""
 
     def position(self) -> int:
         """Number of the last commit. It grows with each commit.
@@ -366,10 +375,6 @@ class WholeStore(Store, Durability, Protocol):
     @property
     def maintenance(self) -> Maintenance:
         """The work of this store outside of requests."""
-
-    @property
-    def copying(self) -> Copying:
-        """What copies or replaces the whole content of this store."""
 
     @property
     def documents(self) -> Documents:

@@ -19,7 +19,7 @@ from hashrange.errors import ApiError, StorageError, TransactionConflictExceptio
 from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.soon import settled
-from hashrange.store.copying import Checkpoint
+from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import (
     Backfilled,
     IdempotencyToken,
@@ -181,8 +181,8 @@ class SuspendingCopying:
 
     def __init__(self, store: "SuspendingStore") -> None:
         self._suspend = store.suspend
-        inner = self._inner = store.inner.copying
-        self.is_kept, self.checkpoint_of, self.restore = inner.is_kept, inner.checkpoint_of, inner.restore
+        inner = self._inner = copying_of(store.inner)
+        self.checkpoint_of, self.restore = inner.checkpoint_of, inner.restore
         self.prepare_checkpoint, self.open_checkpoint = inner.prepare_checkpoint, inner.open_checkpoint
 
     async def checkpoint(self) -> Checkpoint:
@@ -201,7 +201,7 @@ class SuspendingStore:
 
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
-        self.inner, self.unread, self.documents = inner, inner.unread, inner.documents
+        self.inner, self.unread, self.documents, self.is_kept = inner, inner.unread, inner.documents, inner.is_kept
         self._time = time
         self._random = random.Random(seed)
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)

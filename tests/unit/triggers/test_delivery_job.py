@@ -15,6 +15,8 @@ from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
+from hashrange.store.copying import copying_of
+from hashrange.store.documents import NOTHING_READ
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import attempts, outcomes, retries
@@ -159,7 +161,7 @@ def test_without_mappings_a_write_wakes_nobody() -> None:
     world.map()
     world.deliver()
     assert world.taken() == [[1]]
-    world.store.copying.restore(None)
+    copying_of(world.store).restore(None)
     world.delivery.wake()
     assert woken[-1:] == [True], "other content may have mappings"
 
@@ -324,10 +326,14 @@ def test_a_checkpoint_that_cannot_be_stored_is_kept() -> None:
     world.map(batch_size=1)
     inner, failures = world.store.documents.write, [StorageError("full")] * 3
 
-    async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         if failures:
             raise failures.pop()
-        return await inner(changes, generation)
+        return await inner(changes, generation, read)
 
     world.store.documents.write = write  # type: ignore[method-assign]
     world.write(1, 2)

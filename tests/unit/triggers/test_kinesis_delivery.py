@@ -17,6 +17,8 @@ from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
+from hashrange.store.copying import copying_of
+from hashrange.store.documents import NOTHING_READ
 from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
@@ -581,7 +583,7 @@ def test_a_restore_delivers_what_the_restored_content_has_not() -> None:
         await world.deliver_all()
         change(world, 1, 3)
         await world.deliver_all()
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         change(world, 1, 4)
         await world.deliver_all()
         assert world.numbers() == [1, 2, 3, 2, 4]
@@ -589,7 +591,7 @@ def test_a_restore_delivers_what_the_restored_content_has_not() -> None:
         change(world, 1, 5)
         slice_ = asyncio.create_task(world.delivery.run_slice())
         await until(lambda: len(puts(world.kinesis)) == 6)
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         world.kinesis.misbehave = lambda _: None
         world.delivery.wake()
         await slice_
@@ -609,11 +611,15 @@ def test_no_checkpoint_of_the_former_content_is_written_into_the_restored_one(mo
         documents = world.store.documents
         write = documents.write
 
-        async def restore_and_write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        async def restore_and_write(
+            changes: Mapping[str, bytes | None],
+            generation: int | None = None,
+            read: Mapping[str, bytes | None] = NOTHING_READ,
+        ) -> bool:
             monkeypatch.undo()
-            world.store.copying.restore(checkpoint)
+            copying_of(world.store).restore(checkpoint)
             world.kinesis.misbehave = lambda _: "error"
-            return await write(changes, generation)
+            return await write(changes, generation, read)
 
         monkeypatch.setattr(documents, "write", restore_and_write)
         assert await world.deliver() == 0.5
@@ -637,7 +643,7 @@ def test_after_a_restore_that_moves_time_back_nothing_waits_for_the_former_time(
             clock.advance(await world.deliver() or 0.0)
         assert await world.deliver() == 60
         clock.go_to(state)
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         world.kinesis.misbehave = lambda _: None
         assert await world.deliver() is None
         assert world.numbers() == [1]
