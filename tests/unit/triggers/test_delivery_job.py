@@ -415,10 +415,12 @@ def test_nothing_of_former_content_is_begun_after_a_commit() -> None:
     world.functions.answers.extend([fail, None])
     inner = world.store.documents.write
 
-    async def write_and_replace(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
-        is_written = await inner(changes, generation)
+    async def write_and_replace(
+        changes: Mapping[str, bytes | None], generation: int | None = None, read: Mapping[str, bytes | None] = {}
+    ) -> bool:
+        is_written = await inner(changes, generation, read)
         if len(world.functions.events) == 2:
-            world.store.copying.restore(None)
+            copying_of(world.store).restore(None)
         return is_written
 
     world.store.documents.write = write_and_replace  # type: ignore[method-assign]
