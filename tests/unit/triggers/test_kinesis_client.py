@@ -109,6 +109,8 @@ def test_each_record_has_a_result() -> None:
         b"HTTP/1.1 ",
         b"no HTTP\r\n\r\n",
         reply(b"x" * 2_000_000),
+        reply(b"[" * 100_000),
+        reply(b'{"Records":' * 100_000),
     ],
 )
 def test_what_kinesis_does_not_send_is_no_answer(answer: bytes) -> None:
