@@ -10,7 +10,7 @@ Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hashrange.store.embedded.delayed_entries import DelayedEntries, write_entry
+from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes, write_entry
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
@@ -112,9 +112,10 @@ class ChangeLog(Participant):
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
                 encode = log.encode_whole if is_shown else hidden_record
                 put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=is_shown)))
-                size_bytes = sum([len(one.new.row) for one in entries if one.new is not None])
-                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, size_bytes)))
-            written[prefix] = log
+                kept = WaitingChange(last, due_ms, entries, kept_bytes(entries), 0, not is_shown)
+                recorded.append((prefix, log, kept))
+            if is_shown:
+                written[prefix] = log
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
             delayed.add(draft, recorded)

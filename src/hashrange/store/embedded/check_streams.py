@@ -146,7 +146,8 @@ class StreamCheck:
             shards = self._shown_by(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key, row)
             table = self._waits_in(log_key, row)
             if not shards and table is None:
-                yield f"{place} belongs to no shard of a stream"
+                if log_key[: layout.LOG_PREFIX_BYTES] not in by_prefix or not self._waited(log_key, row):
+                    yield f"{place} belongs to no shard of a stream"
                 continue
             keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
             needed = images_of([self._streams[one.stream_id].view_type for one in shards])
@@ -179,7 +180,13 @@ class StreamCheck:
         first = self._first_waiting.get(log_key[: layout.LOG_PREFIX_BYTES])
         if first is None or layout.record_sequence(log_key) < first or waiting_part(row) is None:
             return None
-        return self._tables.get(int.from_bytes(log_key[len(layout.LOG_PREFIX) : layout.LOG_PREFIX_BYTES - 4], "big"))
+        return self._tables.get(_table_id_of(log_key))
+
+    def _waited(self, log_key: bytes, row: bytes) -> bool:
+        """True if the record is of a table that was deleted while its index entries waited: it goes with the shards of
+        its partition.
+        """
+        return waiting_part(row) is not None and _table_id_of(log_key) not in self._tables
 
     def _item_faults(self, stream: Stream) -> Iterator[str]:
         """Report items whose stored row differs from the new image in their last stream record."""
@@ -237,6 +244,10 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
         yield f"stream {stream.arn} is not as table {table.name} describes it"
     if stream.purpose == "kinesis" and retargeted(stream, table) is not stream:
         yield f"the records of stream {stream.arn} do not go where table {table.name} says"
+
+
+def _table_id_of(log_key: bytes) -> int:
+    return int.from_bytes(log_key[len(layout.LOG_PREFIX) : layout.LOG_PREFIX_BYTES - 4], "big")
 
 
 def _key_of(keys: KeySchema, record: StreamRecord) -> bytes:

@@ -266,13 +266,17 @@ class WaitingChange(NamedTuple):
     entries: Sequence[EntryWrite | None]
     """An entry for each index that the change concerned, None if there is none any more."""
     size_bytes: int
-    """Bytes of the rows of the new entries."""
+    """Memory that the entries take if they are kept."""
+    read_bytes: int
+    """Bytes of the record if it has been read, 0 if the entries were kept."""
+    is_hidden: bool
+    """True if no stream shows the record."""
 
 
 class WaitingPartition:
     """The waiting changes of one partition of a table: all from `first` on."""
 
-    __slots__ = ("done", "due_ms", "first", "found_last", "is_mixed", "kept", "prefix", "table_id")
+    __slots__ = ("done", "due_ms", "first", "found_last", "kept", "prefix", "table_id")
 
     def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int) -> None:
         self.prefix = prefix
@@ -287,8 +291,6 @@ class WaitingPartition:
         """Changes up to this one were found when the engine was loaded."""
         self.kept: deque[WaitingChange] = deque()
         """The last waiting changes; those before must be read."""
-        self.is_mixed = False
-        """True if there may be records behind `first` that do not wait."""
 
 
 def due_seconds(shard: Shard) -> float:

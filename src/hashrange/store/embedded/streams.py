@@ -98,10 +98,6 @@ class EmbeddedStreams:
         """Forget the change log of a deleted table, whose streams have ended."""
         self.logs.pop(table_id, None)
 
-    def table_ids(self) -> set[int]:
-        """The ids of the tables that have a stream, on or ended."""
-        return {state.stream.table_id for state in self.by_id.values()}
-
     def _follow(self, state: StreamState) -> None:
         """Let the log of its table record changes for a stream that is on."""
         self.log_of(state.stream.table_id).add(state)
@@ -241,17 +237,22 @@ class EmbeddedStreams:
         """First bytes of the keys of a partition's records → sequence number from which on records are needed: a shard
         that is not in `gone` shows them, or index entries wait; for the partitions that have such records.
         """
-        dropped = {one.number for one in gone}
-        found: dict[bytes, rules.Sequence] = {}
-        for other in self.by_id.values():
-            if other.stream.table_id != state.stream.table_id:
-                continue
-            for one in other.shards.values():
-                if other is not state or one.number not in dropped:
-                    prefix = other.records_prefix(one)
-                    found[prefix] = min(one.first, found.get(prefix, one.first))
+        found = self.first_shown(state.stream.table_id, gone)
         for prefix, waiting in self.waiting.items():
             found[prefix] = min(waiting.first, found.get(prefix, waiting.first))
+        return found
+
+    def first_shown(self, table_id: int, gone: Sequence[Shard] = ()) -> dict[bytes, rules.Sequence]:
+        """First bytes of the keys of a partition's records → first sequence number that a shard of the table's streams,
+        on or ended, which is not in `gone`, shows; for the partitions that have such shards. 0.5 µs for each shard.
+        """
+        dropped = {(one.stream_id, one.number) for one in gone}
+        found: dict[bytes, rules.Sequence] = {}
+        for state in self.by_id.values():
+            for one in state.shards.values() if state.stream.table_id == table_id else ():
+                if (one.stream_id, one.number) not in dropped:
+                    prefix = state.records_prefix(one)
+                    found[prefix] = min(one.first, found.get(prefix, one.first))
         return found
 
     def _dropped(self, state: StreamState, gone: Sequence[Shard], *, is_last: bool) -> None:
@@ -266,7 +267,7 @@ def delete_rows(draft: Draft, lower: bytes, upper: bytes) -> None:
     """
     cursor = Cursor(draft.engine, lower, upper, is_reverse=False, skipped_keys_max=0)
     try:
-        rows, is_end = cursor.read_some(FEW_ROWS)
+        rows, is_end = cursor.read_some(FEW_ROWS + 1)
     finally:
         cursor.drop()
     if not is_end:
