@@ -22,7 +22,8 @@ from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType, Table
 from hashrange.tables.source_id import make_source_id
-from hashrange.tables.stream_records import IMAGES, decode_record, keys_of
+from hashrange.tables.stream_records import decode_record, keys_of
+from hashrange.tables.streams import IMAGES
 from tests.crash.harness import ROUNDS, heard_until_killed
 from tests.support.samples import finish, table_maker
 

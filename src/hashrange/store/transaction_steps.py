@@ -23,7 +23,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.stream_records import images_bytes
 
 
-def plan_steps(  # noqa: C901 - one loop over steps, with each way in which one may be refused
+def plan_steps(
     steps: Sequence[TransactionStep],
     rows: Iterable[Row | None],
     at_seconds: float = 0.0,
@@ -63,8 +63,7 @@ def plan_steps(  # noqa: C901 - one loop over steps, with each way in which one 
         weighed = old if new is None else new
         size_bytes += 0 if weighed is None else row_size_bytes(weighed)
         commit_bytes += 0 if new is None else len(new)
-        if table.schema.stream_view_type is not None or table.schema.kinesis_destinations:
-            commit_bytes += images_bytes(table.schema, old, new)
+        commit_bytes += images_bytes(table, old, new)
         if size_bytes > TRANSACTION_PLANNED_MAX_BYTES:
             raise ValidationException(TRANSACTION_TOO_LARGE)
         is_too_large = size_bytes > TRANSACTION_SIZE_MAX_BYTES or commit_bytes > TRANSACTION_COMMIT_MAX_BYTES

@@ -22,6 +22,7 @@ from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import Partition, first_partitions
 from hashrange.tables.schema import Index, KeySchema, Table
 from hashrange.tables.source_id import SourceId, make_source_id
+from hashrange.tables.streams import images_of, view_types_on
 
 
 class ReadSource(msgspec.Struct, frozen=True):
@@ -57,6 +58,7 @@ class OpenTable:
         "indexes",
         "item_key",
         "keys",
+        "log_images",
         "lookup_key",
         "name",
         "partition_name",
@@ -94,6 +96,8 @@ class OpenTable:
         by_name = sorted(schema.indexes, key=lambda index: index.name)
         self.index_keys = tuple([(index, index.keys.attributes) for index in by_name])
         """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
+        self.log_images = images_of(view_types_on(schema))
+        """The images that the streams need that are on."""
         self.partitions: Mapping[bytes, Sequence[Partition]] = {
             one.source_id: first_partitions(one.source_id) if partitions is None else partitions[one.source_id]
             for one in (self.table_source, *self.indexes)

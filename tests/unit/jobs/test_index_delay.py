@@ -9,6 +9,7 @@ import pytest
 
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.store.embedded import delayed_entries
+from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import waiting_part
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
@@ -74,6 +75,64 @@ def test_nothing_overtakes_when_delays_differ(tmp_path: Path) -> None:
     items = {found["id"]["S"]: found for found in world.ask("Scan", ConsistentRead=True)["Items"]}
     assert world.entries() == items
     assert world.close() == []
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_nothing_overtakes_what_waits_in_a_partition_that_was_split(tmp_path: Path, is_restarted: bool) -> None:
+    delays_seconds = [0.0]
+    world = World(tmp_path / "data", index_delay=lambda: delays_seconds[0], partition_size_max_bytes=2000)
+    world.create()
+    world.put(9, pad={"S": "x" * 400})
+    world.apply()
+    delays_seconds[0] = 10.0
+    world.put(9, pad={"S": "x" * 400}, status={"S": "first"})
+    assert len(world.store.catalog.all_tables()[0].partitions[make_source_id(1)]) == 1
+    world.split()
+    assert len(world.store.catalog.all_tables()[0].partitions[make_source_id(1)]) > 1
+    if is_restarted:
+        world.restart()
+    delays_seconds[0] = 1.0
+    world.put(9, pad={"S": "x" * 400}, status={"S": "second"})
+    world.clock.advance(5.0)
+    world.apply()
+    assert {entry["status"]["S"] for entry in world.entries().values()}.isdisjoint({"first", "second"})
+    world.clock.advance(10.0)
+    assert world.apply() is None
+    assert [entry["status"]["S"] for entry in world.ask("Scan", IndexName="by-status")["Items"]] == ["second"] * 9
+    assert world.close() == []
+
+
+def test_a_job_that_waits_for_long_is_woken_for_what_is_due_earlier(tmp_path: Path) -> None:
+    delays_seconds = [100.0]
+    world = World(tmp_path / "data", index_delay=lambda: delays_seconds[0])
+    world.create()
+    world.ask("PutItem", Item=item(1))
+    world.restart()
+    woken = Mock()
+    world.store.maintenance.on_work(woken)
+    assert world.apply() == 100.0
+    world.ask("CreateTable", TableName="other", **OTHER)
+    woken.reset_mock()
+    delays_seconds[0] = 1.0
+    world.ask("PutItem", TableName="other", Item=item(3))
+    assert woken.called
+    assert world.apply() == 1.0
+    world.clock.advance(1.0)
+    assert world.apply() == 99.0
+
+
+OTHER: dict[str, Any] = {
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "status")],
+    "BillingMode": "PAY_PER_REQUEST",
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by-status",
+            "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
 
 
 def test_what_waits_survives_a_restart_and_is_sound_meanwhile(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from hashrange.operations.reply import Items, Records, Reply, Rows, Structure, p
 from hashrange.server.protocols.dynamodb_json.writing import OPENED_MAX, reply_json
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.stream_records import ALL_IMAGES, record_encoder
-from hashrange.tables.streams import Stream, stream_of
+from hashrange.tables.stream_records import record_encoder
+from hashrange.tables.streams import ALL_IMAGES, Stream, stream_of
 from tests.support.samples import table_maker
 from tests.support.working import give_way_always, lines_between_looks
 

@@ -16,8 +16,8 @@ from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.kinesis_destinations import FEED_PREFIX, FeedTarget
-from hashrange.tables.stream_records import ALL_IMAGES, decode_record, keys_of
-from hashrange.tables.streams import Stream
+from hashrange.tables.stream_records import decode_record, keys_of
+from hashrange.tables.streams import ALL_IMAGES, Stream
 from tests.unit.jobs.streaming import (
     DAY,
     HOUR,

@@ -56,7 +56,7 @@ def test_what_is_not_told_does_not_count() -> None:
 def test_rows_that_are_far_longer_than_their_items_are_bounded_with_their_images(
     view_type: StreamViewType | None, copies: int
 ) -> None:
-    table = OpenTable(msgspec.structs.replace(TABLE, stream_view_type=view_type))
+    table = OpenTable(msgspec.structs.replace(TABLE, stream_view_type=view_type, stream_label=view_type and "label"))
     row = row_of(1, b'{"pk":{"S":"a"},"sk":{"S":"b"},"v":{"S":"%b"}}' % (b"x" * 100_000))
     fitting = TRANSACTION_COMMIT_MAX_BYTES // (copies * len(row))
 

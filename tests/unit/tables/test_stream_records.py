@@ -14,10 +14,7 @@ from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType
 from hashrange.tables.stream_records import (
-    ALL_IMAGES,
     EVENT_USER_IDENTITY,
-    IMAGES,
-    NO_IMAGES,
     USER_IDENTITY,
     decode_record,
     event_template_of,
@@ -28,7 +25,7 @@ from hashrange.tables.stream_records import (
     shown_record,
     template_of,
 )
-from hashrange.tables.streams import stream_of
+from hashrange.tables.streams import ALL_IMAGES, IMAGES, NO_IMAGES, stream_of
 from tests.support.samples import table_maker
 
 NAMES = ("pk", "sk")

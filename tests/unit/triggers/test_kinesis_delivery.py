@@ -19,6 +19,7 @@ from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, fake_kinesis
+from tests.support.scopes import scope_of
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import ROLL, change, pass_time
 from tests.unit.triggers.kinesis_world import DAY, HOUR, KinesisWorld, arn_of, in_world
@@ -637,7 +638,7 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
                 lambda: when_durable(position, callback)
             )
             world.store = world.embedded = store
-            world.scope.store = store
+            world.scope = scope_of(store, world.clock, world.settings)
             delivery = KinesisDelivery(store, clock, kinesis.url)
             change(world, 1, 1)
             slice_ = asyncio.create_task(delivery.run_slice())

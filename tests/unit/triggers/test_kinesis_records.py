@@ -12,8 +12,8 @@ from hashrange.items.row_layout import is_packed
 from hashrange.items.types import Row
 from hashrange.tables.kinesis_destinations import FeedTarget
 from hashrange.tables.schema import KeySchema, TimePrecision
-from hashrange.tables.stream_records import ALL_IMAGES, RecordParts, decode_record
-from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, Stream
+from hashrange.tables.stream_records import RecordParts, decode_record
+from hashrange.tables.streams import ALL_IMAGES, SEQUENCE_COUNTER_BITS, Stream
 from hashrange.triggers.kinesis.change_records import change_json, change_template, creation_time, partition_key_of
 from hashrange.triggers.kinesis.client import DataStream, OutgoingRecord, encode_put
 from tests.unit.triggers.kinesis_world import KinesisWorld, in_world

@@ -10,7 +10,8 @@ Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes, write_entry
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes, write_later
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
@@ -23,7 +24,7 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
 from hashrange.tables.stream_records import UNRECORDED, hidden_record, waiting_parts
-from hashrange.tables.streams import PURPOSES, SEQUENCE_BYTES, Purpose, label_on, sequence_at, view_types_on
+from hashrange.tables.streams import FOLLOWERS, SEQUENCE_BYTES, Purpose, sequence_at, view_types_on
 
 NOTHING_WAITS: tuple[int, dict[int, Sequence[EntryWrite]]] = (0, {})
 
@@ -70,7 +71,7 @@ class ChangeLog(Participant):
         for source_id, old, new in writes:
             index = self._find_index(source_id)
             if index is not None:
-                write_entry(draft, EntryWrite(index, old, new))
+                write_later(draft, EntryWrite(index, old, new))
         for engine_key in keys:
             draft.batch.delete(engine_key)
 
@@ -126,7 +127,7 @@ class ChangeLog(Participant):
         """End those of the table's streams that `new` does not have, and begin those that only `new` has; note where
         the records of a feed that stays on go.
         """
-        for purpose in PURPOSES:
+        for purpose in FOLLOWERS:
             self._follow(draft, old, new, partitions, purpose)
         if old is not None and new is None:
             self._delayed.end(draft, old)
@@ -139,7 +140,7 @@ class ChangeLog(Participant):
     def _follow(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition], purpose: Purpose
     ) -> None:
-        label = None if new is None else label_on(new, purpose)
+        label = None if new is None else FOLLOWERS[purpose].label_on(new)
         state = None if old is None else self._streams.on(old.table_id, purpose)
         if state is not None and state.stream.label != label:
             self._streams.end(draft, state, new)
@@ -149,7 +150,7 @@ class ChangeLog(Participant):
         if state is None:
             self._streams.begin(draft, new, partitions, purpose)
             draft.afterwards.append(self._wake)
-        elif purpose == "kinesis":
+        else:
             self._streams.retarget(draft, state, new)
 
     def partition_splits(self, draft: Draft, table: Table, partition: Partition, children: Sequence[Partition]) -> None:
@@ -157,6 +158,8 @@ class ChangeLog(Participant):
         partition.
         """
         log = self._streams.logs.get(table.table_id)
+        if partition.source_id == table.source_id:
+            self._delayed.split(draft, layout.log_prefix(table.table_id, partition.number))
         if log is None or partition.source_id != table.source_id:
             return
         for state in log.views.values():

@@ -22,25 +22,16 @@ from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import HashRange
 from hashrange.tables.schema import KeySchema, Table
 from hashrange.tables.source_id import HASH_BYTES, make_source_id
-from hashrange.tables.stream_records import (
-    ALL_IMAGES,
-    NO_IMAGES,
-    StreamRecord,
-    decode_record,
-    images_of,
-    is_hidden,
-    keys_of,
-    plain_record,
-    waiting_part,
-)
+from hashrange.tables.stream_records import StreamRecord, decode_record, is_hidden, keys_of, plain_record, waiting_part
 from hashrange.tables.streams import (
-    FEED_VIEW_TYPE,
-    PURPOSES,
+    ALL_IMAGES,
+    FOLLOWERS,
+    NO_IMAGES,
     SEQUENCE_BYTES,
     Purpose,
     Shard,
     Stream,
-    label_on,
+    images_of,
     retargeted,
 )
 
@@ -96,8 +87,8 @@ class StreamCheck:
                 on[stream.table_id, stream.purpose] += 1
                 yield from _description_faults(stream, self._tables.get(stream.table_id))
         for table in self._tables.values():
-            for purpose in PURPOSES:
-                if label_on(table, purpose) is not None and on[table.table_id, purpose] != 1:
+            for purpose, follower in FOLLOWERS.items():
+                if follower.label_on(table) is not None and on[table.table_id, purpose] != 1:
                     yield f"table {table.name} has a stream, and {on[table.table_id, purpose]} of its streams are on"
 
     def _shard_faults(self) -> Iterator[str]:
@@ -234,15 +225,15 @@ class StreamCheck:
 
 
 def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
-    label = None if table is None else label_on(table, stream.purpose)
+    follower = FOLLOWERS[stream.purpose]
+    label = None if table is None else follower.label_on(table)
     if table is None or label is None:
         yield f"stream {stream.arn} is on, and its table is gone or has none"
         return
-    view_type = table.stream_view_type if stream.purpose == "readers" else FEED_VIEW_TYPE
-    of_table = (table.account, table.region, table.name, label, table.keys, view_type)
+    of_table = (table.account, table.region, table.name, label, table.keys, follower.view_type_on(table))
     if of_table != (stream.account, stream.region, stream.table_name, stream.label, stream.keys, stream.view_type):
         yield f"stream {stream.arn} is not as table {table.name} describes it"
-    if stream.purpose == "kinesis" and retargeted(stream, table) is not stream:
+    if retargeted(stream, table) is not stream:
         yield f"the records of stream {stream.arn} do not go where table {table.name} says"
 
 

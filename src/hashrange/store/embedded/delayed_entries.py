@@ -2,10 +2,9 @@
 
 With a delay, a change of a table with global indexes is recorded in the table's change log (`change_log.py`), with the
 time at which its entries are due and the indexes that it concerns. Once it is due, the entries are derived from the
-record and written, in the order of the changes' sequence numbers, whatever their partitions: those that replace a
-partition take further changes of its items. While any change waits, all entries of global indexes that follow from
-writes wait, even if there is no delay any more, so that none overtakes another. Entries of local indexes are never
-delayed.
+record and written, in the order of the changes of each partition. While any change waits, all entries of global indexes
+that follow from writes wait, even if there is no delay any more, so that none overtakes another. Entries of local
+indexes are never delayed.
 
 A row says for each partition with waiting changes which one is next (docs/formats/store.md). The clock may have been
 set back since the last process: a change found at the start is due at once if its due time is later than that of a
@@ -13,13 +12,13 @@ change made at the start would be.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from functools import partial
-from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.rows import decode_row
 from hashrange.items.steps import undisturbed
-from hashrange.limits import RECORD_RETENTION_SECONDS
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -34,7 +33,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
 from hashrange.tables.stream_records import is_hidden, plain_record, split_record, waiting_part
-from hashrange.tables.streams import SEQUENCE_MAX, sequence_seconds
+from hashrange.tables.streams import FOLLOWERS, sequence_seconds
 from hashrange.tables.streams import Sequence as SequenceNumber
 
 SLICE_BYTES_MAX = 512 * 1024
@@ -43,6 +42,8 @@ KEPT_BYTES_MAX = 8 * 1024 * 1024
 """Entries that wait are kept in memory up to this many bytes; those of other changes are derived again when due."""
 _KEPT_ENTRY_BYTES = 500
 """Memory that an entry takes beside its rows before and after."""
+_SHOWN_SECONDS_MIN = min([one.kept_seconds for one in FOLLOWERS.values()])
+"""A record is shown at least so long, if any stream shows it."""
 
 
 class Slice:
@@ -59,30 +60,14 @@ class Slice:
         return self.left_rows <= 0 or self.left_bytes <= 0
 
 
-class Advance:
+class Advance(NamedTuple):
     """How far one commit brings a partition."""
 
-    __slots__ = ("changes", "done", "next", "partition")
-
-    def __init__(self, partition: WaitingPartition, changes: Generator[WaitingChange]) -> None:
-        self.partition = partition
-        self.changes = changes
-        self.next = next(changes, None)
-        """The change that is next now; None: none waits any more."""
-        self.done = partition.done
-        """Writes of the next change that are done."""
-        if self.next is not None:
-            partition.due_ms = self.next.due_ms
-
-    def step(self) -> None:
-        """The next change is done."""
-        self.next, self.done = next(self.changes, None), 0
-
-    @property
-    def has_moved(self) -> bool:
-        """True if anything is done."""
-        partition = self.partition
-        return self.next is None or (self.next.sequence, self.done) != (partition.first, partition.done)
+    first: SequenceNumber
+    """The change that is first now; unless `is_end`."""
+    done: int
+    due_ms: int
+    is_end: bool
 
 
 class DelayedEntries:
@@ -178,13 +163,12 @@ class DelayedEntries:
         draft.afterwards.append(partial(self._added, recorded))
 
     def _added(self, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
-        if not self.partitions:
-            self._wake()
         for prefix, log, change in recorded:
             partition = self.partitions.get(prefix)
             if partition is None:
                 partition = self.partitions[prefix] = WaitingPartition(prefix, log.table_id, change.sequence, 0)
-                partition.due_ms = change.due_ms
+                partition.due_ms, partition.is_split = change.due_ms, False
+                self._wake()
             partition.kept.append(change)
             self._kept_bytes += change.size_bytes
         self._last_due_ms = change.due_ms
@@ -218,71 +202,80 @@ class DelayedEntries:
         if not self.partitions:
             return None
         part = Slice(limit_rows, int(self._clock.service_time() * 1000))
-        queue = [(one.first, one.prefix) for one in self.partitions.values()]
-        heapify(queue)
-        first = self.partitions[queue[0][1]]
-        advances: dict[bytes, Advance] = {}
-        try:
-            if self._is_due(first, first.first, first.due_ms, part):
-                self._advance(draft, queue, advances, part)
-        finally:
-            for one in advances.values():
-                one.changes.close()
-        moved = [one for one in advances.values() if one.has_moved]
-        if not moved:
-            return (first.due_ms - part.now_ms) / 1000
-        self._delete_unshown(draft, moved)
-        for one in moved:
-            waiting_row = waiting_key(one.partition.prefix)
-            if one.next is None:
-                draft.batch.delete(waiting_row)
+        partitions = self._next_partitions()
+        due = sorted([one for one in partitions if self._is_due(one, one.first, one.due_ms, part)], key=_due_ms_of)
+        if not due:
+            return (min(map(_due_ms_of, partitions)) - part.now_ms) / 1000
+        shown: dict[int, dict[bytes, SequenceNumber]] = {}
+        for partition in due:
+            if part.is_full:
+                break
+            with closing(self._changes(draft.engine, partition)) as changes:
+                advance = self._apply(draft, partition, changes, part)
+            self._delete_unshown(draft, partition, advance, shown)
+            if advance.is_end:
+                draft.batch.delete(waiting_key(partition.prefix))
             else:
-                draft.batch.put(waiting_row, layout.encode_waiting(one.next.sequence, one.done))
-            draft.afterwards.append(partial(self._advanced, one))
+                draft.batch.put(waiting_key(partition.prefix), layout.encode_waiting(advance.first, advance.done))
+            draft.afterwards.append(partial(self._advanced, partition, advance))
         return 0.0
 
-    def _advance(
-        self, draft: Draft, queue: list[tuple[SequenceNumber, bytes]], advances: dict[bytes, Advance], part: Slice
-    ) -> None:
-        """Add the entries of the next changes to the draft, and how far each partition comes to `advances`.
-        `queue`: a heap of the first change of each partition, and first bytes of the engine keys of its records.
+    def _next_partitions(self) -> Sequence[WaitingPartition]:
+        """The partitions whose changes may be written next. Those of a partition that has been split go before all of
+        their table: the partition's items are in others now. Of several, the one that was split first goes first.
         """
-        while queue and not part.is_full:
-            _, prefix = heappop(queue)
-            advance = advances.get(prefix)
-            if advance is None:
-                partition = self.partitions[prefix]
-                advance = advances[prefix] = Advance(partition, self._changes(draft.engine, partition))
-            if not self._apply(draft, advance, queue[0][0] if queue else SEQUENCE_MAX, part):
-                return
-            if advance.next is not None:
-                heappush(queue, (advance.next.sequence, prefix))
+        split: dict[int, WaitingPartition] = {}
+        for one in self.partitions.values():
+            if self._is_split(one):
+                former = split.setdefault(one.table_id, one)
+                if one.prefix < former.prefix:
+                    split[one.table_id] = one
+        return [one for one in self.partitions.values() if split.get(one.table_id, one) is one]
+
+    def _is_split(self, partition: WaitingPartition) -> bool:
+        if partition.is_split is None:
+            table = self._find_table(partition.table_id)
+            present = () if table is None else table.partitions[table.source_id]
+            prefixes = [layout.log_prefix(partition.table_id, one.number) for one in present]
+            partition.is_split = partition.prefix not in prefixes
+        return partition.is_split
+
+    def split(self, draft: Draft, prefix: bytes) -> None:
+        """Add to the draft that the partition whose records begin with `prefix` is split."""
+        partition = self.partitions.get(prefix)
+        if partition is not None:
+            draft.afterwards.append(partial(setattr, partition, "is_split", True))
 
     def _is_due(self, partition: WaitingPartition, sequence: SequenceNumber, due_ms: int, part: Slice) -> bool:
         is_stray = due_ms > self._found_due_ms_max and sequence <= partition.found_last
         return self._delay is None or due_ms <= part.now_ms or is_stray
 
-    def _apply(self, draft: Draft, advance: Advance, before: SequenceNumber, part: Slice) -> bool:
-        """Add the entries of a partition's next changes, those before `before`, to the draft.
-        Returns False if the next change must wait.
-        """
-        partition = advance.partition
-        while (change := advance.next) is not None and change.sequence < before:
-            if part.is_full or not self._is_due(partition, change.sequence, change.due_ms, part):
-                return False
-            for entry in change.entries[advance.done :]:
+    def _apply(
+        self,
+        draft: Draft,
+        partition: WaitingPartition,
+        changes: Iterator[WaitingChange],
+        part: Slice,
+    ) -> Advance:
+        """Add the entries of a partition's next changes to the draft; delete records that have never been shown."""
+        first, done = partition.first, partition.done
+        for change in changes:
+            first = change.sequence
+            if part.is_full or not self._is_due(partition, first, change.due_ms, part):
+                return Advance(first, done, change.due_ms, is_end=False)
+            for entry in change.entries[done:]:
                 if part.left_bytes <= 0:
-                    return False
+                    return Advance(first, done, change.due_ms, is_end=False)
                 if entry is not None and self._find_index(entry.source.source_id) is not None:
-                    write_entry(draft, entry)
+                    write_later(draft, entry)
                     part.left_bytes -= 0 if entry.new is None else len(entry.new.row)
-                advance.done += 1
+                done += 1
             if change.is_hidden:
-                draft.batch.delete(_record_key(partition.prefix, change.sequence))
+                draft.batch.delete(_record_key(partition.prefix, first))
             part.left_rows -= 1
             part.left_bytes -= change.read_bytes
-            advance.step()
-        return True
+            first, done = first + 1, 0
+        return Advance(first, 0, 0, is_end=True)
 
     def _changes(self, engine: Engine, partition: WaitingPartition) -> Generator[WaitingChange]:
         """The partition's waiting changes, in order; the last of them without reading them."""
@@ -294,42 +287,36 @@ class DelayedEntries:
                 yield from stored_changes(engine, table, partition, upper)
         yield from kept
 
-    def _delete_unshown(self, draft: Draft, moved: Sequence[Advance]) -> None:
-        """Delete records whose shards have been deleted before their entries were written, and those between and behind
-        them that did not wait. Only changes that waited for a day, or that a former process left, have such records.
+    def _delete_unshown(
+        self, draft: Draft, partition: WaitingPartition, advance: Advance, shown: dict[int, dict[bytes, SequenceNumber]]
+    ) -> None:
+        """Delete records whose shards were deleted while entries waited, and those between and behind them that did not
+        wait. Only changes that waited for a day, or that a former process left, have such records.
+
+        `shown`: table id → `EmbeddedStreams.first_shown`, as far as this commit knows it.
         """
-        shown: dict[int, dict[bytes, SequenceNumber]] = {}
-        for one in moved:
-            partition = one.partition
-            is_young = sequence_seconds(partition.first) + RECORD_RETENTION_SECONDS > draft.at_seconds
-            if is_young and partition.first > partition.found_last:
-                continue
-            table_id = partition.table_id
-            if table_id not in shown:
-                shown[table_id] = self._streams.first_shown(table_id)
-            ends = [shown[table_id].get(partition.prefix), None if one.next is None else one.next.sequence]
-            _delete_first(draft, partition, min([end for end in ends if end is not None], default=None))
-
-    def _advanced(self, advance: Advance) -> None:
-        partition, change, kept = advance.partition, advance.next, advance.partition.kept
-        if change is None:
-            self._kept_bytes -= sum([one.size_bytes for one in kept])
-            del self.partitions[partition.prefix]
+        table_id = partition.table_id
+        is_young = sequence_seconds(partition.first) + _SHOWN_SECONDS_MIN > draft.at_seconds
+        if is_young and partition.first > partition.found_last:
             return
-        partition.first, partition.done, partition.due_ms = change.sequence, advance.done, change.due_ms
-        while kept and kept[0].sequence < change.sequence:
+        if table_id not in shown:
+            shown[table_id] = self._streams.first_shown(table_id)
+        ends = [shown[table_id].get(partition.prefix), None if advance.is_end else advance.first]
+        _delete_first(draft, partition, min([end for end in ends if end is not None], default=None))
+
+    def _advanced(self, partition: WaitingPartition, advance: Advance) -> None:
+        partition.first, partition.done, partition.due_ms = advance.first, advance.done, advance.due_ms
+        kept = partition.kept
+        while kept and kept[0].sequence < advance.first:
             self._kept_bytes -= kept.popleft().size_bytes
-
-
-def _record_key(prefix: bytes, sequence: SequenceNumber) -> bytes:
-    return prefix + layout.encode_sequence(sequence)
+        if advance.is_end:
+            del self.partitions[partition.prefix]
 
 
 def _delete_first(draft: Draft, partition: WaitingPartition, end: SequenceNumber | None) -> None:
     """Delete the partition's records from the first that waits up to, not including, `end`; None: all of them."""
-    prefix = partition.prefix
-    lower = _record_key(prefix, partition.first)
-    upper = prefix_upper_bound(prefix) if end is None else _record_key(prefix, end)
+    lower = _record_key(partition.prefix, partition.first)
+    upper = prefix_upper_bound(partition.prefix) if end is None else _record_key(partition.prefix, end)
     if lower < upper:
         delete_rows(draft, lower, upper)
 
@@ -341,6 +328,14 @@ def kept_bytes(entries: Sequence[EntryWrite]) -> int:
         size_bytes += 0 if old is None else len(old.row)
         size_bytes += 0 if new is None else len(new.row)
     return size_bytes
+
+
+def _due_ms_of(partition: WaitingPartition) -> int:
+    return partition.due_ms
+
+
+def _record_key(prefix: bytes, sequence: SequenceNumber) -> bytes:
+    return prefix + layout.encode_sequence(sequence)
 
 
 def waiting_key(prefix: bytes) -> bytes:
@@ -357,7 +352,7 @@ def waiting_partitions(engine: Engine) -> Iterator[WaitingPartition]:
 
 def stored_changes(
     engine: Engine, table: OpenTable, partition: WaitingPartition, upper: bytes | None = None
-) -> Generator[WaitingChange]:
+) -> Iterator[WaitingChange]:
     """A partition's waiting changes, in order, up to engine key `upper`; their entries are derived from the records.
     Changes between them that do not wait have no entries, so that whoever counts changes counts what was read.
 
@@ -402,7 +397,7 @@ def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]
             yield from [entry for entry in change.entries[done:] if entry is not None]
 
 
-def write_entry(draft: Draft, entry: EntryWrite) -> None:
+def write_later(draft: Draft, entry: EntryWrite) -> None:
     """Add one entry to a commit, with its change of the index's statistics."""
     source_id, old, new = entry.source.source_id, entry.old, entry.new
     if old is not None:

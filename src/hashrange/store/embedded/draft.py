@@ -108,9 +108,7 @@ def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
     room_bytes = 0
     for change in changes:
         room_bytes += 0 if change.new is None else len(change.new)
-        schema = change.table.schema
-        if schema.stream_view_type is not None or schema.kinesis_destinations:
-            room_bytes += images_bytes(schema, change.old, change.new)
+        room_bytes += images_bytes(change.table, change.old, change.new)
     if room_bytes < ROOM_BYTES_MIN:
         return None
     look()

@@ -13,8 +13,8 @@ from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.streams import RecordPage
 from hashrange.tables import streams as rules
-from hashrange.tables.stream_records import ALL_IMAGES, HIDDEN_FROM, WAITS, plain_record, shown_record
-from hashrange.tables.streams import Shard, Stream
+from hashrange.tables.stream_records import HIDDEN_FROM, WAITS, plain_record, shown_record
+from hashrange.tables.streams import ALL_IMAGES, Shard, Stream
 
 CHUNK_ROWS = 64
 """Most records read at once. One record is read first, to estimate how many are wanted: a record may have 2 MB."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
-from hashrange.limits import RECORD_RETENTION_SECONDS, SHARD_SECONDS
+from hashrange.limits import SHARD_SECONDS
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import Cursor, scan_prefix
@@ -21,8 +21,8 @@ from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES
-from hashrange.tables.stream_records import ALL_IMAGES, IMAGES, EncodeRecord, images_of, record_encoder
-from hashrange.tables.streams import Shard, Stream
+from hashrange.tables.stream_records import EncodeRecord, record_encoder
+from hashrange.tables.streams import ALL_IMAGES, IMAGES, Shard, Stream, images_of
 
 MANY_PART = 4
 """If more than this part of a stream's shards change together, all shards are arranged anew."""
@@ -112,6 +112,7 @@ class StreamState:
     def __init__(self, stream: Stream, shards: Iterable[Shard] = ()) -> None:
         self.stream = stream
         self.images = IMAGES[stream.view_type]
+        self._kept_seconds = rules.FOLLOWERS[stream.purpose].kept_seconds
         self.shards: dict[int, Shard] = {}
         """Number → shard, in order of numbers."""
         self.open: list[Shard] = []
@@ -147,7 +148,7 @@ class StreamState:
     def _set_many(self, shards: Sequence[Shard]) -> None:
         """Set shards, and arrange all shards anew."""
         self.shards.update([(one.number, one) for one in shards])
-        self._due += [(due_seconds(one), one.number) for one in shards]
+        self._due += [(self._due_of(one), one.number) for one in shards]
         heapify(self._due)
         self.open = sorted([one for one in self.shards.values() if one.last is None], key=attrgetter("hashes"))
         self._firsts = [layout.encode_counter(one.hashes.first) for one in self.open]
@@ -158,7 +159,7 @@ class StreamState:
         for shard in shards:
             before = self.shards.get(shard.number)
             self.shards[shard.number] = shard
-            heappush(self._due, (due_seconds(shard), shard.number))
+            heappush(self._due, (self._due_of(shard), shard.number))
             first = layout.encode_counter(shard.hashes.first)
             place = bisect_left(self._firsts, first)
             if before is not None and before.last is None:
@@ -194,10 +195,16 @@ class StreamState:
         self._see_due()
         return [self.shards[number] for _, number in met]
 
+    def _due_of(self, shard: Shard) -> float:
+        """Service time from which on a shard is to be closed and followed by a child, or, if it is closed, deleted."""
+        if shard.last is None:
+            return rules.sequence_seconds(shard.first) + SHARD_SECONDS
+        return rules.sequence_seconds(shard.last) + self._kept_seconds
+
     def _see_due(self) -> None:
         """Set `due_seconds`, and drop what is no longer true from the top of the heap."""
         due = self._due
-        while due and ((shard := self.shards.get(due[0][1])) is None or due_seconds(shard) != due[0][0]):
+        while due and ((shard := self.shards.get(due[0][1])) is None or self._due_of(shard) != due[0][0]):
             heappop(due)
         self.due_seconds = due[0][0] if due else inf
 
@@ -276,7 +283,7 @@ class WaitingChange(NamedTuple):
 class WaitingPartition:
     """The waiting changes of one partition of a table: all from `first` on."""
 
-    __slots__ = ("done", "due_ms", "first", "found_last", "kept", "prefix", "table_id")
+    __slots__ = ("done", "due_ms", "first", "found_last", "is_split", "kept", "prefix", "table_id")
 
     def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int) -> None:
         self.prefix = prefix
@@ -291,13 +298,8 @@ class WaitingPartition:
         """Changes up to this one were found when the engine was loaded."""
         self.kept: deque[WaitingChange] = deque()
         """The last waiting changes; those before must be read."""
-
-
-def due_seconds(shard: Shard) -> float:
-    """Service time from which on a shard is to be closed and followed by a child, or, if it is closed, deleted."""
-    if shard.last is None:
-        return rules.sequence_seconds(shard.first) + SHARD_SECONDS
-    return rules.sequence_seconds(shard.last) + RECORD_RETENTION_SECONDS
+        self.is_split: bool | None = None
+        """True if others have taken the partition's place; None until that is known."""
 
 
 class StoredStreams(NamedTuple):
