@@ -125,6 +125,7 @@ def test_records_whose_entries_wait_longer_than_their_shards_are_kept_go(tmp_pat
     switch_off(world)
     pass_time(world, DAY + HOUR)
     assert len(log_rows(world)) == 4
+    assert faults(world, tmp_path) == []
     if is_restarted:
         world.restart()
     world.clock.advance(DAY)

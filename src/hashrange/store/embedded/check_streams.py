@@ -137,7 +137,7 @@ class StreamCheck:
             shards = self._shown_by(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key, row)
             table = self._waits_in(log_key, row)
             if not shards and table is None:
-                if log_key[: layout.LOG_PREFIX_BYTES] not in by_prefix or not self._waited(log_key, row):
+                if not self._goes_with_others(log_key, row, has_shards=log_key[: layout.LOG_PREFIX_BYTES] in by_prefix):
                     yield f"{place} belongs to no shard of a stream"
                 continue
             keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
@@ -173,11 +173,13 @@ class StreamCheck:
             return None
         return self._tables.get(_table_id_of(log_key))
 
-    def _waited(self, log_key: bytes, row: bytes) -> bool:
-        """True if the record is of a table that was deleted while its index entries waited: it goes with the shards of
-        its partition.
+    def _goes_with_others(self, log_key: bytes, row: bytes, *, has_shards: bool) -> bool:
+        """True if the record will be deleted, although no shard shows it any more: with an earlier one of its partition
+        whose index entries wait, or, if its table was deleted while its own waited, with the shards of its partition.
         """
-        return waiting_part(row) is not None and _table_id_of(log_key) not in self._tables
+        first = self._first_waiting.get(log_key[: layout.LOG_PREFIX_BYTES])
+        is_behind = first is not None and layout.record_sequence(log_key) > first
+        return is_behind or (has_shards and waiting_part(row) is not None and _table_id_of(log_key) not in self._tables)
 
     def _item_faults(self, stream: Stream) -> Iterator[str]:
         """Report items whose stored row differs from the new image in their last stream record."""
