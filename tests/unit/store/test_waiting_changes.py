@@ -106,6 +106,7 @@ def test_a_deleted_table_leaves_no_record_in_partitions_without_shards(tmp_path:
     world.split()
     put(world, 3)
     world.ask("DeleteTable")
+    assert list(scan_prefix(world.embedded.engine, layout.WAITING_PREFIX)) == []
     world.restart()
     assert world.apply() is None
     assert faults(world, tmp_path) == []
@@ -193,3 +194,17 @@ def test_a_slice_reads_a_bounded_number_of_bytes(tmp_path: Path) -> None:
         slices += 1
     assert slices == KEYS // 2
     assert len(world.entries()) == KEYS
+
+
+def test_a_change_after_a_restart_replaces_none_that_waits_though_the_clock_stands_still(tmp_path: Path) -> None:
+    world = world_in(tmp_path)
+    put(world, 1, count=2)
+    before = log_rows(world)
+    world.restart()
+    world.ask("PutItem", Item=item(2))
+    assert len(before) == 2
+    assert log_rows(world)[:2] == before
+    assert len(log_rows(world)) == 3
+    world.clock.advance(DELAY_SECONDS)
+    world.apply()
+    assert len(world.entries()) == 3
