@@ -7,9 +7,11 @@ ApiError the client, StorageError the operator, Malformed the slow path.
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
     │   │   ├── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
+    │   │   ├── IndexNotFound looked up once more where other servers change tables
     │   │   └── KeyFault      a batch of statements reports it with the table's name
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
+    ├── RecordsChanged        internal: the operation, or the job's slice, runs again
     ├── Abandoned             internal: the client has left
     └── Malformed             internal: the slow path words the request's first fault
 
@@ -149,6 +151,10 @@ class KeyFault(ValidationException):
     """A key that is too long, or an update of a key attribute;
     BatchExecuteStatement reports it with the table's name.
     """
+
+
+class IndexNotFound(ValidationException):
+    """A read of an index that the table does not have."""
 
 
 class RequestFault(ValidationException):
@@ -332,6 +338,13 @@ class OutcomeUnknown(StorageError):
 
 class Abandoned(HashrangeError):
     """A read, or the decoding of a request, was ended while it let other calls run, because its client has left.
+
+    No client receives this error.
+    """
+
+
+class RecordsChanged(HashrangeError):
+    """Another writer has changed what a write follows from (`store/records.py`): nothing was written.
 
     No client receives this error.
     """

@@ -13,7 +13,7 @@ import msgspec
 
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, is_active
-from hashrange.autoscaling.records import Activity, ScalableTarget, ScalingPolicy
+from hashrange.autoscaling.records import Activity, ScalableTarget, ScalingPolicy, TargetPlace
 from hashrange.autoscaling.tracking import wanted_capacity
 from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
@@ -26,6 +26,7 @@ from hashrange.functions.http_client import UrlUnusable
 from hashrange.messages import autoscaling as sentences
 from hashrange.messages.alarms import NO_FUNCTIONS, NO_SNS
 from hashrange.settings import SettingUnusable
+from hashrange.store.records import again_if_changed
 
 SCALING_ACTIONS = "arn:aws:autoscaling:"
 FUNCTION_ACTIONS = "arn:aws:lambda:"
@@ -127,12 +128,18 @@ class PolicyActions:
             await self._note_none(target, now_seconds, cause, capacity, is_out=is_out)
             return
         if await scaling.scale(place, wanted, cause):
-            present = scaling.target(place)  # may have been registered again, or deregistered, in between
-            if present is not None and is_out:
-                changed = msgspec.structs.replace(present, scaled_out_seconds=now_seconds, raised_from=raised_from)
-                await scaling.keep_target(changed)
-            elif present is not None:
-                await scaling.keep_target(msgspec.structs.replace(present, scaled_in_seconds=now_seconds))
+            await self._note_scaled(place, now_seconds, raised_from if is_out else None)
+
+    @again_if_changed
+    async def _note_scaled(self, place: TargetPlace, now_seconds: float, raised_from: int | None) -> None:
+        """Note when the target was scaled, for cooldowns. `raised_from`: None if its capacity was lowered."""
+        scaling = self._auto_scaling
+        present = scaling.target(place)  # may have been registered again, or deregistered, in between
+        if present is not None and raised_from is not None:
+            changed = msgspec.structs.replace(present, scaled_out_seconds=now_seconds, raised_from=raised_from)
+            await scaling.keep_target(changed)
+        elif present is not None:
+            await scaling.keep_target(msgspec.structs.replace(present, scaled_in_seconds=now_seconds))
 
     def _deciding(
         self, policy: ScalingPolicy, at_seconds: float, capacity: int, observed: float

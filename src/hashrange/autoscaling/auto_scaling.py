@@ -3,7 +3,7 @@ kept as documents, and changes capacity.
 """
 
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 
 from hashrange.autoscaling.capacity import change_capacity, current_capacity, is_active, is_read
 from hashrange.autoscaling.limits import SCALING_ACTIVITIES_MAX, SCALING_ACTIVITY_SECONDS
@@ -24,7 +24,7 @@ from hashrange.items.steps import sort, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
 
 TARGET_PREFIX = "scalable-target/"
 POLICY_PREFIX = "scaling-policy/"
@@ -185,7 +185,7 @@ class AutoScaling:
         await self._delete_alarms(policy.place, policy.alarms.values())
         await self._write(self._policies.removal(policy))
 
-    async def _delete_alarms(self, place: TargetPlace, names: Iterable[str]) -> None:
+    async def _delete_alarms(self, place: TargetPlace, names: Collection[str]) -> None:
         await self.alarms.delete(place.account, place.region, names)
 
     async def keep_scheduled(self, action: ScheduledAction) -> None:
@@ -241,16 +241,18 @@ class AutoScaling:
                 await self.put_alarms(policy)
         return status == "Successful"
 
+    @again_if_changed
     async def note(self, place: TargetPlace, activity: Activity) -> None:
         """Keep an activity; the oldest ones are forgotten. One that only repeats why the newest one had no effect
         is not kept. Raises StorageError.
         """
         oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
-        before = self._activities.get(*_path(place)) or []
+        before = self._activities.get(*_path(place))
         if before and activity.status != "Successful" and _outcome(before[-1]) == _outcome(activity):
             return
-        kept = [one for one in before if one.begin_seconds >= oldest_seconds]
-        await self._write(self._activities.change([*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity], *_path(place)))
+        kept = [one for one in before or () if one.begin_seconds >= oldest_seconds]
+        after = [*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity]
+        await self._write(self._activities.replacement(before, after, *_path(place)))
 
     async def _write(self, *changes: RecordChange) -> bool:
         """Returns False if the store's content has been replaced meanwhile: nothing was written."""

@@ -14,8 +14,9 @@ when they are used. An account whose lists take too much makes no further ones. 
 those are *passing*, known until some others have followed, and what names them is not cached. Source: dax.md 1.
 """
 
-from collections import OrderedDict
-from collections.abc import Collection, Hashable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ import msgspec
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import batches, look, spend_decoding, walk
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords, RecordChange
+from hashrange.store.records import KeptRecords, RecordChange, again_if_changed
 from hashrange.wire.dax.reading import BadBytes
 
 PREFIX = "dax-attribute-list/"
@@ -263,19 +264,31 @@ class AttributeLists:
         left = list(self._unwritten)
         while left:
             changes: dict[ListPlace, RecordChange] = {}
+            added_bytes = Counter[str]()
             changed_bytes = 0
             while left and len(changes) < WRITTEN_LISTS and changed_bytes < WRITTEN_BYTES:
                 account, list_id = place = left.pop()
                 names = self._unwritten.get(place)
                 if names is not None:
                     changes[place] = self._lists.change(list(names), account, str(list_id))
+                    added_bytes[account] += _size_bytes(names)
                     changed_bytes += len(changes[place].document or b"")
-            accounts = {account for account, _ in changes}
-            sizes = [self._sizes.change(self.size_bytes(account), account) for account in accounts]
-            if changes and await self._lists.write(*changes.values(), *sizes, generation=self.generation):
+            if changes and await self._write_some(changes.values(), added_bytes, self.generation):
                 for place in changes:
                     self._unwritten.pop(place, None)
             look()
+
+    @again_if_changed
+    async def _write_some(
+        self, lists: Collection[RecordChange], added_bytes: Mapping[str, int], generation: int
+    ) -> bool:
+        """Write lists, and add their sizes to those of their accounts. False if the content was replaced."""
+        sizes = [self._sizes.updated(partial(_sum, more), account) for account, more in added_bytes.items()]
+        return await self._lists.write(*lists, *sizes, generation=generation)
+
+
+def _sum(more: int, size_bytes: int | None) -> int:
+    return (size_bytes or 0) + more
 
 
 def _size_bytes(names: tuple[str, ...]) -> int:

@@ -28,12 +28,13 @@ from hashrange.dax.records import (
     SubnetGroup,
 )
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords, RecordChange
+from hashrange.store.records import KeptRecords, RecordChange, again_if_changed
 
 CLUSTER_PREFIX = "dax-cluster/"
 PARAMETERS_PREFIX = "dax-parameter-group/"
 SUBNETS_PREFIX = "dax-subnet-group/"
 EVENTS_PREFIX = "dax-events/"
+Subject = Cluster | ParameterGroup | SubnetGroup
 
 
 class _Running(NamedTuple):
@@ -134,14 +135,19 @@ class Clusters:
 
     def events(self, account: str, region: str) -> Sequence[Event]:
         """The events of the last 14 days, oldest first. Raises StorageError."""
+        return self._recent(self._events.get(account, region))
+
+    def _recent(self, events: Sequence[Event] | None) -> Sequence[Event]:
         oldest_seconds = self.now_seconds() - EVENT_SECONDS
-        return [one for one in self._events.get(account, region) or () if one.at_seconds >= oldest_seconds]
+        return [one for one in events or () if one.at_seconds >= oldest_seconds]
 
     # --- changes --------------------------------------------------------------------------------
 
-    async def keep(self, cluster: Cluster, *messages: str) -> None:
-        """Create or replace a cluster, note events, and do what is due. Raises StorageError."""
-        await self._write(cluster, *messages)
+    async def keep(self, before: Cluster | None, after: Cluster, *messages: str) -> None:
+        """Create or replace a cluster, note events, and do what is due. Raises StorageError, and RecordsChanged if
+        the cluster is no longer as it was `before`.
+        """
+        await self.replace(before, after, *messages)
         try:
             left_seconds = await self.settle()
         except OSError:  # a node has found no port; the job tries again
@@ -149,27 +155,27 @@ class Clusters:
         if left_seconds is not None:
             self._wake()
 
-    async def keep_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
-        """Create or replace a group. Raises StorageError."""
-        records: KeptRecords[Any] = self._parameters if isinstance(group, ParameterGroup) else self._subnets
-        await self._events.write(records.change(group, *_path(group)), self._with_events(group, message))
+    async def replace(self, before: Subject | None, after: Subject | None, *messages: str) -> None:
+        """Create, replace or delete a cluster or group, and note events. Raises StorageError, and RecordsChanged if
+        it is no longer as it was `before`.
+        """
+        subject = before or after
+        assert subject is not None, "there was something, or there is"
+        records: KeptRecords[Any] = self._clusters
+        if not isinstance(subject, Cluster):
+            records = self._parameters if isinstance(subject, ParameterGroup) else self._subnets
+        changes = [self._with_events(subject, *messages)] if messages else []
+        await records.write(records.replacement(before, after, *_path(subject)), *changes)
 
-    async def remove_group(self, group: ParameterGroup | SubnetGroup, message: str) -> None:
-        """Delete a group. Raises StorageError."""
-        records = self._parameters if isinstance(group, ParameterGroup) else self._subnets
-        await self._events.write(records.removal(*_path(group)), self._with_events(group, message))
-
-    async def _write(self, cluster: Cluster, *messages: str) -> None:
-        """Create or replace a cluster, and note events."""
-        changes = [self._with_events(cluster, *messages)] if messages else []
-        await self._clusters.write(self._clusters.change(cluster, *_path(cluster)), *changes)
-
-    def _with_events(self, subject: Cluster | ParameterGroup | SubnetGroup, *messages: str) -> RecordChange:
+    def _with_events(self, subject: Subject, *messages: str) -> RecordChange:
         """The change that notes events. They have happened in whole milliseconds, as replies show it."""
         at_seconds = int(self.now_seconds() * 1000) / 1000
         added = [Event(at_seconds, subject.subject, subject.name, message) for message in messages]
-        events = [*self.events(subject.account, subject.region), *added]
-        return self._events.change(events[-EVENTS_MAX:], subject.account, subject.region)
+
+        def update(events: list[Event] | None) -> list[Event]:
+            return [*self._recent(events), *added][-EVENTS_MAX:]
+
+        return self._events.updated(update, subject.account, subject.region)
 
     # --- nodes ----------------------------------------------------------------------------------
 
@@ -200,13 +206,14 @@ class Clusters:
         ports = [running.port for place, running in sorted(self._running.items()) if place.account == EVERYONE]
         return ports[0] if ports else None
 
+    @again_if_changed
     async def _keep_shared(self) -> None:
         """Let there be the cluster that everyone may use, or not. Its further nodes, its groups and tags are kept."""
         path = (EVERYONE, EVERYONE, SHARED_NAME)
         before, shared = self._clusters.get(*path), self._shared
         if shared is None:
             if before is not None:
-                await self._clusters.write(self._clusters.removal(*path))
+                await self.replace(before, None)
             return
         if before is None:
             node = ClusterNode(
@@ -231,13 +238,14 @@ class Clusters:
         else:
             changed = msgspec.structs.replace(before, encryption=shared.encryption, discovery_port=shared.port)
         if changed != before:
-            await self._write(changed)
+            await self.replace(before, changed)
 
     async def catch_up(self) -> None:
         """Let nodes run as the records say if the store's content has been replaced. Raises StorageError."""
         if self._generation != self._documents.generation:
             await self.settle()
 
+    @again_if_changed
     async def settle(self) -> float | None:
         """End what is due, and start and stop nodes accordingly; returns the service time until something
         else is due. Raises StorageError.
@@ -275,8 +283,7 @@ class Clusters:
     async def _end(self, cluster: Cluster) -> Cluster | None:
         """End what is under way in a cluster; None if it was its deletion."""
         if cluster.status == "deleting":
-            removal = self._clusters.removal(*_path(cluster))
-            await self._clusters.write(removal, self._with_events(cluster, "Cluster deleted."))
+            await self.replace(cluster, None, "Cluster deleted.")
             return None
         group = self.parameters_of(cluster)
         nodes = []
@@ -301,7 +308,7 @@ class Clusters:
                 )
             nodes.append(changed)
         ended = msgspec.structs.replace(cluster, status="available", nodes=nodes)
-        await self._write(ended, *messages)
+        await self.replace(cluster, ended, *messages)
         return ended
 
     def parameters_of(self, cluster: Cluster) -> ParameterGroup:
@@ -346,7 +353,7 @@ class Clusters:
                 for node in now.nodes
             ]
             if nodes != now.nodes:
-                await self._write(msgspec.structs.replace(now, nodes=nodes))
+                await self.replace(now, msgspec.structs.replace(now, nodes=nodes))
 
     async def _keep_found(self, path: str) -> None:
         """Let clients find a cluster where they did: if no node has that port any more,
@@ -366,7 +373,7 @@ class Clusters:
                 pass
             else:
                 return
-        await self._write(msgspec.structs.replace(cluster, discovery_port=ports[0]))
+        await self.replace(cluster, msgspec.structs.replace(cluster, discovery_port=ports[0]))
 
     async def _stand_in(self, place: NodePlace, port: int | None) -> None:
         """Let a node that runs also listen at this port, or not. Raises OSError if it is taken."""
@@ -394,5 +401,5 @@ def _place(cluster: Cluster, node: ClusterNode) -> NodePlace:
     return NodePlace(cluster.account, cluster.region, cluster.name, node.node_id)
 
 
-def _path(record: Cluster | ParameterGroup | SubnetGroup) -> tuple[str, str, str]:
+def _path(record: Subject) -> tuple[str, str, str]:
     return (record.account, record.region, record.name)

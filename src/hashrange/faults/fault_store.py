@@ -5,7 +5,7 @@ Errors are raised where the service meets them: after all checks of the request,
 returns what is throttled as unprocessed, and a transaction names the action.
 """
 
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, Protocol
@@ -28,7 +28,6 @@ from hashrange.soon import Soon, settled
 from hashrange.store.interface import (
     IdempotencyToken,
     Page,
-    SeeChanges,
     Transacted,
     TransactionRefused,
     TransactionStep,
@@ -38,7 +37,8 @@ from hashrange.store.refused_steps import RefusedSteps
 from hashrange.store.request_ids import RequestId
 from hashrange.store.streams import RecordPage, Streams
 from hashrange.store.wrapped import WrappedStore
-from hashrange.tables.change import Change, Origin, Plan
+from hashrange.tables.change import Change, Origin, Plan, Planned
+from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import HASH_BYTES, partition_prefix
 from hashrange.tables.span import Span
@@ -91,8 +91,13 @@ class FaultStore(WrappedStore):
         clock: Clock,
         running: RunningRequest,
         throttle_events: ThrottleEvents | None = None,
+        find_noted: Callable[[], StaleRows | None] = lambda: None,
     ) -> None:
-        """`throttle_events` is told of each part of a request that a fault throttles; None: nobody is."""
+        """`throttle_events` is told of each part of a request that a fault throttles; None: nobody is.
+
+        `find_noted`: returns the StaleRows of the faults that are in place, in which writes are noted. It need not be
+        this store's, which may carry out a write that began with earlier faults.
+        """
         super().__init__(inner)
         self._throttle_events = throttle_events
         self._drawing = drawing
@@ -103,11 +108,9 @@ class FaultStore(WrappedStore):
         self._reads = UnfinishedReads()
         self._recent = None if drawing.most_seconds("conflict") is None else RecentRequests(clock)
         stale_seconds = drawing.most_seconds("stale-read")
-        self._stale = stale = None if stale_seconds is None else StaleRows(stale_seconds)
-        self.see_changes: SeeChanges | None = (
-            None if stale is None else lambda changes: stale.note(changes, clock.service_time())
-        )
-        """What `inner` must call with the changes of each commit (`Maintenance.on_changes`); None: nothing."""
+        self.stale = None if stale_seconds is None else StaleRows(stale_seconds)
+        """Rows as they were before, for the reads of this store; None: no read is stale."""
+        self._find_noted = find_noted
         self.streams = FaultStreams(inner.streams, drawing, clock) if drawing.has("late-records") else inner.streams
 
     # --- reads -----------------------------------------------------------------------------------
@@ -135,10 +138,10 @@ class FaultStore(WrappedStore):
     ) -> Row | None:
         row = await settled(coming)
         self._meet_after(operation, [touch])
-        if since_seconds is None or self._stale is None:
+        if since_seconds is None or self.stale is None:
             return row
         assert touch.key is not None
-        return self._stale.row(source_id, touch.key, row, since_seconds)
+        return self.stale.row(source_id, touch.key, row, since_seconds)
 
     def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
         """Rows of `span`, perhaps as they were earlier. Raises the ApiError of a fault."""
@@ -179,8 +182,8 @@ class FaultStore(WrappedStore):
         page = await settled(coming)
         if first is not None:
             self._meet_after(first[0], [first[1]])
-        if since_seconds is not None and self._stale is not None:
-            page = self._stale.page(source, span, page, since_seconds, limit_rows, limit_bytes)
+        if since_seconds is not None and self.stale is not None:
+            page = self.stale.page(source, span, page, since_seconds, limit_rows, limit_bytes)
         self._reads.note(self._running.identity(), source, page, since_seconds)
         return page
 
@@ -208,6 +211,7 @@ class FaultStore(WrappedStore):
         whole requests meet. A fault that comes after the commits is not raised here but replaces the reply,
         so that all are written.
         """
+        plan = self._noting((TransactionStep(table, key, plan),))[0].plan
         operation = self._running.operation()
         if operation is None:
             return self.inner.mutate(table, key, plan, request_id, origin)
@@ -252,6 +256,7 @@ class FaultStore(WrappedStore):
 
         Faults are drawn when the first plan is called: a replay, of which no plan is called, meets none.
         """
+        steps = self._noting(steps)
         operation = self._running.operation()
         if operation is None:
             return await self.inner.transact(steps, token, request_id)
@@ -266,6 +271,31 @@ class FaultStore(WrappedStore):
         if faulted.is_found:
             self._meet_after(operation, [touch for touch in touches if touch is not None])
         return transacted
+
+    def _noting(self, steps: Sequence[TransactionStep]) -> list[TransactionStep]:
+        """The steps of one commit, with plans that note for stale reads what the steps replace once all are planned.
+
+        So it is noted before the commit, after which a store may suspend. A note is true without a commit too: it says
+        what the row was when the planning began, and the row is the same when the commit takes place.
+        """
+        changes: dict[int, Change] = {}
+        begin_seconds = 0.0
+
+        def plan(place: int, old: Row | None) -> Planned | Row | None:
+            nonlocal begin_seconds
+            if place == 0:
+                changes.clear()
+                begin_seconds = self._clock.service_time()
+            step = steps[place]
+            planned = step.plan(old)
+            noted = self._find_noted()
+            if noted is not None:
+                changes[place] = _planned_change(step, old, planned)
+                if len(changes) == len(steps):
+                    noted.note(changes.values(), begin_seconds)
+            return planned
+
+        return [step._replace(plan=partial(plan, place)) for place, step in enumerate(steps)]
 
     # --- faults ----------------------------------------------------------------------------------
 
@@ -342,10 +372,19 @@ class FaultStore(WrappedStore):
 
     def _draw_moment(self, operation: str, touch: Touch, *, consistent: bool) -> float | None:
         """Draw the moment, in service time, as of which a read sees the rows; None: as they are."""
-        if consistent or self._stale is None:
+        if consistent or self.stale is None:
             return None
         met = [fault.seconds or 0.0 for fault in self._drawing.on_touch(frozenset({"stale-read"}), operation, touch)]
         return self._clock.service_time() - max(met) if met else None
+
+
+def _planned_change(step: TransactionStep, old: Row | None, planned: Planned | Row | None) -> Change:
+    """The change that a step is to make, with those of index entries."""
+    if not isinstance(planned, Planned):
+        planned = Planned(planned)
+    table, key, new = step.table, step.key, planned.new
+    assert key is not None, "a step without a key must refuse"
+    return Change(table, key, old, new, derive_entry_writes(table, key, old, new, planned.old_item, planned.new_item))
 
 
 def _common_prefix(span: Span) -> bytes:

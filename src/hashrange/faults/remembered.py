@@ -80,7 +80,7 @@ class StaleRows:
         self._size_bytes = 0
 
     def note(self, changes: Iterable[Change], now_seconds: float) -> None:
-        """Keep changes that were just committed."""
+        """Keep changes of one commit, or of what is about to become one at `now_seconds`."""
         for change in changes:
             for source_id, key, old in _rows_before(change):
                 place = (source_id, key)

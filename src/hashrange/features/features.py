@@ -28,7 +28,8 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.settings import Settings
 from hashrange.soon import kept_until_done
-from hashrange.store.interface import WholeStore
+from hashrange.store.interface import SeeChanges, WholeStore
+from hashrange.tables.change import Change
 from hashrange.tables.schema import Table
 from hashrange.tables.throttling import ThrottleEvents
 
@@ -197,12 +198,14 @@ class Features:
         self._by_name = {known.feature.name: known for known in self._all}
         self._seen_generation = store.documents.generation
         self._followers: list[Callable[[], None]] = []
+        self.see_expired: list[SeeChanges] = []
+        """Called with the changes of each commit that deletes expired items; see `items_expired`."""
         self._beside: set[asyncio.Task[None]] = set()
         self._given: dict[str, Any] = {}
         """By name of the feature that uses it."""
         self._begin_times = BeginTimes(store.documents)
         late = [LateJob(self, feature, job) for feature in features for job in feature.jobs]
-        self.runner = Runner([*jobs_of(store.maintenance, clock), *late], clock, in_turns)
+        self.runner = Runner([*jobs_of(store.maintenance, clock, self.items_expired), *late], clock, in_turns)
         requests.set_up_scopes(self._set_up_scope)
         for feature in features:
             if feature.is_loaded_at_start(settings):
@@ -376,6 +379,11 @@ class Features:
         """Begin work that nothing waits for; it is cancelled when the jobs stop."""
         kept_until_done(asyncio.get_running_loop().create_task(work), self._beside)
 
+    def items_expired(self, changes: Sequence[Change]) -> None:
+        """Tell features of a commit that deletes expired items. Whoever lets the store delete them passes this on."""
+        for see in self.see_expired:
+            see(changes)
+
     def _see_work(self) -> None:
         """See new work for jobs, and other content."""
         generation = self.store.documents.generation
@@ -405,7 +413,7 @@ class Features:
         for feature, part in reversed(list(self._loaded())):
             if feature.stop is not None:
                 await feature.stop(part)
-        if is_running and self.store.copying.is_kept:
+        if is_running and self.store.is_kept:
             for feature, part in list(self._loaded()):
                 if feature.save is not None:
                     try:

@@ -1,9 +1,9 @@
 """Which functions are stored? Documents, with all descriptions in memory; a change is one commit,
 and changes follow one another.
 
-A change is a function from the old description to the new one, as the plan of an item's write is:
-it is called when the commit is made, so it sees what earlier changes have left, and may refuse.
-It may be called again if the store's whole content was replaced meanwhile.
+A change is a function from the old description to the new one, as the plan of an item's write is: it sees what earlier
+changes have left, and may refuse. It may be called again if another change of the function came before it, or the
+store's whole content was replaced meanwhile.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
-from hashrange.errors import StorageCorruption
+from hashrange.errors import RecordsChanged, StorageCorruption
 from hashrange.functions.description import (
     FUNCTION_PREFIX,
     FunctionDescription,
@@ -24,7 +24,7 @@ from hashrange.functions.refusals import FunctionMissing, conflict_refusal
 from hashrange.messages import functions_api as messages
 from hashrange.soon import kept_until_done, shielded
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
 
 ChangedT = TypeVar("ChangedT", FunctionDescription, FunctionDescription | None)
 ChangeFunction = Callable[[FunctionDescription | None], ChangedT]
@@ -45,8 +45,6 @@ class StoredFunctions:
             groups_of_path=lambda path: (tuple(path.split("/")[:2]),),
             correct=lambda one: without_overlong_waits(one, clock.service_time(), state_delay_seconds),
         )
-        self._order = asyncio.Lock()
-        """A lock that is held while a change is made, so that the next one sees its outcome."""
         self._changing: set[asyncio.Task[Any]] = set()
 
     @property
@@ -105,20 +103,22 @@ class StoredFunctions:
         while self._changing:
             await asyncio.wait(self._changing)
 
+    @again_if_changed
     async def _change(self, key: FunctionKey, change: ChangeFunction[ChangedT], zipped: bytes | None) -> ChangedT:
-        async with self._order:
-            while True:
-                old = self.get(key)
-                new = change(old)
-                if old == new:
-                    return new
-                try:
-                    is_written = await self._functions.write(*self._changes(old, new, zipped))
-                except BaseException:
-                    self._functions.forget()  # whether it was written is found out by reading
-                    raise
-                if is_written:
-                    return new
+        while True:
+            old = self.get(key)
+            new = change(old)
+            if old == new:
+                return new
+            try:
+                is_written = await self._functions.write(*self._changes(old, new, zipped))
+            except RecordsChanged:
+                raise
+            except BaseException:
+                self._functions.forget()  # whether it was written is found out by reading
+                raise
+            if is_written:
+                return new
 
     def _changes(
         self, old: FunctionDescription | None, new: FunctionDescription | None, zipped: bytes | None

@@ -27,7 +27,7 @@ from hashrange.operations.insights.watching import (
     watch_path,
 )
 from hashrange.store.interface import WholeStore
-from hashrange.store.records import RecordChange, SharedReading, below_in_pieces
+from hashrange.store.records import RecordChange, SharedReading, WasRead, below_in_pieces
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId, make_source_id, table_id_of
@@ -396,10 +396,10 @@ class Insights:
         if not self._gone:
             paths = list(islice(self._gone_watches, REMOVED_TOGETHER))
         for path in paths:
-            watch = self._watches.get(*path)
+            watch, document = self._watches.find(*path)
             table = None if watch is None else self._catalog.find(watch.account, watch.region, watch.table_name)
             if watch is not None and (table is None or _source_of(table, watch) is None):
-                changes.append(self._watches.removal(*path))
+                changes.append(self._watches.removal(*path, read=WasRead(document)))
         if changes:
             await self._watches.write(*changes, generation=generation)
         for path in paths:

@@ -13,14 +13,15 @@ The running minute is counted in bounded memory, by a sketch that counts at most
 streams* (2005).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from hashrange.errors import RecordsChanged
 from hashrange.insights.summary import Contributor, Summary, merged_summary
 from hashrange.insights.unique_keys import UniqueKeys
 from hashrange.store.documents import Documents
-from hashrange.store.records import decode_document
+from hashrange.store.records import again_if_changed, decode_document
 
 COUNTS_PREFIX = "insight-counts/"
 MINUTE_SECONDS, HOUR_SECONDS, HOUR_MINUTES = 60, 3600, 60
@@ -153,9 +154,9 @@ class RuleCounts:
 
     def _kept(self, hour: int) -> Minutes:
         name = self._document(hour)
-        document = self._documents.get(name)
-        return [] if document is None else _minutes_of(name, document)
+        return _minutes_of(name, self._documents.get(name))
 
+    @again_if_changed
     async def save(self, now_seconds: float, generation: int) -> None:
         """Keep all that has been counted, and roll up old minutes.
         Does nothing if the content was replaced. Raises StorageError.
@@ -163,15 +164,18 @@ class RuleCounts:
         self._end_minute()
         self._minute = -1
         taken, self._unsaved = self._unsaved, {}
+        by_name = {self._document(hour): minutes for hour, minutes in taken.items()}
+        read = {name: self._documents.get(name) for name in by_name}
         changes: dict[str, bytes | None] = {
-            self._document(hour): _encode(_by_minute(self._kept(hour) + minutes)) for hour, minutes in taken.items()
+            name: _encode(_by_minute(_minutes_of(name, read[name]) + minutes)) for name, minutes in by_name.items()
         }
         now_hour = int(now_seconds // HOUR_SECONDS)
         if now_hour != self._tended_hour:
-            changes |= self._rolled_up(now_hour, changes)
+            changes |= self._rolled_up(now_hour, changes, read)
         try:
-            if changes:
-                await self._documents.write(changes, generation)
+            is_done = not changes or await self._documents.write(changes, generation, read)
+            if not is_done and generation == self._documents.generation:
+                raise RecordsChanged
         except BaseException:
             for hour, minutes in self._unsaved.items():
                 taken.setdefault(hour, []).extend(minutes)
@@ -179,8 +183,12 @@ class RuleCounts:
             self._tended_hour = -1
             raise
 
-    def _rolled_up(self, now_hour: int, changes: dict[str, bytes | None]) -> dict[str, bytes | None]:
-        """Documents of old hours: those whose minutes are put together, and those that are deleted."""
+    def _rolled_up(
+        self, now_hour: int, changes: Mapping[str, bytes | None], read: dict[str, bytes | None]
+    ) -> dict[str, bytes | None]:
+        """Documents of old hours: those whose minutes are put together, and those that are deleted.
+        Notes in `read` what follows from these.
+        """
         rolled: dict[str, bytes | None] = {}
         self._tended_hour = now_hour
         for name, stored in self._documents.below(self.name):
@@ -195,12 +203,13 @@ class RuleCounts:
                     self._tended_hour = -1
                     break
                 whole = merged_summary([summary for _, summary in minutes])
+                read.setdefault(name, stored)
                 rolled[name] = _encode([(hour * HOUR_MINUTES, whole.shortened(KEYS_KEPT, KEYS_KEPT_BYTES))])
         return rolled
 
 
-def _minutes_of(name: str, document: bytes) -> Minutes:
-    return decode_document(_decode, name, document, "hour of a rule's counts")
+def _minutes_of(name: str, document: bytes | None) -> Minutes:
+    return [] if document is None else decode_document(_decode, name, document, "hour of a rule's counts")
 
 
 def _by_minute(minutes: Minutes) -> Minutes:

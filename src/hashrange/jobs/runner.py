@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Literal
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageError
+from hashrange.errors import RecordsChanged, StorageError
 from hashrange.jobs.job import AT_ONCE, Job, NeverRests
 
 NOBODY_WAITED_SECONDS = 0.0001
@@ -324,9 +324,9 @@ class Runner:
         failure = ended.exception()
         if running.slices >= SLICES_MAX and self._is_ordered:
             failure = AssertionError(f"the job {running.job.name} does not rest after {running.slices} slices")
-        if failure is None:
+        if failure is None or isinstance(failure, RecordsChanged):
             running.failure = None
-            self._see_pause(running, ended.result())
+            self._see_pause(running, ended.result() if failure is None else AT_ONCE)
         elif isinstance(failure, Exception):
             if running.failure is None:
                 _log_failure(running.job, failure)

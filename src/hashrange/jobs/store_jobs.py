@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from hashrange.clock import Clock
 from hashrange.jobs.job import AT_ONCE, Job
-from hashrange.store.interface import Maintenance
+from hashrange.store.interface import Maintenance, SeeChanges
 from hashrange.tables.states import may_backfill
 
 BACKFILL_SLICE_ROWS = 128
@@ -31,8 +31,8 @@ class StoreJob(NamedTuple):
     waits_for_service_time: bool = True
 
 
-def jobs_of(store: Maintenance, clock: Clock) -> list[Job]:
-    """Create the jobs that work on this store."""
+def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[Job]:
+    """Create the jobs that work on this store. `see_expired` sees how expired items are deleted."""
     return [
         StoreJob("index backfill", partial(_backfill, store, clock)),
         # Writes delayed index entries once they are due, in the order of the commits that they follow from, and late
@@ -40,7 +40,7 @@ def jobs_of(store: Maintenance, clock: Clock) -> list[Job]:
         # `index_delay_seconds` is set, which lets people test against eventual consistency.
         StoreJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_COMMITS)),
         # Deletes expired items (time to live): a few of one table at a time, in order of expiry times.
-        StoreJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS)),
+        StoreJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS, see_expired)),
         # Replaces stream shards which were open long enough, and deletes shards too old to be read.
         StoreJob("stream shards", lambda: store.tend_streams(store.lease())),
         # Splits partitions of tables and indexes that have grown, one per slice.

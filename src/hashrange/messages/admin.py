@@ -30,6 +30,7 @@ TOO_MANY_SNAPSHOTS = (
     "There are {count} snapshots, which is the most that a server keeps. Release one with DELETE snapshots/NUMBER."
 )
 BAD_ROW_KEY = "The member after must be the key of the last row that was read, as base64."
+CANNOT_COPY = "Several servers hold the content of this database, so it cannot be reset, copied or forked as a whole."
 RESET_ENDED = "The server ends before the reset was done. Nothing has changed; reset again once it is started."
 NO_FORK = "There is no fork on port {port}. Ports of forks: {ports}."
 TOO_MANY_FORKS = "There are {count} forks, and no connections are left for another one. End one with DELETE forks/PORT."

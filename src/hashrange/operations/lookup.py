@@ -67,8 +67,7 @@ async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
     table = opened.schema
     now_seconds = scope.clock.service_time()
     if is_gone(table, now_seconds):
-        await scope.store.catalog.delete(table)
-        return None
+        return None if await scope.store.catalog.delete(table) else await find_table(scope, name_or_arn)
     remaining = without_gone_indexes(table, now_seconds)
     if remaining is not table and not await scope.store.catalog.replace(table, remaining):
         return await find_table(scope, name_or_arn)

@@ -3,14 +3,17 @@ entries are delayed, and states of tables last longer. Those of a snapshot are d
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.faults.drawing import SERVICE_KINDS, Drawing
 from hashrange.faults.fault import Fault, Faults, FaultsError, echoed, most_lag_seconds, read_faults
 from hashrange.features.features import Feature, FeatureFront, Features, FeatureState
 from hashrange.operations.operation import Scope
-from hashrange.store.interface import DelayOf, SeeChanges, WholeStore
+from hashrange.store.interface import DelayOf, WholeStore
 from hashrange.tables.change import Change
+
+if TYPE_CHECKING:
+    from hashrange.faults.remembered import StaleRows
 
 NO_FAULTS = Faults()
 
@@ -29,8 +32,8 @@ class FaultSetup(NamedTuple):
     index_delay: DelayOf | None
     """Function that draws the delay of a commit's index entries, in seconds of service time; None: no delay."""
     index_delay_max_seconds: float
-    see_changes: SeeChanges | None
-    """Function that the store calls with the changes of each commit; None: nobody needs them."""
+    stale: "StaleRows | None"
+    """Rows as they were before they were changed while these faults were in place; None: no read is stale."""
 
 
 class FaultsInPlace:
@@ -43,6 +46,7 @@ class FaultsInPlace:
         """The store that requests would use without faults."""
         self.setup: FaultSetup | None = None
         """What was last put in place; None if there never were any faults."""
+        features.see_expired.append(self._expired)
         if (path := features.settings.faults) is not None:
             faults = read_faults(path)
             try:
@@ -83,8 +87,15 @@ class FaultsInPlace:
     def _put_in_place(self, setup: FaultSetup) -> None:
         self.setup = setup
         self._features.requests.drawing = setup.drawing
-        self._features.store.maintenance.on_changes(setup.see_changes)
         self._features.store.maintenance.delay_index_entries(setup.index_delay, setup.index_delay_max_seconds)
+
+    def _find_stale(self) -> "StaleRows | None":
+        return None if self.setup is None else self.setup.stale
+
+    def _expired(self, changes: Sequence[Change]) -> None:
+        """Note changes of a commit that deletes expired items, which does not go through the store in front."""
+        if (stale := self._find_stale()) is not None:
+            stale.note(changes, self._features.clock.service_time())
 
     # --- snapshots ------------------------------------------------------------------------------------
 
@@ -115,7 +126,7 @@ class FaultsInPlace:
 
         operation = requests.running.operation
         drawing = Drawing(faults, features.clock)
-        front = FaultStore(inner, drawing, features.clock, requests.running, requests.throttle_events)
+        front = FaultStore(inner, drawing, features.clock, requests.running, requests.throttle_events, self._find_stale)
 
         def state_delay(name: str) -> float:
             return max(state_seconds, drawing.seconds_of("table-states", name, operation() or ""))
@@ -130,7 +141,7 @@ class FaultsInPlace:
             state_delay,
             delay if drawing.has("index-lag") else base_delay,
             max(base_seconds, most_lag_seconds(faults)),
-            front.see_changes,
+            front.stale,
         )
 
     def _require_known(self, faults: Faults) -> None:

@@ -21,7 +21,7 @@ from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, handed_over, initial_time, return_in_turns
 from hashrange.service.store_opening import open_copy_of
 from hashrange.settings import Settings
-from hashrange.store.copying import Checkpoint
+from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import WholeStore
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ async def begin_with_folder(
         return
     from hashrange.init.applying import counted  # noqa: PLC0415 - nothing is applied at most starts
 
-    base = await store.copying.checkpoint()
+    base = await copying_of(store).checkpoint()
     with handed_over(base):
         applied, counts = await _applied_to(base, files, clock, settings, operations, _in_task)
     with handed_over(applied):
-        store.copying.restore(applied)
+        copying_of(store).restore(applied)
     counted_things = ((len(files), "file"), (counts["tables"], "new table"), (counts["items"], "item"))
     _log.info("%s: %s applied, with %s and %s", settings.init, *[counted(*thing) for thing in counted_things])
 
@@ -85,7 +85,7 @@ async def _initial_content(service: Service, folder: str) -> ServiceSnapshot | N
         return None
     time_state = initial_time(service.settings)
     clock = MovableClock(SystemClock(), time_state)
-    nothing = service.store.copying.checkpoint_of(())
+    nothing = copying_of(service.store).checkpoint_of(())
     in_workers = partial(in_turns, workers=service.workers)
     with handed_over(nothing):
         checkpoint, _ = await _applied_to(nothing, files, clock, service.settings, service.operations, in_workers)
@@ -109,7 +109,7 @@ async def _applied_to(
     try:
         application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go, place_of))
         await application.apply(files)
-        return await copy.copying.checkpoint(), application.counts
+        return await copying_of(copy).checkpoint(), application.counts
     finally:
         await copy.close()
 

@@ -89,7 +89,7 @@ class MetricRecording:
     def start(self) -> None:
         """Record from now on."""
         self._begin(self._clock.service_time())
-        self._store.maintenance.on_expired(self._expired)
+        self._features.see_expired.append(self._expired)
         if (kinesis := self._features.loaded(KINESIS)) is not None:
             kinesis.on_delivered(self._delivered)
         self._features.requests.throttle_events.follow(self._throttled)

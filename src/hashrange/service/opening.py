@@ -17,7 +17,7 @@ from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, initial_time, read_snapshot
 from hashrange.service.store_opening import open_copy_of, open_store_of
 from hashrange.settings import Settings, SettingUnusable, with_delays
-from hashrange.store.copying import Checkpoint
+from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import opened_snapshot
 
@@ -112,6 +112,6 @@ def begin_with(store: WholeStore, clock: Clock, path: str) -> None:
         snapshot = read_snapshot(store, clock, reader)
     try:
         clock.go_to(snapshot.time_state)
-        store.copying.restore(snapshot.checkpoint)
+        copying_of(store).restore(snapshot.checkpoint)
     finally:
         snapshot.checkpoint.release()

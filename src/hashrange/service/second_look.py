@@ -1,7 +1,7 @@
-"""Does a table that was not found exist after all? If other servers may have created it,
-look its name up and run the operation again.
+"""Does a table that was not found exist after all, or one that was found no longer? If other servers may have changed
+it, look its name up and run the operation again.
 
-If no other server creates tables (`Catalog.is_late` is False), operations run unchanged.
+If no other server changes tables (`Catalog.is_late` is False), operations run unchanged.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Operation, Run
-from hashrange.errors import ResourceNotFoundException, TableNotFoundException
+from hashrange.errors import IndexNotFound, ResourceInUseException, ResourceNotFoundException, TableNotFoundException
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
 from hashrange.operations.operation import JsonWire, Scope
@@ -21,7 +21,7 @@ from hashrange.store.interface import Catalog
 def with_second_look(
     operations: Mapping[str, Operation[JsonWire]], catalog: Catalog
 ) -> Mapping[str, Operation[JsonWire]]:
-    """Return the operations; if `catalog.is_late`, wrapped to look missing tables up."""
+    """Return the operations; if `catalog.is_late`, wrapped to look tables up that were not found."""
     if not catalog.is_late:
         return operations
     return {
@@ -31,11 +31,11 @@ def with_second_look(
 
 
 def _looking_again(operation: Operation[JsonWire], catalog: Catalog) -> Run:
-    """Return an `Operation.run` that runs the operation again if it did not find a table that the catalog then finds.
+    """Return an `Operation.run` that runs the operation again if it did not find a table or index, or found one in use,
+    and the view of the catalog was out of date.
 
-    For an operation that reports missing tables in its reply, unknown tables are looked up before
-    the first run. Running twice is safe: an operation that lacked a table has done nothing,
-    or has put and deleted whole items of a batch.
+    For an operation that reports missing tables in its reply, tables are looked up before the first run. Running twice
+    is safe: an operation that lacked a table has done nothing, or has put and deleted whole items of a batch.
     """
     run = operation.run
 
@@ -44,12 +44,10 @@ def _looking_again(operation: Operation[JsonWire], catalog: Catalog) -> Run:
 
     async def run_twice(scope: Scope, request: Any, *meters: Meter) -> Any:
         if operation.reports_missing_tables:
-            missing = [name for name in names_in(request) if name not in scope.tables]
-            if missing:
-                await catalog.look_up(scope.account, scope.region, missing)
+            await catalog.look_up(scope.account, scope.region, names_in(request))
         try:
             return await settled(run(scope, request, *meters))
-        except (ResourceNotFoundException, TableNotFoundException):
+        except (IndexNotFound, ResourceInUseException, ResourceNotFoundException, TableNotFoundException):
             if not await catalog.look_up(scope.account, scope.region, names_in(request)):
                 raise
         for meter in meters:

@@ -22,6 +22,7 @@ from hashrange.clock import Clock
 from hashrange.errors import (
     ApiError,
     Malformed,
+    RecordsChanged,
     ResourceNotFoundException,
     StorageError,
     UnsupportedOperationException,
@@ -219,7 +220,9 @@ class Service:
             self._held.append(call)
 
     def _refuse(self, call: Call, error: BaseException) -> None:  # noqa: C901 - each kind of error, without calls
-        """Write the reply for an operation's error, or run the operation again on a request that was read leniently."""
+        """Write the reply for an operation's error, or run the operation again: on a request that was read leniently,
+        or on records that have changed.
+        """
         if self._counters:
             self._count(call)
         try:
@@ -230,7 +233,10 @@ class Service:
                     return
                 error = first
             if not isinstance(error, ApiError):
-                self._fail(call, error)
+                if isinstance(error, RecordsChanged):
+                    self._begin(call)
+                else:
+                    self._fail(call, error)
                 return
             if self.faulted.replies:
                 self.faulted.refused(call)

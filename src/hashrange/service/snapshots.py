@@ -13,7 +13,7 @@ from hashrange.items.steps import gave_way
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.settings import Settings
-from hashrange.store.copying import Checkpoint, Opened
+from hashrange.store.copying import Checkpoint, Opened, copying_of
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
 from hashrange.work_threads import free_entries
@@ -46,15 +46,15 @@ async def take_snapshot(service: Service) -> ServiceSnapshot:
 
 async def _take_snapshot(service: Service) -> ServiceSnapshot:
     clock = movable_clock(service)
-    save, store = service.features.save, service.store
+    save, copying = service.features.save, copying_of(service.store)
     await save()
     for _ in range(SAVES_MAX):
-        await store.copying.prepare_checkpoint()
+        await copying.prepare_checkpoint()
         ways_given = gave_way()
         await save()  # what has been recorded since, mostly nothing
         if gave_way() == ways_given:
             break
-    checkpoint = await store.copying.checkpoint()
+    checkpoint = await copying.checkpoint()
     return ServiceSnapshot(checkpoint, clock.state, clock.service_time(), service.features.states())
 
 
@@ -72,7 +72,7 @@ def handed_over(checkpoint: Checkpoint) -> Iterator[None]:
 
 async def return_in_turns(service: Service, snapshot: ServiceSnapshot | None) -> None:
     """The same as `return_to`; until what takes long is done, requests go on and find the former content."""
-    opened = await service.store.copying.open_checkpoint(None if snapshot is None else snapshot.checkpoint)
+    opened = await copying_of(service.store).open_checkpoint(None if snapshot is None else snapshot.checkpoint)
     try:
         return_to(service, snapshot, opened)
     except BaseException:
@@ -100,7 +100,7 @@ def return_to(service: Service, snapshot: ServiceSnapshot | None, opened: Opened
     clock.go_to(initial_time(service.settings) if snapshot is None else snapshot.time_state)
     undo = service.features.return_to({} if snapshot is None else snapshot.states)
     try:
-        service.store.copying.restore(opened or (None if snapshot is None else snapshot.checkpoint))
+        copying_of(service.store).restore(opened or (None if snapshot is None else snapshot.checkpoint))
     except BaseException:
         clock.go_to(before)
         undo()
@@ -144,6 +144,6 @@ def read_snapshot(store: WholeStore, clock: MovableClock, reader: SnapshotReader
     """
     ahead_seconds = max(0.0, reader.header.service_time - clock.service_time())
     state = clock.state
-    checkpoint = store.copying.checkpoint_of(reader.rows())
+    checkpoint = copying_of(store).checkpoint_of(reader.rows())
     state = ServiceTimeState(state.moved_seconds + ahead_seconds, state.frozen_seconds)
     return ServiceSnapshot(checkpoint, state, reader.header.service_time)

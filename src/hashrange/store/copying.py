@@ -1,10 +1,14 @@
 """How is a store copied, restored or emptied as a whole? By checkpoints:
 the part of a store's interface that test suites use.
+
+It is no part of what every store promises: one whose content several servers hold has none of it. What copies asks
+`copying_of`.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from hashrange.errors import ApiError
 from hashrange.store.snapshot_file import StoredRow
 
 
@@ -39,10 +43,6 @@ class Opened(Protocol):
 class Copying(Protocol):
     """The methods of a store that copy or replace its whole content, or make a checkpoint of given rows."""
 
-    @property
-    def is_kept(self) -> bool:
-        """False if the content is deleted once the store is closed: it is in memory only, or a fork's."""
-
     async def prepare_checkpoint(self) -> None:
         """Do what takes long of the next `checkpoint`. If few bytes are written meanwhile,
         that one does not suspend. Raises StorageError.
@@ -69,3 +69,25 @@ class Copying(Protocol):
         Positions go on; all else is as it was in the store whose content or rows the checkpoint holds, when they were
         copied. Calls that are suspended meanwhile may raise StorageError, and may then be repeated.
         """
+
+
+@runtime_checkable
+class CopiedStore(Protocol):
+    """A store that can be copied."""
+
+    @property
+    def copying(self) -> Copying:
+        """What copies or replaces the whole content of this store."""
+
+
+class CannotCopy(ApiError):
+    """The store cannot be copied, restored or emptied as a whole."""
+
+    http_status = 409
+
+
+def copying_of(store: object) -> Copying:
+    """What copies or replaces the whole content of a store. Raises CannotCopy if it has none."""
+    if not isinstance(store, CopiedStore):
+        raise CannotCopy
+    return store.copying

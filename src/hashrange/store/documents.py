@@ -3,10 +3,19 @@ named values, written several at a time.
 
 Documents are part of the store's content: restarts, checkpoints of the whole content, forks and resets include them.
 A name is text with `/` between its parts, such as `function/000000000000/us-east-1/resize`.
+
+Several servers may write the documents of one store. So a write whose new values follow from what was read (alarms and
+their histories, scaling, DAX's clusters, functions, mappings, watches and what they count) names the documents as they
+were read, and is refused if another writer came between. Written blindly is what only one server writes, by its lease
+(checkpoints, queued invocations, metrics), or under a name that is new, or as whoever else writes it would.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
+
+NOTHING_READ: Mapping[str, bytes | None] = MappingProxyType({})
+"""What a write names that does not depend on what was read."""
 
 
 class Documents(Protocol):
@@ -38,10 +47,16 @@ class Documents(Protocol):
         None: the first ones. Raises StorageError.
         """
 
-    async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        self,
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         """Put documents, or delete those whose value is None, all in one commit, which has taken place on return.
 
-        Returns False (nothing done) if `generation` is given and out of date.
+        Returns False (nothing done) if `generation` is given and out of date, or if a document of `read` is no longer
+        as it is there; None: there was none. The comparison does not give way, so these have at most some MB.
         Gives way while long documents are written, which nobody sees before the commit. The commit is durable once
         `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
         """

@@ -1,7 +1,7 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
 `Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance`
-for jobs, `Copying` for checkpoints of the whole store (`copying.py`), `Documents` for what is no item (`documents.py`).
+for jobs, `Documents` for what is no item (`documents.py`). A store on one machine also has `Copying` (`copying.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
@@ -28,7 +28,6 @@ import msgspec
 from hashrange.errors import ApiError, HashrangeError, StorageError
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
-from hashrange.store.copying import Copying
 from hashrange.store.documents import Documents
 from hashrange.store.request_ids import RequestId
 from hashrange.store.streams import Streams
@@ -83,7 +82,10 @@ class Transacted(NamedTuple):
 
 
 SeeChanges = Callable[[Sequence[Change]], None]
-"""Called with the changes of one commit, right after it."""
+"""Called with the changes of one commit, right after it and before anything else runs.
+
+It must be quick and must not raise.
+"""
 DelayOf = Callable[[Sequence[Change]], float]
 """Returns the delay of the entries of global indexes that follow from the changes of one commit,
 in seconds of service time."""
@@ -144,13 +146,15 @@ Both are None if all tables have been replaced."""
 class Catalog(Protocol):
     """The tables, by (account, Region, name). Reads use a view in memory; writes are compare-and-set commits.
 
-    The view may be out of date: if other servers change tables, it may lack a new table, or have a deleted one, for a
-    while. Changes through this catalog are in its view at once; a refused change updates the view.
+    The view may be out of date: if other servers change tables, it may lack a new table, have a deleted one, or one as
+    it was before a change, for a while. So what the view has is only where to look: the store refuses rows of tables
+    and indexes that no longer exist, and writes are made to the table as it is. Changes through this catalog are in its
+    view at once; a refused change updates the view.
     """
 
     @property
     def is_late(self) -> bool:
-        """True if other servers create tables too, so that a missing name is worth a `look_up`."""
+        """True if other servers change tables too, so that what was not found is worth a `look_up`."""
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, in any state; None if there is none."""
@@ -171,7 +175,7 @@ class Catalog(Protocol):
         """Call `changed` after each change of a table's description or partitions, while the catalog exists."""
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Refresh the view for these names; True if that added a table to the view."""
+        """Refresh the view for these names; True if that changed the view."""
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Store the table `make(table_id)` under the next table id; None (nothing done) if the table's name is taken.
@@ -191,7 +195,11 @@ class Catalog(Protocol):
 
 
 class Store(Protocol):
-    """Rows by key. A write, of one or several rows, is one atomic commit."""
+    """Rows by key. A write, of one or several rows, is one atomic commit.
+
+    Every method that reads or writes rows raises ResourceNotFoundException if the table or index no longer exists. Only
+    if `Catalog.is_late` may a caller have found one that does not.
+    """
 
     @property
     def catalog(self) -> Catalog:
@@ -260,6 +268,10 @@ class Store(Protocol):
 class Durability(Protocol):
     """Which commits would survive a power cut."""
 
+    @property
+    def is_kept(self) -> bool:
+        """False if the content is deleted once the store is closed: it is in memory only, or a fork's."""
+
     def position(self) -> int:
         """Number of the last commit. It grows with each commit.
 
@@ -311,18 +323,20 @@ class Maintenance(Protocol):
         and entries that wait are written at once.
         """
 
-    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
         """Delete expired items, those of at most `limit_rows` queued expiries; each item is checked again first.
 
-        The deletions have the origin `ttl`; small items may share a commit. Returns the seconds of service time until
-        more items may be due; None if none wait.
+        The deletions have the origin `ttl`; small items may share a commit. Right after each commit, calls `see` with
+        its changes; one with `old == new` deleted nothing. Returns the seconds of service time until more items may be
+        due; None if none wait.
         """
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
         """Delete all items of one table (None: of all) that expired in the five years up to the call, by service time.
 
         The delay with which `expire` deletes items does not count here; tables whose time to live is not ENABLED are
-        left out. Returns how many items were deleted, not counting those that `expire` deletes meanwhile.
+        left out. Calls `see` as `expire` does. Returns how many items were deleted, not counting those that `expire`
+        deletes meanwhile.
         """
 
     async def tend_streams(self, lease: Lease) -> float | None:
@@ -348,20 +362,6 @@ class Maintenance(Protocol):
         Returns the seconds until the next call. Raises StorageError.
         """
 
-    def on_changes(self, see: SeeChanges | None) -> None:
-        """From now on, call `see` with the changes of items of each commit,
-        whoever has written them; None: call nobody.
-
-        `see` must be quick and must not raise. Only the last registered one is called, for commits of this server.
-        """
-
-    def on_expired(self, see: SeeChanges | None) -> None:
-        """From now on, call `see` with the changes of each commit that deletes expired items; None: call nobody.
-
-        A change with `old == new` deleted nothing. `see` must be quick and must not raise.
-        Only the last registered one is called.
-        """
-
     def on_work(self, wake: Callable[[], None]) -> None:
         """Register `wake`, called when a method with a lease has new work.
 
@@ -375,10 +375,6 @@ class WholeStore(Store, Durability, Protocol):
     @property
     def maintenance(self) -> Maintenance:
         """The work of this store outside of requests."""
-
-    @property
-    def copying(self) -> Copying:
-        """What copies or replaces the whole content of this store."""
 
     @property
     def documents(self) -> Documents:

@@ -5,21 +5,27 @@ document: its JSON, under a name that follows from what identifies it.
 A record's *path* identifies it among the others of its type: parts without `/`, except for the last one. The name of
 its document is the prefix of the type and the path with `/` between its parts. Changes of records of several types can
 be written in one commit. Must not know what the records mean.
+
+A change that follows from what was read is refused by RecordsChanged if another writer came between. The service then
+runs the operation again, and the runner the job's slice; what must not be done twice is made `again_if_changed`.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import partial
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
-from hashrange.errors import StorageCorruption
+from hashrange.errors import RecordsChanged, StorageCorruption
 from hashrange.items.shared_work import SharedWork
 from hashrange.items.steps import look, spend_decoding
 from hashrange.store.documents import Documents
 
 RecordT = TypeVar("RecordT")
+P = ParamSpec("P")
+T = TypeVar("T")
 TOGETHER_BYTES, TOGETHER_MAX = 32 * 1024, 100
 """Documents that are read together, and their bytes: about half a millisecond. Those before tell how many that are."""
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -87,6 +93,27 @@ def decode_document(decode: Callable[[bytes], RecordT], name: str, document: byt
         raise StorageCorruption(f"the document {name} is no {noun}: {error}") from error
 
 
+def again_if_changed(work: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """`work`, which is done again as long as it raises RecordsChanged."""
+
+    @wraps(work)
+    async def repeated(*arguments: P.args, **options: P.kwargs) -> T:
+        while True:
+            try:
+                return await work(*arguments, **options)
+            except RecordsChanged:
+                continue
+
+    return repeated
+
+
+class WasRead(NamedTuple):
+    """What a change follows from."""
+
+    document: bytes | None
+    """None: there was no such record."""
+
+
 class RecordChange(NamedTuple):
     """What a write does to one record."""
 
@@ -94,8 +121,10 @@ class RecordChange(NamedTuple):
     """Name of the document."""
     document: bytes | None
     """None: the record is removed."""
-    remember: Callable[[], None] | None = None
-    """Called when the write has taken place."""
+    read: WasRead | None = None
+    """None: the change is made whatever the document is."""
+    remember: Callable[[bool], None] | None = None
+    """Called after the write, with True if it has taken place."""
 
 
 class KeptRecords(Generic[RecordT]):
@@ -120,6 +149,12 @@ class KeptRecords(Generic[RecordT]):
             spend_decoding(len(document))
         return self._read(name, document)
 
+    def find(self, *path: str) -> tuple[RecordT | None, bytes | None]:
+        """The record with this path, and its document."""
+        name = self._name(path)
+        document = self.documents.get(name)
+        return None if document is None else self._read(name, document), document
+
     def by_path(self, *begin: str) -> dict[str, RecordT]:
         """Paths as text → all records whose paths begin with these parts, in the order of their names; gives way, and
         begins anew if the store's content is replaced meanwhile.
@@ -142,15 +177,20 @@ class KeptRecords(Generic[RecordT]):
                 return
 
     def pieces(
-        self, *begin: str, note_damaged: Callable[[str, str], None] | None = None
+        self,
+        *begin: str,
+        note_damaged: Callable[[str, str], None] | None = None,
+        note: Callable[[str, bytes], None] = lambda _path, _document: None,
     ) -> Iterator[list[tuple[str, RecordT]]]:
         """Path and record as in `by_path`, some at a time; does not give way. `note_damaged`: called with the path of
-        each document that holds no record, and with what is wrong; without it, StorageCorruption is raised.
+        each document that holds no record, and with what is wrong; without it, StorageCorruption is raised. `note`:
+        called with path and document of each.
         """
         prefix = self._prefix + "".join([f"{part}/" for part in begin])
         for some in below_in_pieces(self.documents, prefix):
             read = []
             for name, document in some:
+                note(self._path(name), document)
                 try:
                     read.append((self._path(name), self._read(name, document)))
                 except StorageCorruption as error:
@@ -159,26 +199,46 @@ class KeptRecords(Generic[RecordT]):
                     note_damaged(self._path(name), str(error))
             yield read
 
-    def change(self, record: RecordT, *path: str) -> RecordChange:
-        """The change that creates or replaces a record."""
-        return RecordChange(self._name(path), msgspec.json.encode(record))
+    def change(self, record: RecordT, *path: str, read: WasRead | None = None) -> RecordChange:
+        """The change that creates or replaces a record. `read`: None if it is made whatever the record was."""
+        return RecordChange(self._name(path), msgspec.json.encode(record), read)
 
-    def removal(self, *path: str) -> RecordChange:
-        """The change that removes a record, if there is one."""
-        return RecordChange(self._name(path), None)
+    def removal(self, *path: str, read: WasRead | None = None) -> RecordChange:
+        """The change that removes a record, if there is one. `read`: as in `change`."""
+        return RecordChange(self._name(path), None, read)
+
+    def updated(self, update: Callable[[RecordT | None], RecordT | None], *path: str) -> RecordChange:
+        """The change that makes of a record what `update` returns for it. None: there is no record."""
+        before, document = self.find(*path)
+        after, read = update(before), WasRead(document)
+        return self.removal(*path, read=read) if after is None else self.change(after, *path, read=read)
+
+    def replacement(self, before: RecordT | None, after: RecordT | None, *path: str) -> RecordChange:
+        """The change of a record that was `before`. Raises RecordsChanged if it no longer is."""
+
+        def update(present: RecordT | None) -> RecordT | None:
+            if present != before:
+                raise RecordsChanged
+            return after
+
+        return self.updated(update, *path)
 
     async def write(self, *changes: RecordChange, generation: int | None = None) -> bool:
         """Make changes, of records of other types too, in one commit, which has taken place on return.
 
-        Returns False (nothing done) if `generation` is given and the store's content has been replaced since.
+        Returns False (nothing done) if `generation` is given and the store's content has been replaced since. Raises
+        RecordsChanged (nothing done) if a document is no longer as it was read.
         """
         now = self.documents.generation
-        if not await self.documents.write({one.name: one.document for one in changes}, generation):
-            return False
+        read = {one.name: one.read.document for one in changes if one.read is not None}
+        is_done = await self.documents.write({one.name: one.document for one in changes}, generation, read)
+        is_same_content = now == self.documents.generation
         for one in changes:
-            if one.remember is not None and now == self.documents.generation:
-                one.remember()
-        return True
+            if one.remember is not None and is_same_content:
+                one.remember(is_done)
+        if not is_done and generation in {None, self.documents.generation}:
+            raise RecordsChanged
+        return is_done
 
     def _name(self, path: tuple[str, ...]) -> str:
         return self._prefix + "/".join(path)
@@ -216,10 +276,14 @@ class RememberedRecords(Generic[RecordT]):
         self._path_of, self._groups_of, self._groups_of_path = path_of, groups_of, groups_of_path
         self._correct = correct
         self._by_path: dict[str, RecordT] = {}
+        self._documents: dict[str, bytes] = {}
+        """Path → document of the record, as it was read or written."""
         self._groups: dict[Hashable, dict[str, RecordT]] = {}
         self._damaged: dict[str, str] = {}
         """Path → what is wrong with the document, which holds no record."""
         self._reading = SharedReading(records.documents, self._read, when_read)
+        self._order = asyncio.Lock()
+        """A lock that is held while a change is made, so that what is remembered last was written last."""
 
     @property
     def generation(self) -> int:
@@ -236,16 +300,17 @@ class RememberedRecords(Generic[RecordT]):
     def _read(self) -> Iterator[None]:
         """Read all records, some at each step."""
         found: dict[str, RecordT] = {}
+        documents: dict[str, bytes] = {}
         groups: dict[Hashable, dict[str, RecordT]] = {}
         damaged: dict[str, str] = {}
         note_damaged = None if self._groups_of_path is None else damaged.__setitem__
-        for some in self._records.pieces(note_damaged=note_damaged):
+        for some in self._records.pieces(note_damaged=note_damaged, note=documents.__setitem__):
             for path, read in some:
                 record = found[path] = self._correct(read)
                 for group in self._groups_of(record):
                     groups.setdefault(group, {})[path] = record
             yield
-        self._by_path, self._groups, self._damaged = found, groups, damaged
+        self._by_path, self._documents, self._groups, self._damaged = found, documents, groups, damaged
 
     def get(self, *path: str) -> RecordT | None:
         """The record with this path; None if there is none."""
@@ -264,28 +329,58 @@ class RememberedRecords(Generic[RecordT]):
         return self._groups.get(group, NONE)
 
     def change(self, record: RecordT) -> RecordChange:
-        """The change that creates or replaces a record."""
+        """The change that creates a record, or replaces what it is now."""
         path = self._path_of(record)
-        remember = partial(self._put, "/".join(path), record)
-        return self._records.change(record, *path)._replace(remember=remember)
+        return self._from_remembered(path, self._records.change(record, *path), record)
 
     def removal(self, record: RecordT) -> RecordChange:
-        """The change that removes a record."""
+        """The change that removes a record as it is now."""
         path = self._path_of(record)
-        return self._records.removal(*path)._replace(remember=partial(self._put, "/".join(path), None))
+        return self._from_remembered(path, self._records.removal(*path), None)
+
+    def _from_remembered(self, path: tuple[str, ...], change: RecordChange, record: RecordT | None) -> RecordChange:
+        """`change`, after which the record of this path is `record`; refused unless it is as remembered."""
+        text = "/".join(path)
+
+        def remember(is_written: bool) -> None:
+            if is_written:
+                self._put(text, record, change.document)
+            else:
+                self._look_anew(path)
+
+        return change._replace(read=WasRead(self._documents.get(text)), remember=remember)
+
+    def require(self, record: RecordT) -> None:
+        """Raise RecordsChanged if the record is no longer as it was read."""
+        if self.get(*self._path_of(record)) != record:
+            raise RecordsChanged
 
     async def write(self, *changes: RecordChange) -> bool:
         """Make changes, as `KeptRecords.write` does. Returns False (nothing done) if the store's content
         has been replaced since these records were last asked for.
         """
-        return await self._records.write(*changes, generation=self.generation)
+        generation = self.generation
+        async with self._order:
+            return await self._records.write(*changes, generation=generation)
 
     def forget(self) -> None:
         """Read all records anew when they are asked for next: the outcome of a write is not known."""
         self._reading.forget()
 
-    def _put(self, path: str, record: RecordT | None) -> None:
+    def _look_anew(self, path: tuple[str, ...]) -> None:
+        """Read a record that another writer may have changed."""
+        try:
+            record, document = self._records.find(*path)
+        except StorageCorruption:
+            self.forget()
+        else:
+            self._put("/".join(path), None if record is None else self._correct(record), document)
+
+    def _put(self, path: str, record: RecordT | None, document: bytes | None) -> None:
         self._damaged.pop(path, None)
+        self._documents.pop(path, None)
+        if document is not None:
+            self._documents[path] = document
         before = self._by_path.get(path) if record is not None else self._by_path.pop(path, None)
         if before is not None:
             for group in self._groups_of(before):

@@ -13,7 +13,7 @@ class WrappedStore:
     def __init__(self, inner: WholeStore) -> None:
         self.inner = inner
         self.catalog, self.streams, self.documents = inner.catalog, inner.streams, inner.documents
-        self.maintenance, self.copying = inner.maintenance, inner.copying
+        self.maintenance, self.is_kept = inner.maintenance, inner.is_kept
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position
         self.position_of, self.when_durable = inner.position_of, inner.when_durable

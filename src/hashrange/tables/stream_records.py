@@ -203,6 +203,12 @@ def plain_record(record: bytes) -> bytes:
     return b"".join((record[:1], bytes((record[1] & ~WAITS,)), record[2:_HEADER_BYTES], record[end:]))
 
 
+def images_in(record: bytes) -> tuple[Row | None, Row | None]:
+    """The images in a record, old and new. Raises StorageCorruption, StorageFormatUnknown."""
+    told = split_record(plain_record(record))
+    return told.old, told.new
+
+
 def former_record(
     event: int, *, is_by_time_to_live: bool, keys_json: bytes, old: bytes, new: bytes, purpose: Purpose
 ) -> bytes:

@@ -8,7 +8,6 @@ Records that are given up count as handled once their destination has accepted t
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -29,6 +28,7 @@ from hashrange.triggers.events import encode_event
 from hashrange.triggers.failure_message import FailureMessage, ResponseContext
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.outcomes import conclude_invocation
+from hashrange.triggers.passes import Passes
 from hashrange.triggers.problem_log import log_discard, log_end, log_failed_attempt, log_refusal
 from hashrange.triggers.retries import put_off
 from hashrange.triggers.roster import Roster
@@ -39,6 +39,8 @@ StorageCorruption if what is stored of the function is damaged."""
 Deliver = Callable[[str, FailureMessage], Coroutine[Any, Any, bool]]
 """deliver(ARN of a destination, message about records that are given up) returns False if
 the message was not accepted."""
+Attempt = tuple[ConsumedShard, Lane, int]
+"""What a task is about: a lane, and how often `Attempts.concurrency_changed` had been called when the task began."""
 
 
 class Attempts:
@@ -53,40 +55,21 @@ class Attempts:
         clock: Clock,
         invoke: Invoke,
         deliver: Deliver,
-        on_end: Callable[[], None],
+        passes: "Passes[Attempt]",
     ) -> None:
-        """`on_end` is called whenever a task has ended."""
         self._roster = roster
         self._agenda = agenda
         self._clock = clock
         self._invoke = invoke
         self._deliver = deliver
-        self._on_end = on_end
-        self._running: dict[asyncio.Task[Any], tuple[ConsumedShard, Lane, int]] = {}
-        """Each task with its lane, and `_concurrency_changes` when it began."""
+        self._passes = passes
         self._concurrency_changes = 0
         """How often `concurrency_changed` was called."""
-        self._ended: deque[asyncio.Task[Any]] = deque()
         self._throttled = ThrottledLanes()
 
-    @property
-    def count(self) -> int:
-        """Tasks whose end has not been concluded."""
-        return len(self._running)
-
-    @property
-    def has_ended(self) -> bool:
-        """True if there is something to conclude."""
-        return bool(self._ended)
-
-    def cancel_all(self) -> list[asyncio.Task[Any]]:
-        """Cancel everything, without concluding it. Returns the tasks, which end in a later turn of the loop."""
-        tasks = list(self._running)
-        self._running, self._ended = {}, deque()
+    def forget(self) -> None:
+        """Begin anew: nothing runs for any lane."""
         self._throttled.clear()
-        for task in tasks:
-            task.cancel()
-        return tasks
 
     # --- beginning --------------------------------------------------------------------------------
 
@@ -131,23 +114,13 @@ class Attempts:
     def _run(self, shard: ConsumedShard, lane: Lane, work: Coroutine[Any, Any, Any]) -> None:
         lane.is_busy = True
         shard.consumer.busy_lanes += 1
-        task = asyncio.get_running_loop().create_task(work)
-        self._running[task] = (shard, lane, self._concurrency_changes)
-        task.add_done_callback(self._end)
-
-    def _end(self, task: asyncio.Task[Any]) -> None:
-        if task in self._running:
-            self._ended.append(task)
-            self._on_end()
-        elif not task.cancelled():
-            task.exception()  # so that asyncio does not report an error of which nobody wants to know
+        self._passes.begin(work, (shard, lane, self._concurrency_changes))
 
     # --- concluding -------------------------------------------------------------------------------
 
     def conclude(self) -> None:
         """Draw the consequences of the end of one task; may give way."""
-        task = self._ended.popleft()
-        shard, lane, concurrency_changes = self._running.pop(task)
+        task, (shard, lane, concurrency_changes) = self._passes.take_ended()
         lane.is_busy = False
         consumer, batch = shard.consumer, lane.batches[0]
         consumer.busy_lanes -= 1
@@ -165,9 +138,9 @@ class Attempts:
         else:
             self._try_throttled(consumer.mapping.function_arn)
             invocation: Invocation = task.result()
-            running = self._running
+            epoch = self._passes.epoch
             outcome = conclude_invocation(consumer.mapping, lane, invocation, self._clock.service_time())
-            if self._running is not running:
+            if epoch != self._passes.epoch:
                 return  # all was cancelled while this gave way, and the batch is delivered again
             log_end(consumer, invocation, outcome)
             if outcome.has_progress:
@@ -186,7 +159,7 @@ class Attempts:
         log_refusal(shard.consumer, error)
         if is_throttled:
             self._throttled.add(shard, lane)
-            if not self._running:
+            if not self._passes.running:
                 self._roster.save_result(shard.consumer, messages.FUNCTION_THROTTLED)
         elif isinstance(error, FunctionMissing):
             self._roster.save_result(shard.consumer, messages.FUNCTION_MISSING)

@@ -1,15 +1,13 @@
-"""How do stream records reach functions? One job delivers those of all event source mappings,
-in passes over the lanes that have something to do.
+"""How do stream records reach functions? One job delivers those of all event source mappings, in slices and passes
+(`passes.py`) over the lanes that have something to do.
 
 A pass concludes what has ended, stores the new checkpoints in one commit, and begins invocations for lanes that are
 *marked*: because there are new records, an invocation has ended, or a time has come.
-Between passes the slice waits. It ends when nothing runs and nothing is due, so that an advance of service time returns
-when the records of that time have been handled. Nothing polls.
 
 At least once, in order: a lane begins its next batch after the commit of the checkpoint behind the last one; a shard is
 read after its parent has been handled; only durable records are delivered.
-After an error, or when the content of the store is replaced, everything in memory is dropped, and mappings continue at
-their checkpoints. A stream may have thousands of shards, so a look is about those that have changed since the last one.
+After an error, too, everything in memory is dropped, and mappings continue at their checkpoints.
+A stream may have thousands of shards, so a look is about those that have changed since the last one.
 Why: docs/adr/0040-functions-and-triggers.md.
 
 Measured with functions that return at once, on a shared machine: 7 µs of CPU for a record of 900 bytes in batches
@@ -26,17 +24,18 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.items.steps import walk
 from hashrange.jobs.chains import ChainLinks, IsAwaited, Reason
-from hashrange.jobs.job import NeverRests, called_when_due
+from hashrange.jobs.job import AT_ONCE, NeverRests
 from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
 from hashrange.messages import triggers as messages
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
-from hashrange.triggers.attempts import Attempts, Deliver, Invoke
+from hashrange.triggers.attempts import Attempt, Attempts, Deliver, Invoke
 from hashrange.triggers.batches import Disturb
 from hashrange.triggers.consumers import ConsumedShard, Consumer, News
-from hashrange.triggers.filling import DurableRecords, fill_batch
+from hashrange.triggers.filling import fill_batch
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import Mappings
+from hashrange.triggers.passes import Passes
 from hashrange.triggers.retries import batches_of_age
 from hashrange.triggers.roster import Roster
 
@@ -63,31 +62,17 @@ class Delivery:
         see `Runner.is_in_order`.
         """
         self._store = store
-        self._documents = store.documents
         self._clock = clock
         self._roster = Roster(mappings, store, clock, disturb)
-        self._durable = DurableRecords(store, store.streams, self.wake)
+        self._passes: Passes[Attempt] = Passes(store, clock, self._pass, self._forget, self.wake, wake)
         self._agenda = Agenda()
-        self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._look)
+        self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._passes)
         self._chains: ChainLinks[DeliveringMapping] = ChainLinks(clock, is_awaited, _endless_deliveries)
         """A link is an invocation with records that were written after the link before had begun."""
-        self._wake = wake
-        self._generation = -1
-        """Generation of the documents that the memory is about."""
-        self._epoch = 0
-        """Number of times that the job has forgotten all mappings and lanes;
-        what was begun before that counts for nothing."""
-        self._stops = 0
-        """Number of calls of `stop`; a slice that sees it grow ends."""
-        self._was_stopped = False
         self._left: dict[str, bytes | None] = {}
         """Checkpoints that a cancelled slice has left for `stop` to store."""
-        self._is_in_slice = False
-        self._is_saving = False
         self._has_news = True
         """True if records were written, or have become durable, that no pass has seen."""
-        self._waiter: asyncio.Future[None] | None = None
-        """What the slice waits for; None if it does not wait."""
         mappings.on_change(self._mappings_changed)
 
     # --- what makes the job look ------------------------------------------------------------------
@@ -98,28 +83,20 @@ class Delivery:
 
         0.1 µs if a look is due already.
         """
-        if not self._has_news and (self._roster.consumers or self._documents.generation != self._generation):
+        if not self._has_news and (self._roster.consumers or self._passes.is_outdated):
             self._has_news = True
-            self._look()
+            self._passes.look()
 
     def _mappings_changed(self) -> None:
         self._roster.is_outdated = True
-        self._look()
+        self._passes.look()
 
     def concurrency_changed(self, function_arn: str) -> None:
         """Bring the throttled batches of a function, whose reserved concurrency has changed, to it at once.
         `function_arn`: without a qualifier.
         """
         self._attempts.concurrency_changed(function_arn)
-        self._look()
-
-    def _look(self) -> None:
-        """Let the slice make another pass, or a new slice begin."""
-        if self._waiter is not None:
-            if not self._waiter.done():
-                self._waiter.set_result(None)
-        elif not self._is_in_slice:
-            self._wake()
+        self._passes.look()
 
     # --- slices -----------------------------------------------------------------------------------
 
@@ -131,99 +108,47 @@ class Delivery:
         and the next slice concludes it. If a slice is cancelled, so are invocations that run;
         their records are delivered again.
         """
-        stops = self._stops
-        self._is_in_slice = True
         self._left = {}
         self._chains.begin_slice()
-        if self._was_stopped:
-            self._was_stopped = False
-            self._drop()  # what the slice that was stopped may have left
         try:
-            while stops == self._stops:
-                await self._pass()
-                self._chains.check()
-                if stops == self._stops and not self._has_work():
-                    if not self._attempts.count:
-                        return self._seconds_until_due()
-                    await self._until_something_happens()
-            return None
+            return await self._passes.run_slice()
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError):
                 self._left = self._unsaved_positions()
-            goes_on = isinstance(error, NeverRests) or (self._is_saving and isinstance(error, StorageError))
+            goes_on = isinstance(error, NeverRests) or (self._passes.is_saving and isinstance(error, StorageError))
             if not goes_on:
-                self._drop()
+                self._passes.drop()
             raise
-        finally:
-            if stops == self._stops:
-                self._is_in_slice = False
 
     async def stop(self) -> None:
         """End all invocations that run, and the slice; store the positions behind records that no filter
         matched. The job may be run again.
         """
-        self._stops += 1
-        left, generation = self._left | self._unsaved_positions(), self._generation
+        left, generation = self._left | self._unsaved_positions(), self._passes.generation
         self._left = {}
-        self._is_in_slice, self._was_stopped = False, True
-        tasks = self._drop()
-        self._look()
-        self._waiter = None
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._passes.stop()
         if left:
             with suppress(StorageError):  # these records are looked at again
-                await self._documents.write(left, generation)
+                await self._store.documents.write(left, generation)
 
     def _unsaved_positions(self) -> dict[str, bytes | None]:
         """The checkpoints behind records that were passed over and that nothing has stored yet."""
-        if self._documents.generation != self._generation:
-            return {}
-        return self._roster.unsaved_positions()
+        return {} if self._passes.is_outdated else self._roster.unsaved_positions()
 
-    def _drop(self) -> list[asyncio.Task[object]]:
-        """Forget all that is in memory; returns the cancelled invocations, which end in a later turn of the loop."""
-        self._epoch += 1
-        self._generation = self._documents.generation
+    def _forget(self) -> None:
         self._roster.forget()
         self._agenda.clear()
-        self._durable.forget()
-        self._has_news, self._is_saving = True, False
-        return self._attempts.cancel_all()
-
-    def _has_work(self) -> bool:
-        """True if another pass has something to do now."""
-        due_seconds = self._seconds_until_due()
-        return (
-            self._attempts.has_ended
-            or self._agenda.has_marked
-            or self._has_news
-            or self._roster.is_outdated
-            or bool(self._roster.unsaved)
-            or self._documents.generation != self._generation
-            or (due_seconds is not None and due_seconds <= 0)
-        )
-
-    def _seconds_until_due(self) -> float | None:
-        times = [one for one in (self._agenda.next_due_seconds(), self._roster.next_change_seconds) if one is not None]
-        return min(times) - self._clock.service_time() if times else None
-
-    async def _until_something_happens(self) -> None:
-        """Wait until an invocation ends, there are new records, a mapping changes, or a time comes."""
-        waiter = self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            with called_when_due(self._clock, self._seconds_until_due(), self._look):
-                await waiter
-        finally:
-            if self._waiter is waiter:
-                self._waiter = None
+        self._attempts.forget()
+        self._has_news = True
 
     # --- passes -----------------------------------------------------------------------------------
 
-    async def _pass(self) -> None:
-        """Do what can be done now, without waiting for anything. Raises StorageError."""
-        if self._documents.generation != self._generation:
-            self._drop()
-        roster, attempts, agenda, epoch = self._roster, self._attempts, self._agenda, self._epoch
+    async def _pass(self) -> float | None:
+        """Do what can be done now, without waiting for anything; returns the seconds until the next pass has
+        something to do. Raises StorageError, NeverRests and Outdated.
+        """
+        roster, attempts, agenda, passes = self._roster, self._attempts, self._agenda, self._passes
+        epoch = passes.epoch
         if roster.is_outdated or self._is_change_due():
             begun, retired = await roster.refresh()
             self._has_news = self._has_news or bool(begun)
@@ -231,41 +156,33 @@ class Delivery:
                 agenda.forget(consumer)
                 if not consumer.busy_lanes:
                     consumer.let_go()
-        while attempts.has_ended:
+        while passes.has_ended:
             attempts.conclude()
-        await self._save()
+        if roster.unsaved:
+            await passes.save(roster.unsaved)
+            await asyncio.sleep(0)  # so that requests wait for the commit, or for what follows, and not for both
+        passes.check(epoch)
         self._see_records()
         agenda.mark_due(self._clock.service_time())
-        while agenda.has_marked and not attempts.has_ended and not roster.unsaved and self._is_current(epoch):
+        while agenda.has_marked and not passes.has_ended and not roster.unsaved:
             await self._step(*agenda.take())
-
-    def _is_current(self, epoch: int) -> bool:
-        """True if the memory has not been dropped since `epoch`, and need not be."""
-        return epoch == self._epoch and self._documents.generation == self._generation
+        self._chains.check()
+        if agenda.has_marked or self._has_news or roster.is_outdated or roster.unsaved:
+            return AT_ONCE
+        times = [one for one in (agenda.next_due_seconds(), roster.next_change_seconds) if one is not None]
+        return min(times) - self._clock.service_time() if times else None
 
     def _is_change_due(self) -> bool:
         due_seconds = self._roster.next_change_seconds
         return due_seconds is not None and due_seconds <= self._clock.service_time()
-
-    async def _save(self) -> None:
-        """Store checkpoints and results in one commit.
-        After a failure, they are kept, and stored before anything else.
-        """
-        roster = self._roster
-        if roster.unsaved:
-            self._is_saving = True
-            if await self._documents.write(roster.unsaved, self._generation):
-                roster.unsaved = {}
-            self._is_saving = False
-            await asyncio.sleep(0)  # so that requests wait for the commit, or for what follows, and not for both
 
     def _see_records(self) -> None:
         """Mark the lanes that take records, if more records of their shards are durable than they know of."""
         if not self._has_news:
             return
         self._has_news = False
-        self._durable.look()
-        durable, last_of = self._durable.last, self._store.streams.last_of
+        self._passes.durable.look()
+        durable, last_of = self._passes.durable.last, self._store.streams.last_of
         for consumer in walk(self._roster.consumers.values()):
             if (last := last_of(consumer.stream)) > (seen := consumer.seen) < durable:
                 consumer.seen = min(last, durable)
@@ -284,15 +201,14 @@ class Delivery:
 
     async def _step(self, shard: ConsumedShard, lane: Lane) -> None:
         """Begin the delivery of a lane's next batch, if it has a complete one that is due."""
-        consumer, epoch = shard.consumer, self._epoch
+        consumer, epoch = shard.consumer, self._passes.epoch
         if lane.is_busy or consumer.is_retired:
             return
         now_seconds = self._clock.service_time()
         lane.end_window_early()
         if not lane.batches or not lane.batches[0].is_complete:
-            is_complete = await fill_batch(shard, lane, self._store.streams, self._durable, now_seconds)
-            if not self._is_current(epoch):
-                return
+            is_complete = await fill_batch(shard, lane, self._store.streams, self._passes.durable, now_seconds)
+            self._passes.check(epoch)
             if not is_complete:
                 self._rest(shard, lane)
                 return

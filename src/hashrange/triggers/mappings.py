@@ -4,17 +4,17 @@ A deleted mapping stays for the delay of its transition, and is removed by the j
 checkpoints are deleted at once, in the commit of the request.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
+from hashrange.errors import RecordsChanged
 from hashrange.items.steps import sort, walk
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
 from hashrange.store.streams import Streams
 from hashrange.tables.streams import sequence_text
 from hashrange.triggers.mapping import (
@@ -47,8 +47,6 @@ class Mappings:
             groups_of=lambda one: ((one.account, one.region),),
             correct=lambda one: without_overlong_transition(one, clock.service_time(), state_delay_seconds),
         )
-        self._change = asyncio.Lock()
-        """A lock that is held from the comparison with the stored mapping to the end of the commit."""
         self._listeners: list[Callable[[], None]] = []
 
     # --- reading --------------------------------------------------------------------------------
@@ -85,6 +83,7 @@ class Mappings:
 
     # --- changes --------------------------------------------------------------------------------
 
+    @again_if_changed
     async def create(self, mapping: EventSourceMapping) -> EventSourceMapping:
         """Store a new mapping, whose UUID no other has; returns it as stored, Creating.
 
@@ -92,59 +91,49 @@ class Mappings:
         """
         if mapping.starting_position == "LATEST":
             mapping = msgspec.structs.replace(mapping, starting_sequence=sequence_text(self._streams.last() + 1))
+        self._mappings.by_path()  # the mapping is created in the present content
         created = self._changed(mapping, "Creating")
-        while not await self._write(self._mappings.change(created)):
-            self._mappings.by_path()  # the mapping is created in the present content
+        await self._write(self._mappings.change(created))
         return created
 
-    async def replace(self, old: EventSourceMapping, new: EventSourceMapping) -> EventSourceMapping | None:
+    async def replace(self, old: EventSourceMapping, new: EventSourceMapping) -> EventSourceMapping:
         """Replace a mapping; returns it as stored: Enabling, Disabling or Updating.
-        None if `old` is no longer the stored one.
+        Raises RecordsChanged if `old` is no longer the stored one.
         """
         transition: Transition = "Updating"
         if old.is_enabled != new.is_enabled:
             transition = "Enabling" if new.is_enabled else "Disabling"
-        async with self._change:
-            if self._mappings.get(*old.path) != old:
-                return None
-            changed = self._changed(new, transition)
-            return changed if await self._write(self._mappings.change(changed)) else None
+        self._mappings.require(old)
+        changed = self._changed(new, transition)
+        await self._write(self._mappings.change(changed))
+        return changed
 
-    async def replace_tags(self, mapping: EventSourceMapping, tags: Mapping[str, str]) -> EventSourceMapping | None:
-        """Replace the tags of a mapping, whose state and LastModified stay; returns it.
-        None if it is no longer the stored one.
-        """
-        async with self._change:
-            if self._mappings.get(*mapping.path) != mapping:
-                return None
-            changed = msgspec.structs.replace(mapping, tags=tags)
-            return changed if await self._write(self._mappings.change(changed)) else None
+    async def replace_tags(self, mapping: EventSourceMapping, tags: Mapping[str, str]) -> None:
+        """Replace the tags of a mapping, whose state and LastModified stay. Raises RecordsChanged as `replace`."""
+        self._mappings.require(mapping)
+        await self._write(self._mappings.change(msgspec.structs.replace(mapping, tags=tags)))
 
-    async def delete(self, mapping: EventSourceMapping) -> EventSourceMapping | None:
+    async def delete(self, mapping: EventSourceMapping) -> EventSourceMapping:
         """Delete a mapping with its checkpoints; returns it as it is shown until it is gone: Deleting.
 
-        None if `mapping` is no longer the stored one. An invocation that runs for it goes on, and is not retried.
+        Raises RecordsChanged as `replace`. An invocation that runs for it goes on, and is not retried.
         """
-        async with self._change:
-            if self._mappings.get(*mapping.path) != mapping:
-                return None
-            deleted = self._changed(mapping, "Deleting")
-            if is_mapping_gone(deleted, self._clock.service_time()):
-                change = self._mappings.removal(deleted)
-            else:
-                change = self._mappings.change(deleted)
-            return deleted if await self._write(change, *self._without_belongings(deleted)) else None
+        self._mappings.require(mapping)
+        deleted = self._changed(mapping, "Deleting")
+        if is_mapping_gone(deleted, self._clock.service_time()):
+            change = self._mappings.removal(deleted)
+        else:
+            change = self._mappings.change(deleted)
+        await self._write(change, *self._without_belongings(deleted))
+        return deleted
 
     async def purge(self) -> None:
         """Remove the documents of mappings that are gone."""
         now_seconds = self._clock.service_time()
-        async with self._change:
-            gone = [one for one in self.all() if is_mapping_gone(one, now_seconds)]
-            changes = [
-                change for one in gone for change in (self._mappings.removal(one), *self._without_belongings(one))
-            ]
-            if changes:
-                await self._write(*changes)
+        gone = [one for one in self.all() if is_mapping_gone(one, now_seconds)]
+        changes = [change for one in gone for change in (self._mappings.removal(one), *self._without_belongings(one))]
+        if changes:
+            await self._write(*changes)
 
     def _changed(self, mapping: EventSourceMapping, transition: Transition) -> EventSourceMapping:
         now_seconds = self._clock.service_time()
@@ -161,10 +150,9 @@ class Mappings:
         names = [RESULT_PREFIX + mapping.uuid, *[name for name, _ in checkpoints]]
         return [RecordChange(name, None) for name in names]
 
-    async def _write(self, *changes: RecordChange) -> bool:
-        """Returns False (nothing done) if the store's content has been replaced."""
-        is_written = await self._mappings.write(*changes)
-        if is_written:
-            for callback in self._listeners:
-                callback()
-        return is_written
+    async def _write(self, *changes: RecordChange) -> None:
+        """Raises RecordsChanged (nothing done) also if the store's content has been replaced."""
+        if not await self._mappings.write(*changes):
+            raise RecordsChanged
+        for callback in self._listeners:
+            callback()

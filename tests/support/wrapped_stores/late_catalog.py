@@ -2,21 +2,28 @@
 made through other wrappers.
 
 Several wrappers of one store stand for several servers, each with its own view of the catalog. A view has the changes
-made through its own wrapper at once, other changes with some later call, drawn from a seed, or after a look-up. Rows
-are read from the inner store.
+made through its own wrapper at once, other changes with some later call, drawn from a seed, or after a look-up; it
+hears of some tables earlier than of others, so that it holds deleted tables, former ones, and some as they were before
+a change. Rows are read from the inner store, which refuses those of tables and indexes that no longer exist.
 """
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
-from hashrange.store.interface import Catalog, TableChanged, WholeStore
+from hashrange.errors import ResourceNotFoundException
+from hashrange.items.types import Key, Row
+from hashrange.messages.tables import RESOURCE_NOT_FOUND
+from hashrange.soon import Soon
+from hashrange.store.interface import Catalog, Page, TableChanged, WholeStore
 from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
+from hashrange.tables.source_id import table_id_of
+from hashrange.tables.span import Span
 
 HEARING_PROBABILITY = 0.05
-"""Probability that a call of the store first brings the wrapper's late copy of the catalog up to date."""
+"""Probability, for each table, that a call of the store first brings it up to date in the wrapper's late views."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,10 +65,10 @@ class LateCatalog:
         self._inner.on_change(changed)
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
-        """Refresh these names in the view; True if that added a table to the view."""
+        """Refresh these names in the view; True if that changed the view."""
         self.look_ups += 1
-        have_appeared = [self._refresh(account, region, name) for name in names]
-        return any(have_appeared)
+        have_changed = [self._refresh(account, region, name) for name in names]
+        return any(have_changed)
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
         """Create the table, or return None if its name is taken; the view then has the table of that name."""
@@ -87,11 +94,20 @@ class LateCatalog:
         self._refresh(table.account, table.region, table.name)
         return is_done
 
-    def refresh_all(self) -> None:
-        """Bring the views of all accounts and Regions up to date."""
+    def hear(self, chance: Callable[[], float]) -> None:
+        """Bring some names of all views up to date."""
         for (account, region), view in self._views.items():
-            for name in {*view, *self._inner.tables(account, region)}:
-                self._refresh(account, region, name)
+            for name in sorted({*view, *self._inner.tables(account, region)}):
+                if chance() < HEARING_PROBABILITY:
+                    self._refresh(account, region, name)
+
+    def require(self, source_ids: Iterable[bytes]) -> None:
+        """Raise ResourceNotFoundException unless these tables and indexes still exist."""
+        for source_id in source_ids:
+            table = self._inner.find_id(table_id_of(source_id))
+            sources = [] if table is None else [table.source_id, *[one.source_id for one in table.indexes]]
+            if source_id not in sources:
+                raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
 
     def _view(self, account: str, region: str) -> dict[str, OpenTable]:
         view = self._views.get((account, region))
@@ -100,14 +116,12 @@ class LateCatalog:
         return view
 
     def _refresh(self, account: str, region: str, name: str) -> bool:
-        """Refresh one name in the view; True if that added a table, or a new one of the same name."""
+        """Refresh one name in the view; True if that changed the view."""
         view = self._view(account, region)
-        seen, table = view.get(name), self._inner.find(account, region, name)
-        if table is None:
-            view.pop(name, None)
-            return False
-        view[name] = table
-        return seen is None or seen.table_id != table.table_id
+        seen, table = view.pop(name, None), self._inner.find(account, region, name)
+        if table is not None:
+            view[name] = table
+        return seen is not table
 
 
 class LateCatalogStore(WrappedStore):
@@ -119,19 +133,28 @@ class LateCatalogStore(WrappedStore):
         super().__init__(inner)
         self._chance = random.Random(seed).random
         self.catalog = LateCatalog(inner.catalog)
-        self.get, self.page = self._refreshing_sometimes(inner.get), self._refreshing_sometimes(inner.page)
-        self.mutate, self.transact = (
-            self._refreshing_sometimes(inner.mutate),
-            self._refreshing_sometimes(inner.transact),
-        )
-        self.snapshot_get = self._refreshing_sometimes(inner.snapshot_get)
+        self.mutate, self.transact = self._hearing(inner.mutate), self._hearing(inner.transact)
 
-    def _refreshing_sometimes(self, method: Callable[P, T]) -> Callable[P, T]:
-        """Wrap `method` so that a call sometimes refreshes the catalog's views first."""
+    def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
+        """The row at `key` of a table or index that exists."""
+        self.catalog.require([source_id])
+        return self._hearing(self.inner.get)(source_id, key, consistent=consistent)
+
+    def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
+        """Rows of `span` of a table or index that exists."""
+        self.catalog.require([source_id])
+        return self._hearing(self.inner.page)(source_id, span, limit_rows, limit_bytes, consistent=consistent)
+
+    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
+        """The rows at `places`, of tables that exist."""
+        self.catalog.require([table.source_id for table, _ in places])
+        return await self._hearing(self.inner.snapshot_get)(places, limit_bytes)
+
+    def _hearing(self, method: Callable[P, T]) -> Callable[P, T]:
+        """Wrap `method` so that a call first brings some of the catalog's views up to date."""
 
         def call(*arguments: P.args, **options: P.kwargs) -> T:
-            if self._chance() < HEARING_PROBABILITY:
-                self.catalog.refresh_all()
+            self.catalog.hear(self._chance)
             return method(*arguments, **options)
 
         return call

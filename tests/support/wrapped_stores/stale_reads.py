@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
+from hashrange.store.copying import copying_of
 from hashrange.store.interface import IdempotencyToken, Transacted, TransactionStep, WholeStore
 from hashrange.store.request_ids import RequestId
 from hashrange.store.wrapped import WrappedStore
@@ -33,7 +34,7 @@ class StaleReads(WrappedStore):
         """(source id, key) → the row before its last change."""
         self.stale_reads = 0
         """Number of reads that returned a row other than the current one, for tests."""
-        self.catalog = inner.catalog
+        self.catalog, self.copying = inner.catalog, copying_of(inner)
         self.page, self.snapshot_get = inner.page, inner.snapshot_get
 
     async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:

@@ -19,12 +19,13 @@ from hashrange.errors import ApiError, StorageError, TransactionConflictExceptio
 from hashrange.items.types import Key, Row
 from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.soon import settled
-from hashrange.store.copying import Checkpoint
+from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import (
     Backfilled,
     IdempotencyToken,
     Lease,
     Page,
+    SeeChanges,
     Statistics,
     Transacted,
     TransactionRefused,
@@ -130,7 +131,6 @@ class SuspendingMaintenance:
         self._suspend = store.suspend
         inner = self._inner = store.inner.maintenance
         self.lease, self.backfills, self.on_work = inner.lease, inner.backfills, inner.on_work
-        self.on_changes, self.on_expired = inner.on_changes, inner.on_expired
         self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
@@ -145,15 +145,15 @@ class SuspendingMaintenance:
         await self._suspend()
         return await self._inner.apply_delayed(lease, limit_rows)
 
-    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.expire(lease, limit_rows)
+        return await self._inner.expire(lease, limit_rows, see)
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.expire_now(lease, table)
+        return await self._inner.expire_now(lease, table, see)
 
     async def tend_streams(self, lease: Lease) -> float | None:
         """Calls the inner store, after a pause."""
@@ -181,8 +181,8 @@ class SuspendingCopying:
 
     def __init__(self, store: "SuspendingStore") -> None:
         self._suspend = store.suspend
-        inner = self._inner = store.inner.copying
-        self.is_kept, self.checkpoint_of, self.restore = inner.is_kept, inner.checkpoint_of, inner.restore
+        inner = self._inner = copying_of(store.inner)
+        self.checkpoint_of, self.restore = inner.checkpoint_of, inner.restore
         self.prepare_checkpoint, self.open_checkpoint = inner.prepare_checkpoint, inner.open_checkpoint
 
     async def checkpoint(self) -> Checkpoint:
@@ -201,7 +201,7 @@ class SuspendingStore:
 
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
-        self.inner, self.unread, self.documents = inner, inner.unread, inner.documents
+        self.inner, self.unread, self.documents, self.is_kept = inner, inner.unread, inner.documents, inner.is_kept
         self._time = time
         self._random = random.Random(seed)
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)

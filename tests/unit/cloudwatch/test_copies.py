@@ -15,6 +15,7 @@ from hashrange.server.connections import Connections
 from hashrange.server.copies import Forks
 from hashrange.service import snapshots
 from hashrange.settings import Settings
+from hashrange.store.copying import copying_of
 from hashrange.testing import server
 from hashrange.testing.database import Database
 
@@ -61,7 +62,8 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
     """Also if others run while it is saved: then it is prepared once more."""
     service = database._process.service
     metrics, store = service.features.part(METRICS), service.store
-    prepare, prepared = store.copying.prepare_checkpoint, list[int]()
+    copying, prepared = copying_of(store), list[int]()
+    prepare = copying.prepare_checkpoint
 
     async def record(number: int) -> None:
         metrics.record(OWN, "Count", service.clock.service_time(), of_value(float(number)))
@@ -73,7 +75,7 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
 
     ways_given = iter([0, 1, 1, 1])
     monkeypatch.setattr(snapshots, "gave_way", lambda: next(ways_given))
-    monkeypatch.setattr(store.copying, "prepare_checkpoint", prepare_and_record)
+    monkeypatch.setattr(copying, "prepare_checkpoint", prepare_and_record)
     database._process.run(record, 1)
     with database.fork() as fork:
         assert sums(fork) == [111.0]

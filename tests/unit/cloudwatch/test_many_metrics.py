@@ -21,6 +21,7 @@ from hashrange.cloudwatch.metric_names import MetricNames
 from hashrange.cloudwatch.series import Series
 from hashrange.cloudwatch.statistic import of_value
 from hashrange.errors import StorageError
+from hashrange.store.copying import copying_of
 from tests.support.working import give_way_always, lines_between_looks
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
@@ -280,7 +281,7 @@ def test_the_loading_begins_again_if_the_content_is_replaced_meanwhile(open_worl
     metrics, store = world.metrics, world.store
     assert metrics.load_some()
     assert metrics.load_some()
-    store.copying.restore(None)
+    copying_of(store).restore(None)
     metrics.record(OWN, "Count", START_SECONDS, of_value(1.0))
     assert metrics.find(*PLACE) == [OWN]
 

@@ -11,6 +11,7 @@ from hashrange.cloudwatch import series_table
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.runs import RUNS_MAX
 from hashrange.cloudwatch.statistic import StatisticSet, of_value
+from hashrange.store.copying import copying_of
 from tests.unit.cloudwatch.conftest import START_SECONDS, World
 
 DAY_SECONDS = 86_400
@@ -137,13 +138,13 @@ def test_gauges_that_change_often_become_cells(world: World) -> None:
 def test_a_restore_brings_former_datapoints_back(world: World) -> None:
     world.metrics.record(READS, "Count", START_SECONDS, ONE)
     world.save()
-    checkpoint = world.run(world.store.copying.checkpoint())
+    checkpoint = world.run(copying_of(world.store).checkpoint())
     world.metrics.record(READS, "Count", START_SECONDS, ONE)
     world.metrics.record(OWN, "Count", START_SECONDS, ONE)
     world.save()
     assert sums(world, 0, 60, 60) == [(0, 2.0)]
     world.metrics.record(READS, "Count", START_SECONDS, ONE)
-    world.store.copying.restore(checkpoint)
+    copying_of(world.store).restore(checkpoint)
     assert sums(world, 0, 60, 60) == [(0, 1.0)]
     assert world.metrics.find("000000000000", "us-east-1") == [READS]
     world.metrics.record(READS, "Count", START_SECONDS, ONE)

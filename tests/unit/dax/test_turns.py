@@ -10,6 +10,7 @@ import pytest
 
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.items import steps
+from hashrange.store.documents import NOTHING_READ
 from tests.support.dax_client import DaxError, expression, path, request_bytes, value
 from tests.support.working import calls_of
 from tests.unit.dax.turns import TABLE, TurnsClient, TurnsNode
@@ -262,9 +263,13 @@ def test_a_page_of_items_that_each_have_a_name_of_their_own(node: TurnsNode, mon
     written: list[int] = []
     real = node.store.documents.write
 
-    async def noted(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def noted(
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         written.append(len(changes))
-        return await real(changes, generation)
+        return await real(changes, generation, read)
 
     monkeypatch.setattr(node.store.documents, "write", noted)
     node.calls_max = 0

@@ -234,10 +234,11 @@ def test_items_that_time_to_live_has_deleted_are_still_seen(database: Database) 
     assert client.scan(TableName="music")["Count"] == 0
 
 
-def test_writes_that_began_before_the_faults_are_known_too(database: Database) -> None:
-    """The store tells what is committed, whoever has written it."""
+@pytest.mark.parametrize("former", [Fault("stale-read", seconds=1), Fault("error", operation="ListTables")])
+def test_writes_that_began_with_earlier_faults_are_known_too(database: Database, former: Fault) -> None:
+    database.faults.use(former)
+    store: Any = database._process.service.scope("000000000000", "us-east-1").store
     database.faults.use(Fault("stale-read", seconds=60))
-    store: Any = database._process.service.store
     for number in range(3):
         database.client().put_item(TableName="music", Item=song("a", n={"N": str(number)}))
     table = store.catalog.find("000000000000", "us-east-1", "music")
@@ -335,7 +336,7 @@ def test_global_indexes_are_not_stale(changed: Database) -> None:
 
 def kept(database: Database) -> remembered.StaleRows:
     store: Any = database._process.service.scope("000000000000", "us-east-1").store
-    found: remembered.StaleRows = store._stale
+    found: remembered.StaleRows = store.stale
     return found
 
 

@@ -19,6 +19,7 @@ from hashrange.functions.api.registry import OPERATIONS
 from hashrange.functions.functions import FunctionOptions, Functions
 from hashrange.service.drive import in_turns
 from hashrange.service.workers import Workers
+from hashrange.store.documents import NOTHING_READ
 from tests.support.waiting import PATIENCE_SECONDS, until, wait_until
 from tests.unit.functions.world import PYTHON, children, descriptors, open_globals
 
@@ -63,12 +64,17 @@ class MemoryDocuments:
     def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
         return [one for one in self.below(prefix) if after is None or one[0] > after][:count]
 
-    async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        self,
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         await asyncio.sleep(0)
         await self.gate.wait()
         if self.failure is not None:
             raise self.failure
-        if generation not in {None, self.generation}:
+        if generation not in {None, self.generation} or any(self.get(one) != read[one] for one in read):
             return False
         for name, value in changes.items():
             if value is None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from hashrange.insights.rule_counts import HOUR_MINUTES, HOURS_KEPT, KEYS_KEPT, MINUTES_KEPT_HOURS, RuleCounts
+from hashrange.store.documents import NOTHING_READ
 
 FIRST_MINUTE = 30_000_000
 
@@ -34,9 +35,16 @@ class OwnDocuments:
     def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
         return [one for one in self.below(prefix) if after is None or one[0] > after][:count]
 
-    async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        self,
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         if self.refuses:
             raise OSError
+        if any(self.get(one) != read[one] for one in read):
+            return False
         for name, value in changes.items():
             self.kept.pop(name, None)
             if value is not None:

@@ -37,6 +37,7 @@ def test_what_has_expired_goes_whatever_the_delay(world: World) -> None:
     for number in range(150):
         put(world, number, now(world))
     assert world.expire_now() == 150
+    assert len([change for changes in world.deletions for change in changes if change.new != change.old]) == 150
     assert len(left(world)) == 52
     world.clock.advance(1)
     assert world.expire_now() == 1
@@ -117,8 +118,7 @@ def test_items_that_are_deleted_or_renewed_meanwhile_are_not_counted(world: Worl
     for number in range(64):
         put(world, number, expires)
     world.clock.advance(10)
-    store = world.store
-    expiring = store.maintenance.expire_now(store.maintenance.lease(), None)
+    expiring = world.expiring()
     while len(left(world)) == 64:
         expiring.send(None)
     before = left(world)
@@ -134,8 +134,7 @@ def test_a_table_that_stops_or_goes_meanwhile_loses_no_more(world: World) -> Non
     for number in range(64):
         put(world, number, now(world) + 10)
     world.clock.advance(COOLDOWN_SECONDS)
-    store = world.store
-    expiring = store.maintenance.expire_now(store.maintenance.lease(), None)
+    expiring = world.expiring()
     while len(left(world)) == 64:
         expiring.send(None)
     rest = len(left(world))
@@ -149,5 +148,5 @@ def test_other_requests_run_between_two_tables() -> None:
     world = World(None)
     create_others(world, 4)
     world.finish()
-    assert pauses_of(world.store.maintenance.expire_now(world.store.maintenance.lease(), None)) >= 4
+    assert pauses_of(world.expiring()) >= 4
     assert world.close() == []

@@ -2,6 +2,7 @@
 large items in commits of their own.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -52,6 +53,7 @@ def test_an_item_that_waits_twice_goes_once(world: World) -> None:
     while world.expire() is not None:
         pass
     assert sorted(removed(world)) == ["o1", "o2", "o3"]
+    assert [len([one for one in changes if one.new != one.old]) for changes in world.deletions] == [3, 0]
     assert world.ask("DescribeTable")["Table"]["ItemCount"] == 0
 
 
@@ -65,6 +67,7 @@ def test_items_that_turn_out_to_be_large_go_one_by_one(world: World, monkeypatch
         pass
     assert sorted(removed(world)) == sorted(f"o{number}" for number in range(upkeep.GROUP_ROWS))
     assert world.embedded.position() - before >= upkeep.GROUP_ROWS
+    assert [len(changes) for changes in world.deletions] == [1] * upkeep.GROUP_ROWS
 
 
 def test_small_items_go_together(world: World) -> None:
@@ -76,3 +79,20 @@ def test_small_items_go_together(world: World) -> None:
         pass
     assert sorted(removed(world)) == sorted(f"o{number}" for number in range(2 * upkeep.GROUP_ROWS))
     assert world.embedded.position() - before <= 4
+    assert [len(changes) for changes in world.deletions] == [upkeep.GROUP_ROWS] * 2
+
+
+def test_each_deletion_is_told_before_anything_else_runs(world: World) -> None:
+    """Else a read in between could show neither the item nor, if it is to be stale, the item as it was."""
+    count = 2 * upkeep.GROUP_ROWS
+    for number in range(count):
+        put(world, number, 5)
+    world.clock.advance(5)
+    told = []
+    expiring = world.expiring()
+    with suppress(StopIteration):
+        while True:
+            expiring.send(None)
+            told.append(sum(len(changes) for changes in world.deletions))
+            assert len(world.ask("Scan")["Items"]) == count - told[-1]
+    assert upkeep.GROUP_ROWS in told

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.errors import StorageError
+from hashrange.errors import RecordsChanged, StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import (
@@ -100,6 +100,18 @@ def test_a_failing_job_is_told_once_and_tried_again(
         "The job scripted waits: the disk is full",
         "The job scripted failed and is tried again.",
     ]
+
+
+def test_a_slice_runs_again_at_once_if_what_it_has_read_was_changed(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        job = Scripted(RecordsChanged(), RecordsChanged(), None)
+        jobs = Runner([job], SystemClock())
+        jobs.start()
+        await until(lambda: job.slices == 3)
+        await jobs.stop()
+
+    asyncio.run(scenario())
+    assert not caplog.records
 
 
 def test_one_job_that_fails_does_not_stop_another() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
+from hashrange.store.copying import copying_of
 from tests.unit.jobs.streaming import HOUR, all_records, change, sequence, shards, switch_on
 from tests.unit.jobs.world import World
 
@@ -50,18 +51,18 @@ def restored(world: World, kind: str, checkpoint: Any) -> Any:
     """Restore the checkpoint; then, in some kinds, start again, which ends checkpoints.
     Returns one of the same content.
     """
-    world.store.copying.restore(checkpoint)
+    copying_of(world.store).restore(checkpoint)
     if kind not in {"restarted", "killed"}:
         return checkpoint
     world.restart() if kind == "restarted" else world.kill()
-    return None if checkpoint is None else asyncio.run(world.store.copying.checkpoint())
+    return None if checkpoint is None else asyncio.run(copying_of(world.store).checkpoint())
 
 
 def test_shards_that_follow_after_a_restore_are_others(world: World, kind: str, clock: Any) -> None:
     arn = switch_on(world)
     change(world, 1, 0)
     state = clock.state
-    checkpoint = asyncio.run(world.store.copying.checkpoint())
+    checkpoint = asyncio.run(copying_of(world.store).checkpoint())
     kept = given_out(world, arn)
     seen: list[tuple[set[str], set[int]]] = []
     for value in range(3):
@@ -83,7 +84,7 @@ def test_shards_that_follow_after_a_restore_are_others(world: World, kind: str, 
 @pytest.mark.parametrize("is_reset", [False, True])
 def test_a_stream_of_the_same_label_has_other_shards(world: World, kind: str, clock: Any, *, is_reset: bool) -> None:
     """At the same moment of frozen time, the same table's stream is switched on again: its ARN is the same."""
-    checkpoint = None if is_reset else asyncio.run(world.store.copying.checkpoint())
+    checkpoint = None if is_reset else asyncio.run(copying_of(world.store).checkpoint())
     seen: list[tuple[str, set[str], set[int]]] = []
     for value in range(3):
         if value:
@@ -102,7 +103,7 @@ def test_whoever_follows_a_stream_looks_at_all_its_shards_after_a_restore(world:
     """Its records may be others now, also in shards in which nothing has changed since they were copied."""
     switch_on(world)
     go_on(world, 0)
-    checkpoint = asyncio.run(world.store.copying.checkpoint())
+    checkpoint = asyncio.run(copying_of(world.store).checkpoint())
     change(world, 1, 1)
     last_seen = world.store.streams.last()
     restored(world, kind, checkpoint)
@@ -116,7 +117,7 @@ def test_whoever_follows_a_stream_looks_at_all_its_shards_after_a_restore(world:
 
 
 def test_a_store_without_streams_is_restored_as_it_was(world: World) -> None:
-    checkpoint = asyncio.run(world.store.copying.checkpoint())
+    checkpoint = asyncio.run(copying_of(world.store).checkpoint())
     rows = checkpoint.rows(None, 10**9)
-    world.store.copying.restore(checkpoint)
-    assert asyncio.run(world.store.copying.checkpoint()).rows(None, 10**9) == rows
+    copying_of(world.store).restore(checkpoint)
+    assert asyncio.run(copying_of(world.store).checkpoint()).rows(None, 10**9) == rows

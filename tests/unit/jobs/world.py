@@ -3,7 +3,7 @@ a clock that the test moves.
 """
 
 import shutil
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
+from hashrange.tables.change import Change
+from hashrange.tables.open_table import OpenTable
 from tests.support.asking import run_operation
 from tests.support.clocks import SetClock
 from tests.support.kills import copy_as_killed
@@ -65,6 +67,8 @@ class World:
         self.ttl_delay_seconds = ttl_delay_seconds
         self.partition_size_max_bytes = partition_size_max_bytes
         self.clock: Steered = clock or VirtualClock()
+        self.deletions: list[Sequence[Change]] = []
+        """The changes of each commit that was to delete expired items."""
         self.open()
         self.create_table()
         self.clock.advance(delay_seconds)
@@ -91,7 +95,7 @@ class World:
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
         self.scope = scope_of(self.store, self.clock, self.settings)
-        jobs = {job.name: job for job in jobs_of(self.store.maintenance, self.clock)}
+        jobs = {job.name: job for job in jobs_of(self.store.maintenance, self.clock, self.deletions.append)}
         self.job = jobs["index backfill"]
         self.delay_job = jobs["index delay"]
         self.expiry_job = jobs["expiry"]
@@ -183,8 +187,13 @@ class World:
     def expire_now(self, name: str | None = None) -> int:
         """Delete the expired items of one table or of all tables; return their number."""
         table = None if name is None else self.store.catalog.find(self.scope.account, self.scope.region, name)
-        count: int = drive(self.store.maintenance.expire_now(self.store.maintenance.lease(), table))
+        count: int = drive(self.expiring(table))
         return count
+
+    def expiring(self, table: OpenTable | None = None) -> Coroutine[Any, Any, int]:
+        """What deletes the expired items of one table or of all tables."""
+        maintenance = self.store.maintenance
+        return maintenance.expire_now(maintenance.lease(), table, self.deletions.append)
 
     def tend(self) -> float | None:
         """Run the stream shard job until nothing is due; return the pause that it requests."""

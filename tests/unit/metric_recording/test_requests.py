@@ -1,11 +1,14 @@
 """In which metrics do requests count that succeed, and with which values? Through boto3."""
 
+import json
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
-from hashrange.testing import Database
-from tests.unit.metric_recording.seen import Seen, create_table, key
+from hashrange.settings import Settings
+from hashrange.testing import Database, server
+from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key
 
 LATENCY = "SuccessfulRequestLatency"
 ORDERS = {"TableName": "orders"}
@@ -200,6 +203,23 @@ def test_items_that_time_to_live_deletes_are_counted(database: Database, client:
     assert {point.at_seconds for point in points} <= {moment // 60 * 60 for moment in moments}
     assert seen.points("ConsumedWriteCapacityUnits", "AWS/DynamoDB", 60, 6 * 86_400.0, **ORDERS)
     assert before == 3
+
+
+def test_items_that_an_operator_lets_expire_are_counted_too() -> None:
+    with server(Settings(data_dir=None, port=0, admin=True, ttl_delay_seconds=1000)) as database:
+        freeze_at_minute(database)
+        client = database.client()
+        create_table(client)
+        client.update_time_to_live(
+            TableName="orders", TimeToLiveSpecification={"Enabled": True, "AttributeName": "until"}
+        )
+        database.clock.advance(60)
+        for name in "ab":
+            until = {"N": str(int(database.clock.now()) - 1)}
+            client.put_item(TableName="orders", Item=key(name) | {"until": until})
+        with urlopen(Request(f"{database.endpoint}/_hashrange/v1/ttl/expire", b"{}")) as reply:
+            assert json.load(reply) == {"expired": 2}
+        assert Seen(database).sum("TimeToLiveDeletedItemCount", **ORDERS) == 2
 
 
 def test_accounts_and_regions_have_metrics_of_their_own(database: Database, client: Any, seen: Seen) -> None:

@@ -24,6 +24,7 @@ from hashrange.server.incoming import Waiting
 from hashrange.server.protocols.http import http_front
 from hashrange.service.service import Service
 from hashrange.settings import Settings
+from hashrange.store.documents import NOTHING_READ
 from hashrange.store.interface import TableChanged, WholeStore
 from tests.support.signing import sign
 from tests.support.working import Turns as Turns  # noqa: PLC0414 - re-exported for tests of the server
@@ -122,7 +123,12 @@ class StubDocuments:
     def some_below(self, prefix: str, after: str | None, count: int) -> list[tuple[str, bytes]]:
         return []
 
-    async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        self,
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         return True
 
 
@@ -138,7 +144,7 @@ class StubStore:
         self.committed = 0
         self.durable = 0
         self.waiting: list[Callable[[StorageError | None], None]] = []
-        self.maintenance = self.copying = self
+        self.maintenance = self
 
     def position(self) -> int:
         return self.committed
@@ -174,10 +180,10 @@ class StubStore:
     async def apply_delayed(self, lease: object, limit_rows: int) -> None:
         return None
 
-    async def expire(self, lease: object, limit_rows: int) -> None:
+    async def expire(self, lease: object, limit_rows: int, see: object) -> None:
         return None
 
-    async def expire_now(self, lease: object, table: object) -> int:
+    async def expire_now(self, lease: object, table: object, see: object) -> int:
         return 0
 
     async def tend_streams(self, lease: object) -> None:

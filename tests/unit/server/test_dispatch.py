@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Operation
-from hashrange.errors import Malformed, RequestFault, StorageError, ValidationException
+from hashrange.errors import Malformed, RecordsChanged, RequestFault, StorageError, ValidationException
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.operations.operation import JSON, JsonWire, Scope
 from hashrange.operations.reply import Reply
@@ -273,6 +273,19 @@ def test_malformed_without_a_fault_that_the_slow_path_can_word_is_a_serializatio
 
     front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, malformed, JSON)})
     assert reply(front.ask(front.request())).body == b'{"__type":"com.amazon.coral.service#SerializationException"}'
+
+
+def test_an_operation_runs_again_if_what_it_has_read_was_changed() -> None:
+    begun: list[int] = []
+
+    async def overtaken(scope: Scope, request: EchoRequest) -> Any:
+        begun.append(1)
+        if len(begun) < 3:
+            raise RecordsChanged
+        return {"begun": len(begun)}
+
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, overtaken, JSON)})
+    assert reply(front.ask(front.request())).body == b'{"begun":3}'
 
 
 # --- requests that are not calls of the API ------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Tables created through another server: a name missing in the local view is looked up,
-and the operation runs once more.
+"""Tables created, changed or deleted through another server: what was not found is looked up, and the operation runs
+once more.
 """
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.operations.reply import Reply
 from hashrange.service.second_look import with_second_look
+from hashrange.settings import Settings
 from hashrange.store.embedded import EmbeddedStore, open_store
 from tests.support.samples import finish
 from tests.support.wrapped_stores.late_catalog import LateCatalogStore
@@ -57,10 +59,13 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 class Pair:
     """Two servers that share one store."""
 
-    def __init__(self) -> None:
+    def __init__(self, state_delay_seconds: float | None = None) -> None:
         self.inner: EmbeddedStore = open_store(None, SystemClock(), None)
         self.stores = [LateCatalogStore(self.inner, seed) for seed in (1, 2)]
-        self.fronts = [FrontEnd(operations=ALL_OPERATIONS, real_store=store) for store in self.stores]
+        settings = None if state_delay_seconds is None else Settings(table_state_delay_seconds=state_delay_seconds)
+        self.fronts = [
+            FrontEnd(operations=ALL_OPERATIONS, real_store=store, settings=settings) for store in self.stores
+        ]
         for server in (0, 1):
             self.ask(server, "ListTables", {})  # this request gives the server its view
 
@@ -69,6 +74,10 @@ class Pair:
         front = self.fronts[server]
         answer = reply(front.ask(front.request(msgspec.json.encode(body), operation)))
         return msgspec.json.decode(answer.body or b"{}")
+
+    def advance(self, seconds: float) -> None:
+        for front in self.fronts:
+            front.clock.advance_all(seconds)
 
     def tables(self, server: int) -> list[str]:
         names: list[str] = self.ask(server, "ListTables", {})["TableNames"]
@@ -99,6 +108,112 @@ def test_a_table_made_by_another_server_is_found(pair: Pair, operation: str, bod
         assert pair.look_ups(1) == 1, "what was found stays found"
 
 
+READS_OF_TABLES = {"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}
+"""They answer from the view, as if they had been begun before the change."""
+
+
+@pytest.mark.parametrize(("operation", "body"), [one for one in REQUESTS if one[0] not in READS_OF_TABLES])
+def test_a_table_deleted_by_another_server_is_not_found(pair: Pair, operation: str, body: dict[str, Any]) -> None:
+    pair.ask(0, "CreateTable", SCHEMA)
+    pair.ask(1, "PutItem", {"TableName": "orders", "Item": KEY})
+    pair.ask(0, "DeleteTable", {"TableName": "orders"})
+    answer = pair.ask(1, operation, body)
+    assert answer == pair.ask(0, operation, body)
+    assert "ResourceNotFound" in str(answer)
+
+
+@pytest.mark.parametrize(("operation", "body"), REQUESTS)
+def test_a_table_made_anew_is_the_one_that_is_served(pair: Pair, operation: str, body: dict[str, Any]) -> None:
+    pair.ask(0, "CreateTable", SCHEMA)
+    pair.ask(1, "PutItem", {"TableName": "orders", "Item": KEY})
+    pair.ask(0, "DeleteTable", {"TableName": "orders"})
+    pair.ask(0, "CreateTable", SCHEMA)
+    if operation not in READS_OF_TABLES:
+        assert "ResourceNotFound" not in str(pair.ask(1, operation, body))
+    assert pair.ask(1, "Scan", {"TableName": "orders"}) == pair.ask(0, "Scan", {"TableName": "orders"})
+
+
+INDEXED = SCHEMA | {
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "g")],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by-g",
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
+QUERY = {"IndexName": "by-g", "KeyConditionExpression": "g = :g", "ExpressionAttributeValues": {":g": {"S": "g"}}}
+DROP = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]}
+
+
+def test_an_index_deleted_by_another_server_is_not_found(pair: Pair) -> None:
+    pair.ask(0, "CreateTable", INDEXED)
+    pair.ask(1, "PutItem", {"TableName": "orders", "Item": KEY | {"g": {"S": "g"}}})
+    assert pair.ask(1, "Query", QUERY | {"TableName": "orders"})["Count"] == 1
+    pair.ask(0, "UpdateTable", {"TableName": "orders"} | DROP)
+    assert "by-g" not in str(pair.ask(0, "DescribeTable", {"TableName": "orders"}))
+    answer = pair.ask(1, "Query", QUERY | {"TableName": "orders"})
+    assert answer == pair.ask(0, "Query", QUERY | {"TableName": "orders"})
+    assert "does not have the specified index" in answer["message"]
+
+
+Requests = list[tuple[str, dict[str, Any]]]
+
+
+def changes_of(table: dict[str, Any]) -> Requests:
+    return [
+        *[("CreateTable", schema | table) for schema in (SCHEMA, INDEXED)],
+        ("DeleteTable", table),
+        ("UpdateTable", table | DROP),
+    ]
+
+
+def writes_of(table: dict[str, Any], item: dict[str, Any]) -> Requests:
+    put = table | {"Item": item}
+    return [
+        ("PutItem", put),
+        ("BatchWriteItem", {"RequestItems": {table["TableName"]: [{"PutRequest": {"Item": item}}]}}),
+        ("TransactWriteItems", {"TransactItems": [{"Put": put}]}),
+    ]
+
+
+def reads_of(table: dict[str, Any], key: dict[str, Any]) -> Requests:
+    statement = f"SELECT * FROM {table['TableName']} WHERE pk = '1'"
+    return [
+        ("GetItem", table | {"Key": key}),
+        ("Scan", table),
+        ("Query", table | QUERY),
+        ("BatchGetItem", {"RequestItems": {table["TableName"]: {"Keys": [key]}}}),
+        ("TransactGetItems", {"TransactItems": [{"Get": table | {"Key": key}}]}),
+        ("BatchExecuteStatement", {"Statements": [{"Statement": statement}]}),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_late_servers_answer_as_one_that_never_is(pair: Pair, seed: int) -> None:
+    rng = random.Random(seed)
+    pair.fronts.append(FrontEnd(operations=ALL_OPERATIONS, real_store=pair.inner))
+    for number in range(400):
+        server, table = rng.randrange(2), {"TableName": rng.choice(["orders", "others"])}
+        key = {"pk": {"S": str(rng.randrange(3))}}
+        item = key | {"g": {"S": "g"}, "n": {"N": str(number)}}
+        exists, step = table["TableName"] in pair.tables(2), rng.random()
+        if step < 0.2:
+            operation, body = rng.choice(changes_of(table))
+            answer = pair.ask(server, operation, body)
+            if operation != "UpdateTable":
+                assert ("TableDescription" in answer) is (exists == (operation == "DeleteTable")), answer
+        elif step < 0.6:
+            answer = pair.ask(server, *rng.choice(writes_of(table, item)))
+            assert ("ResourceNotFound" in str(answer)) is not exists, answer
+            expected = {"Item": item} if exists else answer
+            assert pair.ask(2, "GetItem", table | {"Key": key}) == expected
+        else:
+            read = rng.choice(reads_of(table, key))
+            assert pair.ask(server, *read) == pair.ask(2, *read), read
+
+
 def test_what_exists_nowhere_is_looked_up_once_and_refused(pair: Pair) -> None:
     answer = pair.ask(1, "PutItem", {"TableName": "nothing", "Item": KEY})
     assert answer["__type"].endswith("#ResourceNotFoundException")
@@ -119,6 +234,18 @@ def test_a_table_made_anew_by_another_server_takes_items(pair: Pair) -> None:
     pair.ask(0, "CreateTable", SCHEMA)
     assert "__type" not in pair.ask(1, "PutItem", {"TableName": "orders", "Item": KEY})
     assert pair.ask(0, "GetItem", {"TableName": "orders", "Key": KEY}) == {"Item": KEY}
+
+
+def test_a_table_that_another_server_was_first_to_remove_may_be_there_anew() -> None:
+    """It was deleted, and is gone by time in both views; one server has removed it and made another one."""
+    pair = Pair(state_delay_seconds=10.0)
+    pair.ask(1, "CreateTable", SCHEMA)
+    pair.advance(20.0)
+    assert pair.ask(1, "DeleteTable", {"TableName": "orders"})["TableDescription"]["TableStatus"] == "DELETING"
+    pair.advance(20.0)
+    assert pair.ask(0, "CreateTable", SCHEMA)["TableDescription"]["TableStatus"] == "CREATING"
+    assert pair.ask(1, "DescribeTable", {"TableName": "orders"})["Table"]["TableStatus"] == "CREATING"
+    pair.inner.close_now()
 
 
 def test_a_change_that_another_server_was_first_with_is_made_to_what_is_stored(pair: Pair) -> None:

@@ -10,6 +10,7 @@ from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.embedded.pieces import piece_ids
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
@@ -87,3 +88,33 @@ def test_who_follows_streams_hears_of_records_and_of_shards_that_begin_or_end(st
     assert len(heard) == len(begun) + 1
     finish(store.catalog.delete(table.schema))
     assert heard[-1] > heard[-2] > begun[-1]
+
+
+def test_a_write_is_refused_if_a_document_is_no_longer_as_it_was_read(store: EmbeddedStore) -> None:
+    documents, long, other = store.documents, bytes(200_000), bytes(199_999) + b"1"
+    finish(documents.write({"a": b"1", "long": long}))
+    before = store.position()
+    for read in ({"a": b"2"}, {"a": None}, {"missing": b""}, {"long": other}, {"long": None}, {"a": b"1", "b": b"1"}):
+        assert finish(documents.write({"a": b"3", "c": other}, read=read)) is False
+    assert (store.position(), documents.get("a"), documents.get("c")) == (before, b"1", None)
+    assert (
+        finish(documents.write({"a": b"3"}, documents.generation, {"a": b"1", "long": long, "missing": None})) is True
+    )
+    assert documents.get("a") == b"3"
+
+
+def test_the_pieces_of_a_refused_write_are_deleted_with_a_later_one(store: EmbeddedStore, run: Run) -> None:
+    """A long document is compared when its pieces have been written: others may have come between."""
+    documents, much = store.documents, bytes(9_000_000)
+    finish(documents.write({"a": b"1"}))
+
+    async def overtaken() -> bool:
+        writing = asyncio.ensure_future(documents.write({"a": b"2", "long": much}, read={"a": b"1"}))
+        await asyncio.sleep(0)
+        assert await documents.write({"a": b"3"}, read={"a": b"1"})
+        return await writing
+
+    assert run(overtaken()) is False
+    assert (documents.get("a"), documents.get("long")) == (b"3", None)
+    assert finish(documents.write({"a": b"4"}))
+    assert not list(piece_ids(store.site.engine))

@@ -28,5 +28,5 @@ def test_one_machine_does_no_part_of_its_work(store: EmbeddedStore, table: OpenT
         finish(store.maintenance.apply_delayed(lease, 10))
     assert finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) is None
     with pytest.raises(AssertionError):
-        finish(store.maintenance.expire(lease, 10))
-    assert finish(store.maintenance.expire(store.maintenance.lease(), 10)) is None
+        finish(store.maintenance.expire(lease, 10, lambda _: None))
+    assert finish(store.maintenance.expire(store.maintenance.lease(), 10, lambda _: None)) is None

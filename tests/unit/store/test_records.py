@@ -1,12 +1,14 @@
 """Records are kept as documents of one type, several types in one commit, and remembered only if they were written."""
 
+import asyncio
+
 import msgspec
 import pytest
 
-from hashrange.errors import StorageCorruption
+from hashrange.errors import RecordsChanged, StorageCorruption
 from hashrange.items import steps
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.records import KeptRecords, RememberedRecords
+from hashrange.store.records import KeptRecords, RememberedRecords, again_if_changed
 from tests.support.samples import finish
 from tests.unit.store.conftest import Run
 
@@ -210,3 +212,80 @@ def test_long_records_are_read_one_by_one(lights: KeptRecords[Light]) -> None:
         name = f"{number:02}" + "x" * 40_000
         finish(lights.write(lights.change(Light("hall", name), "hall", name)))
     assert max(len(some) for some in lights.pieces("hall")) == 1
+
+
+def other_server(store: EmbeddedStore) -> RememberedRecords[Light]:
+    """The same records in the memory of another server."""
+    return RememberedRecords(KeptRecords(store.documents, "light/", Light, "light"), path_of)
+
+
+def test_servers_do_not_overwrite_each_other_s_records(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    one, two = RememberedRecords(lights, path_of), other_server(store)
+    assert one.by_path() == two.by_path()
+    bright, dim = Light("attic", "lamp", 1600), Light("attic", "lamp", 10)
+    assert finish(one.write(one.change(bright)))
+    before = store.position()
+    with pytest.raises(RecordsChanged):
+        finish(two.write(two.removal(CANDLE), two.change(dim)))
+    assert store.position() == before
+    assert two.by_path() == {"attic/a/spot": SPOT, "attic/lamp": bright, "cellar/candle": CANDLE}
+    assert finish(two.write(two.change(dim)))
+    with pytest.raises(RecordsChanged):
+        one.require(dim)
+    with pytest.raises(RecordsChanged):
+        finish(one.write(one.removal(bright)))
+    one.require(dim)
+    assert finish(one.write(one.removal(dim)))
+    with pytest.raises(RecordsChanged):
+        finish(two.write(two.change(dim)))
+    assert two.get("attic", "lamp") is None
+    assert finish(two.write(two.change(dim)))
+    with pytest.raises(RecordsChanged):
+        finish(one.write(one.change(bright)))
+    assert one.get("attic", "lamp") == dim
+
+
+def test_a_record_is_updated_or_replaced_only_as_it_was_read(store: EmbeddedStore, lights: KeptRecords[Light]) -> None:
+    def brighter(light: Light | None) -> Light:
+        return LAMP if light is None else msgspec.structs.replace(light, lumens=light.lumens + 1)
+
+    first, second = lights.updated(brighter, *path_of(LAMP)), lights.updated(brighter, *path_of(LAMP))
+    assert finish(lights.write(first))
+    with pytest.raises(RecordsChanged):
+        finish(lights.write(second))
+    assert lights.get(*path_of(LAMP)) == brighter(LAMP)
+    with pytest.raises(RecordsChanged):
+        lights.replacement(LAMP, SPOT, *path_of(LAMP))
+    new = lights.replacement(None, Light("hall", "neon"), "hall", "neon")
+    assert finish(lights.write(new, lights.replacement(CANDLE, None, *path_of(CANDLE))))
+    with pytest.raises(RecordsChanged):
+        finish(lights.write(new))
+    assert lights.get(*path_of(CANDLE)) is None
+    assert finish(lights.write(lights.change(CANDLE, *path_of(CANDLE)))), "whatever was there"
+    generation = store.documents.generation
+    store.copying.restore(None)
+    assert finish(lights.write(first, generation=generation)) is False, "the content is another one"
+
+
+def test_writes_of_one_server_count_the_record_each_once(lights: KeptRecords[Light], run: Run) -> None:
+    """Those that have read the same record: one is written, and the others follow from what it has left."""
+    remembered = RememberedRecords(lights, path_of)
+    begun: list[int] = []
+
+    @again_if_changed
+    async def brighter() -> None:
+        light = remembered.get(*path_of(LAMP))
+        assert light is not None
+        change = remembered.change(msgspec.structs.replace(light, lumens=light.lumens + 1))
+        begun.append(light.lumens)
+        if len(begun) <= 10:
+            await asyncio.sleep(0)
+        await remembered.write(change)
+
+    async def together() -> None:
+        await asyncio.gather(*[brighter() for _ in range(10)])
+
+    run(together())
+    assert remembered.get(*path_of(LAMP)) == lights.get(*path_of(LAMP)) == msgspec.structs.replace(LAMP, lumens=810)
+    assert begun[:10] == [800] * 10
+    assert sorted(begun[10:]) == list(range(801, 810))

@@ -2,16 +2,13 @@
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from hashrange.jobs import store_jobs
 from hashrange.store.embedded import delayed_entries, layout
 from hashrange.store.embedded.check import check_store
-from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.streams import delete_rows
 from tests.support.kills import copy_as_killed
 from tests.unit.jobs.streaming import DAY, HOUR, pass_time, switch_off, switch_on
 from tests.unit.jobs.world import World, drive, item
@@ -152,7 +149,10 @@ def test_deletions_that_wait_take_bounded_memory(tmp_path: Path, monkeypatch: py
     assert len(world.entries()) == KEYS - 1
 
 
-def test_a_slice_passes_over_a_bounded_number_of_records_that_do_not_wait(tmp_path: Path) -> None:
+def test_a_slice_passes_over_a_bounded_part_of_the_records_that_do_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delayed_entries, "SLICE_BYTES_MAX", 10_000)
     world = world_in(tmp_path)
     switch_on(world)
     world.ask("PutItem", Item=item(1))
@@ -166,20 +166,6 @@ def test_a_slice_passes_over_a_bounded_number_of_records_that_do_not_wait(tmp_pa
         slices.append(pause)
     assert len(slices) >= 4
     assert world.entries().keys() == {"o1", "o2"}
-
-
-@pytest.mark.parametrize(("count", "is_range"), [(32, False), (33, True)])
-def test_few_records_are_deleted_one_by_one_and_more_as_a_range(tmp_path: Path, count: int, is_range: bool) -> None:
-    world = World(tmp_path / "data")
-    switch_on(world)
-    for number in range(count):
-        world.ask("PutItem", Item=item(1) | {"n": {"N": str(number)}})
-    first, last = log_rows(world)[0], log_rows(world)[-1]
-    engine = Mock(wraps=world.embedded.engine)
-    draft = Draft(engine, 1, 0.0, batch=Mock())
-    delete_rows(draft, first, last + b"\x00")
-    assert draft.batch.delete.call_count == (0 if is_range else count)  # type: ignore[attr-defined]
-    assert draft.batch.delete_range.called is is_range  # type: ignore[attr-defined]
 
 
 def test_a_slice_reads_a_bounded_number_of_bytes(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ BOUNDS = {
     "PIECE_PREFIX": layout.DOCUMENT_ROW_BYTES_MAX,
     "TOKEN_PREFIX": 32 * KB,
     "TOKEN_EXPIRY_PREFIX": 0,
-    "WAITING_PREFIX": 16,
+    "WAITING_PREFIX": 24,
 }
 """Kind of row → most bytes of it."""
 UNBOUNDED = {

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from hashrange.messages import triggers as messages
+from hashrange.store.copying import copying_of
+from hashrange.store.documents import NOTHING_READ
 from hashrange.triggers.batches import Disturbance
 from tests.support.waiting import until
 from tests.unit.jobs.world import drive
@@ -137,7 +139,7 @@ def test_after_a_restore_nothing_of_the_old_content_goes_on() -> None:
     world = Deliveries()
 
     async def scenario() -> None:
-        checkpoint = await world.store.copying.checkpoint()
+        checkpoint = await copying_of(world.store).checkpoint()
         mapping = await world.mappings.create(world.mapping())
         may_end, has_ended = asyncio.Event(), asyncio.Event()
 
@@ -151,7 +153,7 @@ def test_after_a_restore_nothing_of_the_old_content_goes_on() -> None:
         world.write(1)
         job = asyncio.create_task(world.delivery.run_slice())
         await until(lambda: world.functions.running)
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         world.write(2)
         other = await world.mappings.create(world.mapping())
         assert await job is None
@@ -171,10 +173,10 @@ def test_a_checkpoint_of_the_content_holds_the_place() -> None:
         await world.mappings.create(world.mapping())
         world.write(1)
         await world.delivery.run_slice()
-        checkpoint = await world.store.copying.checkpoint()
+        checkpoint = await copying_of(world.store).checkpoint()
         world.write(2)
         await world.delivery.run_slice()
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         await world.delivery.run_slice()
         assert world.taken() == [[1], [2]]
         world.write(3)
@@ -191,7 +193,7 @@ def test_an_invocation_that_ends_with_the_restore_stores_nothing() -> None:
 
     async def scenario() -> None:
         await world.mappings.create(world.mapping())
-        world.functions.answers.append(lambda _event: world.store.copying.restore(None))
+        world.functions.answers.append(lambda _event: copying_of(world.store).restore(None))
         world.write(1)
         await world.delivery.run_slice()
         assert world.store.documents.below("") == []
@@ -204,9 +206,13 @@ def test_content_replaced_while_a_checkpoint_is_stored_gets_no_checkpoint(monkey
     world.map()
     inner = world.store.documents.write
 
-    async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
-        world.store.copying.restore(None)
-        return await inner(changes, generation)
+    async def write(
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
+        copying_of(world.store).restore(None)
+        return await inner(changes, generation, read)
 
     world.write(1)
     monkeypatch.setattr(world.store.documents, "write", write)

@@ -10,6 +10,8 @@ import pytest
 
 from hashrange.errors import StorageError
 from hashrange.limits import TRIGGER_PASSED_SECONDS
+from hashrange.store.copying import copying_of
+from hashrange.store.documents import NOTHING_READ
 from hashrange.triggers.mapping import EventSourceMapping
 from tests.support.waiting import until
 from tests.unit.triggers.deliveries import Deliveries
@@ -22,9 +24,13 @@ def commits_of(world: Deliveries) -> list[Mapping[str, bytes | None]]:
     commits: list[Mapping[str, bytes | None]] = []
     inner = world.store.documents.write
 
-    async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         commits.append(changes)
-        return await inner(changes, generation)
+        return await inner(changes, generation, read)
 
     world.store.documents.write = write  # type: ignore[method-assign]
     return commits
@@ -103,7 +109,11 @@ def test_a_stop_bears_a_store_that_fails() -> None:
     world.deliver()
     inner = world.store.documents.write
 
-    async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         raise StorageError("full")
 
     world.store.documents.write = write  # type: ignore[method-assign]
@@ -128,11 +138,11 @@ def test_a_stop_stores_nothing_in_other_content() -> None:
     world = Deliveries()
 
     async def scenario() -> None:
-        checkpoint = await world.store.copying.checkpoint()
+        checkpoint = await copying_of(world.store).checkpoint()
         await world.mappings.create(world.mapping(filters=(REMOVALS,)))
         world.write(1)
         await world.delivery.run_slice()
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         await world.delivery.stop()
 
     asyncio.run(scenario())

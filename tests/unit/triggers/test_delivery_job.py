@@ -15,10 +15,14 @@ from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
+from hashrange.store.copying import copying_of
+from hashrange.store.documents import NOTHING_READ
 from hashrange.store.interface import Durability
 from hashrange.store.streams import Streams
 from hashrange.triggers import attempts, outcomes, retries
-from hashrange.triggers.filling import DurableRecords
+from hashrange.triggers.consumers import ConsumedShard
+from hashrange.triggers.lanes import Lane
+from hashrange.triggers.passes import DurableRecords
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries, fail
@@ -157,7 +161,7 @@ def test_without_mappings_a_write_wakes_nobody() -> None:
     world.map()
     world.deliver()
     assert world.taken() == [[1]]
-    world.store.copying.restore(None)
+    copying_of(world.store).restore(None)
     world.delivery.wake()
     assert woken[-1:] == [True], "other content may have mappings"
 
@@ -273,7 +277,7 @@ def test_the_job_takes_no_record_that_is_not_durable() -> None:
         log = Log()
         position = world.store.position
         log.position = log.durable_position = position  # type: ignore[method-assign]
-        world.delivery._durable._durability = cast("Durability", log)
+        world.delivery._passes.durable._durability = cast("Durability", log)
         world.write(1)
         assert await world.delivery.run_slice() is None
         log.durable_position = lambda: 0  # type: ignore[method-assign]
@@ -300,7 +304,7 @@ def test_a_window_ends_after_all_of_its_records_are_durable() -> None:
         assert await world.delivery.run_slice() == 60
         log = Log()
         log.position = world.store.position  # type: ignore[method-assign]
-        world.delivery._durable._durability = cast("Durability", log)
+        world.delivery._passes.durable._durability = cast("Durability", log)
         world.write(2)
         assert await world.delivery.run_slice() == 60
         world.clock.advance(60)
@@ -322,10 +326,14 @@ def test_a_checkpoint_that_cannot_be_stored_is_kept() -> None:
     world.map(batch_size=1)
     inner, failures = world.store.documents.write, [StorageError("full")] * 3
 
-    async def write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         if failures:
             raise failures.pop()
-        return await inner(changes, generation)
+        return await inner(changes, generation, read)
 
     world.store.documents.write = write  # type: ignore[method-assign]
     world.write(1, 2)
@@ -381,7 +389,7 @@ def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
 
         def is_put_off(attempt: int) -> bool:
             is_begun = began("handle") == attempt and began("other") == 1
-            return is_begun and world.delivery._attempts.count == 1
+            return is_begun and world.delivery._passes.running == 1
 
         for attempt, pause in enumerate((0.0, *map(retries.pause_seconds, range(1, 5))), 1):
             world.clock.advance(pause)
@@ -401,6 +409,34 @@ def test_an_unforeseen_error_is_that_of_one_batch_and_loses_no_record(
     assert (logged.exc_info is None) == isinstance(error, StorageError)
 
 
+def test_nothing_of_former_content_is_begun_after_a_commit() -> None:
+    world = Deliveries()
+    world.map(is_bisecting=True)
+    world.functions.answers.extend([fail, None])
+    inner = world.store.documents.write
+
+    async def write_and_replace(
+        changes: Mapping[str, bytes | None], generation: int | None = None, read: Mapping[str, bytes | None] = {}
+    ) -> bool:
+        is_written = await inner(changes, generation, read)
+        if len(world.functions.events) == 2:
+            copying_of(world.store).restore(None)
+        return is_written
+
+    world.store.documents.write = write_and_replace  # type: ignore[method-assign]
+    begin, begun = world.delivery._attempts.begin, []
+
+    def note_and_begin(shard: ConsumedShard, lane: Lane) -> None:
+        begun.append(list(lane.batches[0].sequences))
+        begin(shard, lane)
+
+    world.delivery._attempts.begin = note_and_begin  # type: ignore[method-assign]
+    world.write(1, 2)
+    assert world.deliver() is None
+    assert [len(one) for one in begun] == [2, 1], "the second record is not in the new content"
+    assert world.taken() == [[1, 2], [1]]
+
+
 def test_nothing_follows_from_a_reply_if_all_is_dropped_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoint would be stored with content that may be another."""
     world = Deliveries()
@@ -409,7 +445,7 @@ def test_nothing_follows_from_a_reply_if_all_is_dropped_while_it_is_read(monkeyp
 
     def drop_and_conclude(*given: Any) -> Any:
         monkeypatch.undo()
-        world.delivery._drop()
+        world.delivery._passes.drop()
         return conclude(*given)
 
     monkeypatch.setattr(attempts, "conclude_invocation", drop_and_conclude)

@@ -8,13 +8,17 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock
+from hashrange.errors import StorageError
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
+from hashrange.store.copying import copying_of
+from hashrange.store.documents import NOTHING_READ
 from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
@@ -527,6 +531,27 @@ def test_a_new_process_continues_at_the_checkpoint(tmp_path: Path) -> None:
     in_world(test, data_dir=tmp_path / "data")
 
 
+def test_checkpoints_that_could_not_be_read_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        change(world, 1, 1)
+        await world.deliver_all()
+        world.restart()
+
+        def fail(_prefix: str) -> None:
+            monkeypatch.undo()
+            raise StorageError("broken")
+
+        monkeypatch.setattr(world.store.documents, "below", fail)
+        with pytest.raises(StorageError):
+            await world.deliver()
+        change(world, 2, 2)
+        await world.deliver_all()
+        assert world.numbers() == [1, 2]
+
+    in_world(test, data_dir=tmp_path / "data")
+
+
 def test_a_kill_between_acceptance_and_checkpoint_repeats_changes(tmp_path: Path) -> None:
     async def test(world: KinesisWorld) -> None:
         world.enable()
@@ -558,7 +583,7 @@ def test_a_restore_delivers_what_the_restored_content_has_not() -> None:
         await world.deliver_all()
         change(world, 1, 3)
         await world.deliver_all()
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         change(world, 1, 4)
         await world.deliver_all()
         assert world.numbers() == [1, 2, 3, 2, 4]
@@ -566,7 +591,7 @@ def test_a_restore_delivers_what_the_restored_content_has_not() -> None:
         change(world, 1, 5)
         slice_ = asyncio.create_task(world.delivery.run_slice())
         await until(lambda: len(puts(world.kinesis)) == 6)
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         world.kinesis.misbehave = lambda _: None
         world.delivery.wake()
         await slice_
@@ -586,11 +611,15 @@ def test_no_checkpoint_of_the_former_content_is_written_into_the_restored_one(mo
         documents = world.store.documents
         write = documents.write
 
-        async def restore_and_write(changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+        async def restore_and_write(
+            changes: Mapping[str, bytes | None],
+            generation: int | None = None,
+            read: Mapping[str, bytes | None] = NOTHING_READ,
+        ) -> bool:
             monkeypatch.undo()
-            world.store.copying.restore(checkpoint)
+            copying_of(world.store).restore(checkpoint)
             world.kinesis.misbehave = lambda _: "error"
-            return await write(changes, generation)
+            return await write(changes, generation, read)
 
         monkeypatch.setattr(documents, "write", restore_and_write)
         assert await world.deliver() == 0.5
@@ -614,7 +643,7 @@ def test_after_a_restore_that_moves_time_back_nothing_waits_for_the_former_time(
             clock.advance(await world.deliver() or 0.0)
         assert await world.deliver() == 60
         clock.go_to(state)
-        world.store.copying.restore(checkpoint)
+        copying_of(world.store).restore(checkpoint)
         world.kinesis.misbehave = lambda _: None
         assert await world.deliver() is None
         assert world.numbers() == [1]
@@ -632,11 +661,10 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             world.embedded.close_now()
             clock = SystemClock()
             store = open_store(world.data_dir, clock, asyncio.get_running_loop())
-            held: list[Callable[[], None]] = []
-            when_durable = store.when_durable
-            store.when_durable = lambda position, callback: held.append(  # type: ignore[method-assign]
-                lambda: when_durable(position, callback)
-            )
+            held: list[tuple[int, Callable[[None], None]]] = []
+            durable = store.position()
+            store.durable_position = lambda: durable  # type: ignore[method-assign]
+            store.when_durable = lambda *sync: held.append(sync)  # type: ignore[method-assign]
             world.store = world.embedded = store
             world.scope = scope_of(store, world.clock, world.settings)
             delivery = KinesisDelivery(store, clock, kinesis.url)
@@ -648,8 +676,15 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
             assert len(kinesis.asked) == asked
-            store.when_durable = when_durable  # type: ignore[method-assign]
-            held.pop()()
+            durable, synced = held.pop()
+            synced(None)
+            await until(lambda: world.numbers() == [1] and held)
+            durable, synced = held.pop()
+            synced(None)
+            await until(lambda: world.numbers() == [1, 2])
+            durable = store.position()
+            for _, synced in held:
+                synced(None)
             assert await slice_ is None
             assert [len(one.body["Records"]) for one in puts(kinesis)] == [1, 1]
             assert world.numbers() == [1, 2]
@@ -705,6 +740,27 @@ def test_a_stop_gives_up_requests_under_way() -> None:
         assert len(puts(world.kinesis)) == 1
 
     in_world(test)
+
+
+def test_a_stop_while_an_outcome_is_stored_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        world.request("CreateTable", **other_table())
+        world.request("EnableKinesisStreamingDestination", TableName="other", StreamArn=arn_of("second"))
+        world.kinesis.misbehave = lambda asked: "hang" if asked.body["StreamName"] == "changes" else None
+        replace = world.store.catalog.replace
+
+        async def stop_and_replace(*tables: Any) -> bool:
+            await world.delivery.stop()
+            return await replace(*tables)
+
+        monkeypatch.setattr(world.store.catalog, "replace", stop_and_replace)
+        assert await world.delivery.run_slice() is None
+        assert world.statuses() == [("changes", "ENABLING")]
+        assert world.delivery._passes.running == 0
+        world.kinesis.release()
+
+    in_world(test, "changes", "second")
 
 
 def test_without_feeds_nothing_is_asked() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.store.copying import copying_of
 from tests.support.fake_kinesis import Asked, Misbehaviour, fake_kinesis
 from tests.unit.jobs.streaming import HOUR, pass_time
 from tests.unit.triggers.kinesis_world import KinesisWorld
@@ -138,7 +139,7 @@ class Walk:
         slice_ = asyncio.create_task(self.world.delivery.run_slice())
         for _ in range(self.chance.randint(0, 40)):
             await asyncio.sleep(0)
-        self.world.store.copying.restore(checkpoint)
+        copying_of(self.world.store).restore(checkpoint)
         self.world.delivery.wake()
         await slice_
         checkpoint.release()

@@ -18,6 +18,7 @@ from hashrange.functions.functions import Functions
 from hashrange.limits import RECORD_RETENTION_SECONDS
 from hashrange.messages.event_source_mappings import DECLARED, DELETE_IN_USE, UPDATE_IN_USE
 from hashrange.store.embedded import open_store
+from hashrange.store.records import again_if_changed
 from hashrange.tables.streams import Stream
 from hashrange.triggers.api.event_source_mappings import (
     create_event_source_mapping,
@@ -68,10 +69,11 @@ class World:
 
     def update(self, uuid: str, **members: Any) -> Any:
         request = UpdateEventSourceMappingRequest(UUID=uuid, **members)
-        return drive(update_event_source_mapping(self.served, CALLER, request))
+        return drive(again_if_changed(update_event_source_mapping)(self.served, CALLER, request))
 
     def delete(self, uuid: str) -> Any:
-        return drive(delete_event_source_mapping(self.served, CALLER, MappingUuidRequest(UUID=uuid)))
+        request = MappingUuidRequest(UUID=uuid)
+        return drive(again_if_changed(delete_event_source_mapping)(self.served, CALLER, request))
 
     def state(self, uuid: str) -> str:
         described = drive(get_event_source_mapping(self.served, CALLER, MappingUuidRequest(UUID=uuid)))

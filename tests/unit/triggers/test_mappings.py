@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import VirtualClock
-from hashrange.errors import StorageCorruption
+from hashrange.errors import RecordsChanged, StorageCorruption
 from hashrange.functions.description import new_uuid
 from hashrange.store.embedded import open_store
 from hashrange.tables.streams import sequence_text
@@ -129,8 +129,13 @@ def test_a_change_of_what_is_no_longer_stored_does_nothing() -> None:
     kept = Kept()
     old = kept.create()
     new = drive(kept.mappings.replace(old, msgspec.structs.replace(old, batch_size=1)))
-    assert drive(kept.mappings.replace(old, msgspec.structs.replace(old, batch_size=2))) is None
-    assert drive(kept.mappings.delete(old)) is None
+    for change in (
+        kept.mappings.replace(old, msgspec.structs.replace(old, batch_size=2)),
+        kept.mappings.replace_tags(old, {"a": "b"}),
+        kept.mappings.delete(old),
+    ):
+        with pytest.raises(RecordsChanged):
+            drive(change)
     assert list(kept.mappings.all()) == [new]
 
 

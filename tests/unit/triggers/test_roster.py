@@ -147,7 +147,7 @@ def test_a_failure_of_the_store_is_no_fault_of_a_mapping(monkeypatch: pytest.Mon
         raise StorageError("the disk is gone")
 
     world.deliver()
-    world.delivery._drop()
+    world.delivery._passes.drop()
     with monkeypatch.context() as patch, pytest.raises(StorageError, match="gone"):
         patch.setattr(world.store.documents, "below", below)
         world.deliver()

@@ -24,6 +24,7 @@ from hashrange.cloudwatch.statistic import statistic_of
 from hashrange.jobs.job import AT_ONCE
 from hashrange.messages import alarms as sentences
 from hashrange.soon import until_one_ends
+from hashrange.store.records import again_if_changed
 
 MINUTE_SECONDS = 60
 MINUTES_CAUGHT_UP_MAX = 60
@@ -123,17 +124,19 @@ class AlarmEvaluation:
         values = MinuteValues(self._metrics, [self._alarms.get(*place) for place in some], int(end_seconds))
         for _ in some:
             place = self._left.pop()  # before its evaluation, which holds up no other alarm if it fails
-            alarm = self._alarms.get(*place)
-            if alarm is not None and not alarm.definition.is_composite:
-                await self._evaluate_minute(alarm, values, int(end_seconds))
+            await self._evaluate_minute(place, values, int(end_seconds))
         if self._left:
             return AT_ONCE
         self._are_composites_left = False
         await self._evaluate_composites(end_seconds)
         return AT_ONCE if self._minute < current else (current + 1) * MINUTE_SECONDS - self._clock.service_time()
 
-    async def _evaluate_minute(self, alarm: Alarm, values: MinuteValues, end_seconds: int) -> None:
+    @again_if_changed
+    async def _evaluate_minute(self, place: AlarmPlace, values: MinuteValues, end_seconds: int) -> None:
         """Evaluate an alarm at the end of a minute or, if its periods are shorter, at the end of each of them."""
+        alarm = self._alarms.get(*place)
+        if alarm is None or alarm.definition.is_composite:
+            return
         definition = alarm.definition
         period_seconds = MINUTE_SECONDS if definition.metric is None else definition.metric.period_seconds
         for at_seconds in range(end_seconds - MINUTE_SECONDS + period_seconds, end_seconds, period_seconds):
@@ -173,6 +176,7 @@ class AlarmEvaluation:
 
     # --- composite alarms ------------------------------------------------------------------------
 
+    @again_if_changed
     async def _evaluate_composites(self, end_seconds: float) -> None:
         composites = [one.place for one in self._alarms.composites()]
         for _ in range(COMPOSITE_LEVELS_MAX):

@@ -5,7 +5,7 @@ changes their states, and passes actions on.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,7 +25,7 @@ from hashrange.cloudwatch.limits import (
 from hashrange.items.steps import sort
 from hashrange.messages import alarms as sentences
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
 
 ALARM_PREFIX = "alarm/"
 HISTORY_PREFIX = "alarm-history/"
@@ -177,6 +177,7 @@ class Alarms:
         """The alarm of this name; None if there is none."""
         return self._alarms.get(account, region, name)
 
+    @again_if_changed
     async def put(
         self, account: str, region: str, definition: AlarmDefinition, tags: dict[str, str] | None = None
     ) -> Alarm:
@@ -201,7 +202,8 @@ class Alarms:
         self.wake()
         return alarm
 
-    async def delete(self, account: str, region: str, names: Iterable[str]) -> None:
+    @again_if_changed
+    async def delete(self, account: str, region: str, names: Collection[str]) -> None:
         """Delete the alarms of these names; names without one are passed over. Raises StorageError."""
         changes: list[RecordChange] = []
         now_seconds = self.now_seconds()
@@ -225,10 +227,10 @@ class Alarms:
         excess = max(0, len(gone) + more - ALARM_HISTORIES_GONE_MAX)
         oldest_seconds = now_seconds - ALARM_HISTORY_SECONDS
         return [
-            records.removal(path)
+            change
             for number, (at_seconds, path) in enumerate(gone)
             if number < excess or at_seconds < oldest_seconds
-            for records in (self._gone, self._histories)
+            for change in (self._gone.replacement(at_seconds, None, path), self._histories.removal(path))
         ]
 
     async def enable_actions(self, alarm: Alarm, *, are_enabled: bool) -> None:
@@ -302,6 +304,7 @@ class Alarms:
         error = await self._deliverer_of(told.action).deliver(told)
         await self._note_action(told, error, generation)
 
+    @again_if_changed
     async def _note_action(self, told: AlarmAction, error: str | None, generation: int) -> None:
         if error is not None:
             _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
@@ -330,11 +333,15 @@ class Alarms:
 
     def _with_history(self, alarm: Alarm, items: Sequence[HistoryItem]) -> RecordChange:
         """The change that adds these events to the alarm's history."""
-        history = self._histories.get(*alarm.place) or History()
-        history.is_composite = alarm.definition.is_composite
-        for item in items:
-            history.add(item)
-        return self._histories.change(history, *alarm.place)
+
+        def update(before: History | None) -> History:
+            history = before or History()
+            history.is_composite = alarm.definition.is_composite
+            for item in items:
+                history.add(item)
+            return history
+
+        return self._histories.updated(update, *alarm.place)
 
     def _begin_anew(self) -> None:
         """Forget what was begun for other content of the store."""

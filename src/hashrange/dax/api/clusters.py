@@ -101,7 +101,7 @@ async def create_cluster(clusters: Clusters, caller: Caller, request: CreateClus
         network_type=request.NetworkType or "ipv4",  # type: ignore[arg-type]  # checked above
         tags=tags,
     )
-    return {"Cluster": await kept_cluster(clusters, caller, cluster)}
+    return {"Cluster": await kept_cluster(clusters, caller, None, cluster)}
 
 
 def _check_values(request: CreateClusterRequest) -> None:
@@ -175,7 +175,7 @@ async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClus
     if group is not None:
         changes["group_owner"] = (caller.account, caller.region)
     changed = msgspec.structs.replace(cluster, status="modifying", until_seconds=clusters.until_seconds, **changes)
-    return {"Cluster": await kept_cluster(clusters, caller, changed)}
+    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed)}
 
 
 class DeleteClusterRequest(msgspec.Struct, frozen=True):
@@ -192,7 +192,7 @@ async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClus
     cluster = cluster_to_change(clusters, caller, request.ClusterName)
     nodes = [msgspec.structs.replace(node, status="deleting") for node in cluster.nodes]
     deleting = msgspec.structs.replace(cluster, status="deleting", nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, deleting)}
+    return {"Cluster": await kept_cluster(clusters, caller, cluster, deleting)}
 
 
 class DescribeClustersRequest(msgspec.Struct, frozen=True):

@@ -135,12 +135,14 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
     return {name: value for name, value in described.items() if value is not None}
 
 
-async def kept_cluster(clusters: Clusters, caller: Caller, cluster: Cluster, *messages: str) -> dict[str, Any]:
+async def kept_cluster(
+    clusters: Clusters, caller: Caller, before: Cluster | None, after: Cluster, *messages: str
+) -> dict[str, Any]:
     """Create or replace a cluster, note events, and return the cluster as replies show it, in the state that it has
-    before anything is done. Raises StorageError.
+    before anything is done. Raises StorageError, and RecordsChanged if it is no longer as it was `before`.
     """
-    described = described_cluster(clusters, caller, cluster)
-    await clusters.keep(cluster, *messages)
+    described = described_cluster(clusters, caller, after)
+    await clusters.keep(before, after, *messages)
     return described
 
 

@@ -44,7 +44,7 @@ async def increase_replication_factor(
     added = new_nodes(cluster.name, region, taken, wanted - count, request.AvailabilityZones, clusters.now_seconds())
     nodes = sorted([*cluster.nodes, *added], key=lambda node: node.node_id)
     changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, changed)}
+    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed)}
 
 
 class DecreaseReplicationFactorRequest(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ async def decrease_replication_factor(
         msgspec.structs.replace(node, status="deleting") if node.node_id in removed else node for node in cluster.nodes
     ]
     changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, changed)}
+    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed)}
 
 
 def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, count: int) -> Sequence[ClusterNode]:
@@ -120,7 +120,7 @@ async def reboot_node(clusters: Clusters, caller: Caller, request: RebootNodeReq
         for node in cluster.nodes
     ]
     changed = msgspec.structs.replace(cluster, nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, changed, f"Rebooting node {request.NodeId}.")}
+    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed, f"Rebooting node {request.NodeId}.")}
 
 
 OPERATIONS = (

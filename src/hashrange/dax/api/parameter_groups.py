@@ -93,7 +93,7 @@ async def create_parameter_group(
     if len(every) > PARAMETER_GROUPS_MAX:
         refuse_dax("ParameterGroupQuotaExceededFault", sentences.PARAMETER_GROUP_QUOTA, most=PARAMETER_GROUPS_MAX)
     group = ParameterGroup(account=caller.account, region=caller.region, name=name, description=request.Description)
-    await clusters.keep_group(group, "Parameter group created.")
+    await clusters.replace(None, group, "Parameter group created.")
     return {"ParameterGroup": described_parameter_group(group)}
 
 
@@ -117,7 +117,7 @@ async def delete_parameter_group(
                 name=group.name,
                 cluster=cluster.name,
             )
-    await clusters.remove_group(group, "Parameter group deleted.")
+    await clusters.replace(group, None, "Parameter group deleted.")
     return {"DeletionMessage": sentences.PARAMETER_GROUP_GONE.format(name=group.name)}
 
 
@@ -144,7 +144,7 @@ async def update_parameter_group(
         query_ttl_millis=changes.get("query-ttl-millis", group.query_ttl_millis),
         changed=sorted({*group.changed, *changes}),
     )
-    await clusters.keep_group(changed, "Parameter group updated.")
+    await clusters.replace(group, changed, "Parameter group updated.")
     return {"ParameterGroup": described_parameter_group(changed)}
 
 

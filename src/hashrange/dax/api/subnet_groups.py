@@ -75,7 +75,7 @@ async def create_subnet_group(
         subnets=_checked(request.SubnetIds),
         description=request.Description,
     )
-    await clusters.keep_group(group, "Subnet group created.")
+    await clusters.replace(None, group, "Subnet group created.")
     return {"SubnetGroup": described_subnet_group(group)}
 
 
@@ -105,7 +105,7 @@ async def delete_subnet_group(
     for cluster in clusters.clusters(caller.account, caller.region):
         if cluster.subnet_group == group.name:
             refuse_dax("SubnetGroupInUseFault", sentences.SUBNET_GROUP_USED, name=group.name, cluster=cluster.name)
-    await clusters.remove_group(group, "Subnet group deleted.")
+    await clusters.replace(group, None, "Subnet group deleted.")
     return {"DeletionMessage": sentences.SUBNET_GROUP_GONE.format(name=group.name)}
 
 
@@ -120,7 +120,7 @@ async def update_subnet_group(
         description=group.description if request.Description is None else request.Description,
         subnets=group.subnets if request.SubnetIds is None else _checked(request.SubnetIds),
     )
-    await clusters.keep_group(changed, "Subnet group updated.")
+    await clusters.replace(group, changed, "Subnet group updated.")
     return {"SubnetGroup": described_subnet_group(changed)}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
-from hashrange.aws_services.tagging import Tagging, TagSet, is_reserved_tag, kept_by, key_value_tags
+from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet, is_reserved_tag, key_value_tags
 from hashrange.dax.api.members import bad_value, cluster_of_arn, part_of_records, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import CLUSTER_TAGS_MAX, TAG_KEY_LENGTH_MAX, TAG_VALUE_LENGTH_MAX
@@ -81,7 +81,13 @@ async def list_cluster_tags(clusters: Clusters, caller: Caller, request: ListClu
     return {"Tags": page, **token}
 
 
-_TAGGING = Tagging(_find, _added, kept_by(Clusters.keep), _gone, _shown, are_told=True)
+async def _store(clusters: Clusters, _caller: Caller, cluster: Cluster, change: TagsChange) -> TagSet:
+    tags = change(cluster.tags)
+    await clusters.keep(cluster, msgspec.structs.replace(cluster, tags=tags))
+    return tags
+
+
+_TAGGING = Tagging(_find, _added, _store, _gone, _shown, are_told=True)
 OPERATIONS = (
     Operation("TagResource", TagClusterRequest, _TAGGING.tag, FORM),
     Operation("UntagResource", UntagClusterRequest, _TAGGING.untag, FORM),

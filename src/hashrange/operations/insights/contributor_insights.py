@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.errors import ResourceNotFoundException, ValidationException
+from hashrange.errors import RecordsChanged, ResourceNotFoundException, ValidationException
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.messages.requests import INDEX_NAME_LENGTH
@@ -145,9 +145,13 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
 
 
 async def _keep_watch(scope: Scope, table: Table, watch: Watch, before: Watch | None) -> None:
-    """Keep a watch of a table or its index, instead of `before`, and let it be followed. Raises StorageError."""
+    """Keep a watch of a table or its index, instead of `before`, and let it be followed. Raises StorageError, and
+    RecordsChanged if it is no longer as it was `before`.
+    """
     watches = kept_watches(scope.documents)
-    await watches.write(watches.change(watch, *watch_path(watch)))
+    if find_watch(scope.documents, table, watch.index_name) != before:
+        raise RecordsChanged
+    await watches.write(watches.updated(lambda _: watch, *watch_path(watch)))
     scope.begin_times.change(None if before is None else before.since_ms, watch.since_ms)
     scope.see_watches(table)
 

@@ -10,7 +10,14 @@ from functools import partial
 
 import msgspec
 
-from hashrange.errors import NumberFault, NumberSetFault, RequestFault, SetRepeatFault, ValidationException
+from hashrange.errors import (
+    IndexNotFound,
+    NumberFault,
+    NumberSetFault,
+    RequestFault,
+    SetRepeatFault,
+    ValidationException,
+)
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.row_layout import row_json_bytes, row_size_bytes, row_sizes_bytes, rows_json_bytes
@@ -66,7 +73,7 @@ def requested_source(table: OpenTable, index_name: str | None, *, consistent: bo
     """
     source = table.read_source(index_name)
     if source is None:
-        raise ValidationException(INDEX_NOT_FOUND.format(name=index_name))
+        raise IndexNotFound(INDEX_NOT_FOUND.format(name=index_name))
     if consistent and source.index is not None and source.index.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
     if source.index is not None and source.index.state == "CREATING":

@@ -13,7 +13,7 @@ the branches of an OR that fixes the partition key.
 
 from typing import Literal, NamedTuple
 
-from hashrange.errors import ValidationException
+from hashrange.errors import IndexNotFound, ValidationException
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement
@@ -145,7 +145,7 @@ def _of_entries(condition: CompiledCondition, projected: frozenset[str]) -> Comp
 def _source(table: OpenTable, index_name: str | None) -> ReadSource:
     source = table.read_source(index_name)
     if source is None:
-        raise ValidationException(INDEX_NOT_FOUND)
+        raise IndexNotFound(INDEX_NOT_FOUND)
     if source.index is not None and source.index.state == "CREATING":
         raise ValidationException(INDEX_BACKFILLING.format(index=source.index.name))
     return source

@@ -14,7 +14,7 @@ from hashrange import limits
 from hashrange.errors import LimitExceededException, ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
 from hashrange.messages.requests import TABLE_NAME_REQUIRED
-from hashrange.operations.lookup import purge_gone_tables, require_own_arn, table_name
+from hashrange.operations.lookup import find_table, purge_gone_tables, require_own_arn, table_name
 from hashrange.operations.naming import table_operation
 from hashrange.operations.operation import Scope
 from hashrange.operations.policies.document import read_document, stored_form
@@ -64,9 +64,9 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
             return table
         return msgspec.structs.replace(table, policy=ResourcePolicy(document, next_revision(None, now_seconds)))
 
-    opened = await scope.store.catalog.create(make)
-    if opened is None:
-        raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
+    while (opened := await scope.store.catalog.create(make)) is None:
+        if await find_table(scope, name) is not None:  # one that is gone by now has been removed
+            raise ResourceInUseException(say.TABLE_EXISTS.format(name=name))
     table = opened.schema
     statistics = await scope.store.statistics(described_sources(table))
     description = table_description(table, now_seconds, statistics, "CREATING")

@@ -113,10 +113,9 @@ class ChangeLog(Participant):
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
                 encode = log.encode_whole if is_shown else hidden_record
                 put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=is_shown)))
-                kept = WaitingChange(last, due_ms, entries, kept_bytes(entries), 0, not is_shown)
-                recorded.append((prefix, log, kept))
-            if is_shown:
-                written[prefix] = log
+                size_bytes = kept_bytes(entries)
+                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, not is_shown, size_bytes)))
+            written[prefix] = log
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
             delayed.add(draft, recorded)

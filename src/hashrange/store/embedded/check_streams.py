@@ -134,14 +134,15 @@ class StreamCheck:
                 by_prefix[layout.log_prefix(stream.table_id, shard.partition)].append(shard)
         for engine_key, log_key, row in self._records():
             place = f"stream record {engine_key.hex()}"
-            shards = self._shown_by(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key, row)
+            shards = self._around(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key)
             table = self._waits_in(log_key, row)
             if not shards and table is None:
-                if not self._goes_with_others(log_key, row, has_shards=log_key[: layout.LOG_PREFIX_BYTES] in by_prefix):
+                if not self._is_behind(log_key):
                     yield f"{place} belongs to no shard of a stream"
                 continue
             keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
-            needed = images_of([self._streams[one.stream_id].view_type for one in shards])
+            shown_in = [self._streams[one.stream_id] for one in shards]
+            needed = images_of([one.view_type for one in shown_in if not is_hidden(row, one.purpose)])
             try:
                 record = decode_record(
                     plain_record(row), needed if table is None else ALL_IMAGES, keys.partition_names + keys.sort_names
@@ -153,33 +154,28 @@ class StreamCheck:
             if shards and not _is_within(HashRange(hash_, hash_), shards[0].hashes):
                 yield f"{place} is of an item whose hash is not in its shard"
 
-    def _shown_by(self, shards: Sequence[Shard], log_key: bytes, row: bytes) -> list[Shard]:
-        """Those of a partition's shards that show the record; none if its key has a wrong length."""
+    def _around(self, shards: Sequence[Shard], log_key: bytes) -> list[Shard]:
+        """Those of a partition's shards in whose sequence numbers the record lies; none if its key has a wrong
+        length. A record that is hidden from a shard's stream may lie there too.
+        """
         if log_key[layout.LOG_PREFIX_BYTES + SEQUENCE_BYTES :] not in (b"", FEED_KEY_END):
             return []
         sequence = layout.record_sequence(log_key)
-        return [
-            one
-            for one in shards
-            if one.first <= sequence
-            and (one.last is None or sequence <= one.last)
-            and not is_hidden(row, self._streams[one.stream_id].purpose)
-        ]
+        return [one for one in shards if one.first <= sequence and (one.last is None or sequence <= one.last)]
+
+    def _is_behind(self, log_key: bytes) -> bool:
+        """True if entries of an earlier change of the partition wait. The record, whose shard may be gone, goes
+        with that one.
+        """
+        first = self._first_waiting.get(log_key[: layout.LOG_PREFIX_BYTES])
+        return first is not None and layout.record_sequence(log_key) > first
 
     def _waits_in(self, log_key: bytes, row: bytes) -> Table | None:
         """The table of a record whose index entries are still to be written; None for other records."""
         first = self._first_waiting.get(log_key[: layout.LOG_PREFIX_BYTES])
         if first is None or layout.record_sequence(log_key) < first or waiting_part(row) is None:
             return None
-        return self._tables.get(_table_id_of(log_key))
-
-    def _goes_with_others(self, log_key: bytes, row: bytes, *, has_shards: bool) -> bool:
-        """True if the record will be deleted, although no shard shows it any more: with an earlier one of its partition
-        whose index entries wait, or, if its table was deleted while its own waited, with the shards of its partition.
-        """
-        first = self._first_waiting.get(log_key[: layout.LOG_PREFIX_BYTES])
-        is_behind = first is not None and layout.record_sequence(log_key) > first
-        return is_behind or (has_shards and waiting_part(row) is not None and _table_id_of(log_key) not in self._tables)
+        return self._tables.get(int.from_bytes(log_key[len(layout.LOG_PREFIX) : layout.LOG_PREFIX_BYTES - 4], "big"))
 
     def _item_faults(self, stream: Stream) -> Iterator[str]:
         """Report items whose stored row differs from the new image in their last stream record."""
@@ -237,10 +233,6 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
         yield f"stream {stream.arn} is not as table {table.name} describes it"
     if retargeted(stream, table) is not stream:
         yield f"the records of stream {stream.arn} do not go where table {table.name} says"
-
-
-def _table_id_of(log_key: bytes) -> int:
-    return int.from_bytes(log_key[len(layout.LOG_PREFIX) : layout.LOG_PREFIX_BYTES - 4], "big")
 
 
 def _key_of(keys: KeySchema, record: StreamRecord) -> bytes:

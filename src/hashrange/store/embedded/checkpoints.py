@@ -259,7 +259,7 @@ returns what takes long to free of the former content."""
 
 
 class Copies:
-    """Implements `interface.Copying`: makes checkpoints of one store or of given rows, and restores it from them."""
+    """Implements `copying.Copying`: makes checkpoints of one store or of given rows, and restores it from them."""
 
     def __init__(
         self, site: Site, take_engine: TakeEngine, lock: FolderLock | None, home: Home, options: Options

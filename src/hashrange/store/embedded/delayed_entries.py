@@ -14,36 +14,32 @@ change made at the start would be.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
-from hashrange.items.rows import decode_row
-from hashrange.items.steps import undisturbed
+from hashrange.items.rows import decode_attributes
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange, WaitingPartition
-from hashrange.store.embedded.streams import delete_rows
 from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
-from hashrange.tables.entries import EntryWrite, derive_entry_writes
+from hashrange.tables.entries import EntryWrite, derive_entry
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
-from hashrange.tables.stream_records import is_hidden, plain_record, split_record, waiting_part
-from hashrange.tables.streams import FOLLOWERS, sequence_seconds
+from hashrange.tables.stream_records import images_in, is_hidden, waiting_part
+from hashrange.tables.streams import FOLLOWERS, SEQUENCE_MAX
 from hashrange.tables.streams import Sequence as SequenceNumber
 
 SLICE_BYTES_MAX = 512 * 1024
 """One commit reads records until these have this many bytes, and writes entries until the entries do: some 1 ms."""
 KEPT_BYTES_MAX = 8 * 1024 * 1024
 """Entries that wait are kept in memory up to this many bytes; those of other changes are derived again when due."""
-_KEPT_ENTRY_BYTES = 500
-"""Memory that an entry takes beside its rows before and after."""
-_SHOWN_SECONDS_MIN = min([one.kept_seconds for one in FOLLOWERS.values()])
-"""A record is shown at least so long, if any stream shows it."""
+CHANGE_BYTES, ENTRY_BYTES = 400, 400
+"""Bytes of the objects that a change is kept in, and each of its entries, without their rows."""
 
 
 class Slice:
@@ -106,6 +102,7 @@ class DelayedEntries:
         self._kept_bytes = 0
         for partition in waiting_partitions(engine):
             partition.found_last = self._streams.last
+            partition.keeps_others = True
             self.partitions[partition.prefix] = partition
         self._last_due_ms = 0
         most_seconds = self._most_seconds
@@ -159,15 +156,16 @@ class DelayedEntries:
         for prefix, _, change in recorded:
             if prefix not in self.partitions and prefix not in begun:
                 begun.add(prefix)
-                draft.batch.put(waiting_key(prefix), layout.encode_waiting(change.sequence, 0))
+                draft.batch.put(waiting_key(prefix), layout.encode_waiting(change.sequence, 0, change.due_ms))
         draft.afterwards.append(partial(self._added, recorded))
 
     def _added(self, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
         for prefix, log, change in recorded:
             partition = self.partitions.get(prefix)
             if partition is None:
-                partition = self.partitions[prefix] = WaitingPartition(prefix, log.table_id, change.sequence, 0)
-                partition.due_ms, partition.is_split = change.due_ms, False
+                partition = WaitingPartition(prefix, log.table_id, change.sequence, 0, change.due_ms)
+                partition.is_split = False
+                self.partitions[prefix] = partition
                 self._wake()
             partition.kept.append(change)
             self._kept_bytes += change.size_bytes
@@ -180,10 +178,13 @@ class DelayedEntries:
     def end(self, draft: Draft, table: Table) -> None:
         """Add to the draft that no change of a deleted table waits any more."""
         gone = [one for one in self.partitions.values() if one.table_id == table.table_id]
-        shown = self._streams.first_shown(table.table_id)
+        shown_up_to = self._streams.shown_up_to(table.table_id) if gone else {}
         for one in gone:
             draft.batch.delete(waiting_key(one.prefix))
-            _delete_first(draft, one, shown.get(one.prefix))
+            last = shown_up_to.get(one.number)
+            if last != SEQUENCE_MAX:
+                lower = one.prefix if last is None else _record_key(one.prefix, last)
+                draft.batch.delete_range(lower, prefix_upper_bound(one.prefix))
         draft.afterwards.append(lambda: self._forget(gone))
 
     def _forget(self, gone: Sequence[WaitingPartition]) -> None:
@@ -206,18 +207,18 @@ class DelayedEntries:
         due = sorted([one for one in partitions if self._is_due(one, one.first, one.due_ms, part)], key=_due_ms_of)
         if not due:
             return (min(map(_due_ms_of, partitions)) - part.now_ms) / 1000
-        shown: dict[int, dict[bytes, SequenceNumber]] = {}
         for partition in due:
             if part.is_full:
                 break
             with closing(self._changes(draft.engine, partition)) as changes:
                 advance = self._apply(draft, partition, changes, part)
-            self._delete_unshown(draft, partition, advance, shown)
             if advance.is_end:
                 draft.batch.delete(waiting_key(partition.prefix))
             else:
-                draft.batch.put(waiting_key(partition.prefix), layout.encode_waiting(advance.first, advance.done))
+                draft.batch.put(waiting_key(partition.prefix), layout.encode_waiting(*advance[:3]))
             draft.afterwards.append(partial(self._advanced, partition, advance))
+            if advance.is_end and partition.keeps_others:
+                self._streams.trim(draft, partition.table_id, [partition.number], without=partition)
         return 0.0
 
     def _next_partitions(self) -> Sequence[WaitingPartition]:
@@ -225,20 +226,22 @@ class DelayedEntries:
         their table: the partition's items are in others now. Of several, the one that was split first goes first.
         """
         split: dict[int, WaitingPartition] = {}
+        present: dict[int, set[int]] = {}
         for one in self.partitions.values():
-            if self._is_split(one):
+            if one.is_split is None:
+                if one.table_id not in present:
+                    present[one.table_id] = self._present(one.table_id)
+                one.is_split = one.number not in present[one.table_id]
+            if one.is_split:
                 former = split.setdefault(one.table_id, one)
                 if one.prefix < former.prefix:
                     split[one.table_id] = one
         return [one for one in self.partitions.values() if split.get(one.table_id, one) is one]
 
-    def _is_split(self, partition: WaitingPartition) -> bool:
-        if partition.is_split is None:
-            table = self._find_table(partition.table_id)
-            present = () if table is None else table.partitions[table.source_id]
-            prefixes = [layout.log_prefix(partition.table_id, one.number) for one in present]
-            partition.is_split = partition.prefix not in prefixes
-        return partition.is_split
+    def _present(self, table_id: int) -> set[int]:
+        """Numbers of the table's partitions."""
+        table = self._find_table(table_id)
+        return set() if table is None else {one.number for one in table.partitions[table.source_id]}
 
     def split(self, draft: Draft, prefix: bytes) -> None:
         """Add to the draft that the partition whose records begin with `prefix` is split."""
@@ -251,29 +254,25 @@ class DelayedEntries:
         return self._delay is None or due_ms <= part.now_ms or is_stray
 
     def _apply(
-        self,
-        draft: Draft,
-        partition: WaitingPartition,
-        changes: Iterator[WaitingChange],
-        part: Slice,
+        self, draft: Draft, partition: WaitingPartition, changes: Iterator[WaitingChange], part: Slice
     ) -> Advance:
-        """Add the entries of a partition's next changes to the draft; delete records that have never been shown."""
+        """Add the entries of a partition's next changes to the draft."""
         first, done = partition.first, partition.done
         for change in changes:
             first = change.sequence
             if part.is_full or not self._is_due(partition, first, change.due_ms, part):
                 return Advance(first, done, change.due_ms, is_end=False)
-            for entry in change.entries[done:]:
-                if part.left_bytes <= 0:
-                    return Advance(first, done, change.due_ms, is_end=False)
+            part.left_bytes -= change.read_bytes
+            for place in range(done, len(change.entries)):
+                if place > done and part.left_bytes <= 0:
+                    return Advance(first, place, change.due_ms, is_end=False)
+                entry = change.entries[place]
                 if entry is not None and self._find_index(entry.source.source_id) is not None:
                     write_later(draft, entry)
                     part.left_bytes -= 0 if entry.new is None else len(entry.new.row)
-                done += 1
+            part.left_rows -= 1
             if change.is_hidden:
                 draft.batch.delete(_record_key(partition.prefix, first))
-            part.left_rows -= 1
-            part.left_bytes -= change.read_bytes
             first, done = first + 1, 0
         return Advance(first, 0, 0, is_end=True)
 
@@ -287,23 +286,6 @@ class DelayedEntries:
                 yield from stored_changes(engine, table, partition, upper)
         yield from kept
 
-    def _delete_unshown(
-        self, draft: Draft, partition: WaitingPartition, advance: Advance, shown: dict[int, dict[bytes, SequenceNumber]]
-    ) -> None:
-        """Delete records whose shards were deleted while entries waited, and those between and behind them that did not
-        wait. Only changes that waited for a day, or that a former process left, have such records.
-
-        `shown`: table id → `EmbeddedStreams.first_shown`, as far as this commit knows it.
-        """
-        table_id = partition.table_id
-        is_young = sequence_seconds(partition.first) + _SHOWN_SECONDS_MIN > draft.at_seconds
-        if is_young and partition.first > partition.found_last:
-            return
-        if table_id not in shown:
-            shown[table_id] = self._streams.first_shown(table_id)
-        ends = [shown[table_id].get(partition.prefix), None if advance.is_end else advance.first]
-        _delete_first(draft, partition, min([end for end in ends if end is not None], default=None))
-
     def _advanced(self, partition: WaitingPartition, advance: Advance) -> None:
         partition.first, partition.done, partition.due_ms = advance.first, advance.done, advance.due_ms
         kept = partition.kept
@@ -311,23 +293,6 @@ class DelayedEntries:
             self._kept_bytes -= kept.popleft().size_bytes
         if advance.is_end:
             del self.partitions[partition.prefix]
-
-
-def _delete_first(draft: Draft, partition: WaitingPartition, end: SequenceNumber | None) -> None:
-    """Delete the partition's records from the first that waits up to, not including, `end`; None: all of them."""
-    lower = _record_key(partition.prefix, partition.first)
-    upper = prefix_upper_bound(partition.prefix) if end is None else _record_key(partition.prefix, end)
-    if lower < upper:
-        delete_rows(draft, lower, upper)
-
-
-def kept_bytes(entries: Sequence[EntryWrite]) -> int:
-    """Bytes of memory that waiting entries take."""
-    size_bytes = len(entries) * _KEPT_ENTRY_BYTES
-    for _, old, new in entries:
-        size_bytes += 0 if old is None else len(old.row)
-        size_bytes += 0 if new is None else len(new.row)
-    return size_bytes
 
 
 def _due_ms_of(partition: WaitingPartition) -> int:
@@ -360,32 +325,51 @@ def stored_changes(
     """
     prefix = partition.prefix
     cursor = Cursor(engine, _record_key(prefix, partition.first), upper or prefix_upper_bound(prefix), is_reverse=False)
-    wanted, is_end = 1, False
     try:
+        is_end = False
         while not is_end:
-            rows, is_end = cursor.read_some(wanted)
-            wanted = min(2 * wanted, CHUNK_ROWS)
+            rows, is_end = cursor.read_some(CHUNK_ROWS)
             for engine_key, record in rows:
-                sequence, waiting = layout.record_sequence(engine_key), waiting_part(record)
+                waiting = waiting_part(record)
                 if waiting is None:
-                    yield WaitingChange(sequence, 0, (), 0, len(record), is_hidden=False)
-                    continue
-                entries = _entries_of(table, plain_record(record), waiting.index_ids)
-                is_unshown = is_hidden(record, "readers")
-                yield WaitingChange(sequence, waiting.due_ms, entries, 0, len(record), is_unshown)
+                    yield WaitingChange(layout.record_sequence(engine_key), 0, (), False, 0, len(record))
+                else:
+                    entries = StoredEntries(table, record, waiting.index_ids)
+                    hidden = all(is_hidden(record, purpose) for purpose in FOLLOWERS)
+                    sequence = layout.record_sequence(engine_key)
+                    yield WaitingChange(sequence, waiting.due_ms, entries, hidden, 0, len(record))
     finally:
         cursor.drop()
 
 
-def _entries_of(table: OpenTable, record: bytes, index_ids: Sequence[bytes]) -> list[EntryWrite | None]:
-    """The entries of the indexes with these ids; None for an index that is gone."""
-    told = split_record(record)
-    with undisturbed:
-        old_item, new_item = [None if row is None else decode_row(row) for row in (told.old, told.new)]
-        key = table.item_key(new_item or old_item or {})
-        writes = derive_entry_writes(table, key, told.old, told.new, old_item, new_item)
-    found = {one.source.source_id[TABLE_ID_BYTES:]: one for one in writes}
-    return [found.get(index_id) for index_id in index_ids]
+class StoredEntries(Sequence[EntryWrite | None]):
+    """The entries of a recorded change, in the indexes with these ids; each is derived from the record when it is asked
+    for. None stands for an index that is gone.
+    """
+
+    def __init__(self, table: OpenTable, record: bytes, index_ids: Sequence[bytes]) -> None:
+        self._table, self._index_ids = table, index_ids
+        names = {*table.keys.names}
+        for one in table.indexes:
+            names.update(one.key_names, one.projected_names or ())
+        self._images = [
+            None if row is None else (row, decode_attributes(row, tuple(sorted(names)))) for row in images_in(record)
+        ]
+        """For the old and the new image, the row and those of its attributes that keys and entries need."""
+        _, item = next(one for one in self._images if one is not None)
+        self._key = table.item_key(item)
+
+    def __len__(self) -> int:
+        return len(self._index_ids)
+
+    def __getitem__(self, place: Any) -> Any:
+        """The entry at a place."""
+        index_id = self._index_ids[place]
+        source = next((one for one in self._table.indexes if one.source_id[TABLE_ID_BYTES:] == index_id), None)
+        if source is None:
+            return None
+        old, new = [None if one is None else derive_entry(source, self._key, one[1], one[0]) for one in self._images]
+        return None if old == new else EntryWrite(source, old, new)
 
 
 def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]) -> Iterator[EntryWrite]:
@@ -394,7 +378,8 @@ def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]
         table = find_table(partition.table_id)
         for change in stored_changes(engine, table, partition) if table is not None else ():
             done = partition.done if change.sequence == partition.first else 0
-            yield from [entry for entry in change.entries[done:] if entry is not None]
+            entries = [change.entries[place] for place in range(done, len(change.entries))]
+            yield from [entry for entry in entries if entry is not None]
 
 
 def write_later(draft: Draft, entry: EntryWrite) -> None:
@@ -408,6 +393,14 @@ def write_later(draft: Draft, entry: EntryWrite) -> None:
         draft.touched.append(source_id + new.key)
         draft.batch.put(source_id + new.key, new.row)
     draft.count(source_id, None if old is None else old.row, None if new is None else new.row)
+
+
+def kept_bytes(entries: Sequence[EntryWrite]) -> int:
+    """About the bytes of memory that it takes to keep these entries."""
+    size_bytes = CHANGE_BYTES
+    for _, old, new in entries:
+        size_bytes += ENTRY_BYTES + (0 if old is None else len(old.row)) + (0 if new is None else len(new.row))
+    return size_bytes
 
 
 def is_global(entry: EntryWrite) -> bool:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.steps import READ_BYTES_PER_STEP, spend
+from hashrange.store.documents import NOTHING_READ
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
@@ -80,8 +81,15 @@ class EmbeddedDocuments:
             whole = self._read_giving_way(name, long)
             if whole is not None:
                 return whole
+        return self._now(name)
+
+    def _now(self, name: str) -> bytes | None:
+        """As `get`, without giving way."""
+        long, engine = self._long.get(name), self._site.engine
         try:
-            found: bytes | None = self._site.engine.get(layout.DOCUMENT_PREFIX + name.encode())
+            if long is not None:
+                return b"".join(document_pieces(engine, name, long))
+            found: bytes | None = engine.get(layout.DOCUMENT_PREFIX + name.encode())
         except Exception as error:
             raise self._site.fail(error) from error
         return found
@@ -143,10 +151,16 @@ class EmbeddedDocuments:
         except Exception as error:
             raise self._site.fail(error) from error
 
-    async def write(self, changes: Mapping[str, bytes | None], generation: int | None = None) -> bool:
+    async def write(
+        self,
+        changes: Mapping[str, bytes | None],
+        generation: int | None = None,
+        read: Mapping[str, bytes | None] = NOTHING_READ,
+    ) -> bool:
         """Put documents, or delete those whose value is None, all in one commit. Raises StorageError.
 
-        Returns False (nothing done) if `generation` is given and out of date. Gives way while it writes long documents.
+        Returns False (nothing done) if `generation` is given and out of date, or a document is not as it was `read`.
+        Gives way while it writes long documents.
         """
         long = {
             name: value for name, value in changes.items() if value is not None and len(value) > DOCUMENT_ROW_BYTES_MAX
@@ -154,11 +168,12 @@ class EmbeddedDocuments:
         is_much = sum(map(len, long.values())) > COMMIT_BYTES_MAX
         while generation is None or generation == self.generation:
             written: dict[str, _Written] = {}
+            now = self.generation
             try:
                 if is_much and not await self._write_pieces(long, written):
                     continue
                 is_done = await self._commits.commit(
-                    lambda draft: self._put(draft, changes, generation, written),  # noqa: B023 - called at once
+                    lambda draft: self._put(draft, changes, generation, read, written),  # noqa: B023 - called at once
                 )
             finally:
                 self._left_behind |= {
@@ -166,8 +181,8 @@ class EmbeddedDocuments:
                     for name, one in written.items()
                     if one.generation == self.generation and self._long.get(name) is not one.long
                 }
-            if is_done:
-                return True
+            if is_done or now == self.generation:
+                return is_done
         return False
 
     async def _write_pieces(self, long: Mapping[str, bytes], written: dict[str, _Written]) -> bool:
@@ -207,13 +222,17 @@ class EmbeddedDocuments:
         draft: Draft,
         changes: Mapping[str, bytes | None],
         generation: int | None,
+        read: Mapping[str, bytes | None],
         written: Mapping[str, _Written],
     ) -> bool:
-        """Add the changes to a draft. False (nothing added) if the content is another one by now."""
+        """Add the changes to a draft. False (nothing added) if the content or a document is another one by now."""
         if generation is not None and generation != self.generation:
             return False
         if any(one.generation != self.generation for one in written.values()):
             return False
+        for name, document in read.items():
+            if self._now(name) != document:
+                return False
         draft.only_of = NO_TABLE_ID
         after: dict[str, LongDocument | None] = {}
         for name, value in changes.items():

@@ -72,7 +72,7 @@ change log (`tables/stream_records.py`).
 """
 WAITING_PREFIX = _SYSTEM + b"\x00\x13"
 """Prefix ‖ table id, 4 bytes ‖ number of a partition, 4 bytes → the sequence number of the next change of the partition
-whose index entries wait, 12 bytes ‖ how many of its entries are written, 4 bytes.
+whose index entries wait, 12 bytes ‖ how many of its entries are written, 4 bytes ‖ when the others are due, 8 bytes.
 """
 LOG_PREFIX_BYTES = len(LOG_PREFIX) + 8
 """Bytes before the sequence number in the key of a record."""
@@ -239,14 +239,16 @@ def decode_sequence(row: bytes) -> Sequence:
     return int.from_bytes(row, "big")
 
 
-def encode_waiting(first: Sequence, done: int) -> bytes:
-    """Encode which change of a partition is the first whose index entries wait, and how many of them are written."""
-    return encode_sequence(first) + encode_short(done)
+def encode_waiting(first: Sequence, done: int, due_ms: int) -> bytes:
+    """Encode which change of a partition is the first whose index entries wait, how many of them are written, and when
+    the others are due, in milliseconds of service time.
+    """
+    return encode_sequence(first) + encode_short(done) + encode_counter(due_ms)
 
 
-def decode_waiting(row: bytes) -> tuple[Sequence, int]:
-    """Decode what `encode_waiting` has encoded. Raises StorageCorruption unless `row` has 16 bytes."""
-    return decode_sequence(row[:-4]), int.from_bytes(row[-4:], "big")
+def decode_waiting(row: bytes) -> tuple[Sequence, int, int]:
+    """Decode what `encode_waiting` has encoded. Raises StorageCorruption unless `row` has 24 bytes."""
+    return decode_sequence(row[:-12]), int.from_bytes(row[-12:-8], "big"), int.from_bytes(row[-8:], "big")
 
 
 def encode_short(number: int) -> bytes:

@@ -7,7 +7,6 @@ from hashrange.store.embedded.expiries import Expiries
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.witness import Witness
 
 MakeParticipant = Callable[[Terms], Participant]
 
@@ -16,5 +15,4 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     ChangeLog,
     IndexEntries,
     Expiries,
-    Witness,
 )

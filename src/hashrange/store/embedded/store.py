@@ -95,6 +95,7 @@ class EmbeddedStore(Commits):
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(self)
         self.maintenance = Upkeep(self, walks, self.catalog, streams, options)
         self.copying = Copies(site, self.take_engine, lock, home, options)
+        self.is_kept = self.copying.is_kept
         self._begin(self.copying.open_engine() if engine is None else engine, stored)
 
     def _begin(self, engine: Engine, stored: StoredCatalog | None) -> None:
@@ -258,7 +259,7 @@ class EmbeddedStore(Commits):
         """Sync all commits, unless the content is deleted now, and refuse all calls;
         returns the engine to be closed, if one is open.
         """
-        self._barrier.finish(is_kept=self.copying.is_kept)
+        self._barrier.finish(is_kept=self.is_kept)
         return self._health.shut()
 
     def _close(self, engine: Engine | None) -> None:

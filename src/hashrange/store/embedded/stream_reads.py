@@ -16,6 +16,8 @@ from hashrange.tables import streams as rules
 from hashrange.tables.stream_records import HIDDEN_FROM, WAITS, plain_record, shown_record
 from hashrange.tables.streams import ALL_IMAGES, Shard, Stream
 
+READ_BYTES_MAX = 4 * 1024 * 1024
+"""Bytes of records that one page reads, in some 10 ms: records may have images that the stream does not show."""
 CHUNK_ROWS = 64
 """Most records read at once. One record is read first, to estimate how many are wanted: a record may have 2 MB."""
 
@@ -112,18 +114,20 @@ class StreamReads:
 
 def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: int) -> RecordPage:
     """The next records as the stream shows them, at least one if there is any, within `limit_records` and
-    `limit_bytes`.
+    `limit_bytes`. If the stream shows less than the records have, the page also ends once READ_BYTES_MAX are read.
 
     Raises StorageCorruption, StorageFormatUnknown, and the engine's bare exceptions.
     """
     records: list[tuple[rules.Sequence, bytes]] = []
-    left_bytes, wanted = limit_bytes, 1
+    left_bytes, wanted, read = limit_bytes, 1, 0
+    most_bytes = left_read_bytes = max(limit_bytes, READ_BYTES_MAX)
     hidden, images, is_whole = HIDDEN_FROM[state.stream.purpose], state.images, state.images == ALL_IMAGES
     special = hidden | WAITS
     while True:
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
             record = row
+            left_read_bytes -= len(row)
             if len(row) > 1 and row[1] & special:
                 if row[1] & hidden:
                     continue
@@ -136,7 +140,9 @@ def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: i
             records.append((layout.record_sequence(engine_key), record))
         if len(chunk) < wanted:
             return RecordPage(records, is_end=True)
-        if len(records) == limit_records or left_bytes <= 0:
+        if len(records) == limit_records or left_bytes <= 0 or (records and left_read_bytes <= 0):
             return RecordPage(records, is_end=False)
+        read += len(chunk)
         fitting = left_bytes * len(records) // (limit_bytes - left_bytes) + 1 if records else 2 * wanted
-        wanted = min(CHUNK_ROWS, limit_records - len(records), fitting)
+        readable = left_read_bytes * read // (most_bytes - left_read_bytes) + 1
+        wanted = max(1, min(CHUNK_ROWS, limit_records - len(records), fitting, readable))

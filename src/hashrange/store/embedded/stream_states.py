@@ -272,34 +272,55 @@ class WaitingChange(NamedTuple):
     """
     entries: Sequence[EntryWrite | None]
     """An entry for each index that the change concerned, None if there is none any more."""
-    size_bytes: int
-    """Memory that the entries take if they are kept."""
-    read_bytes: int
-    """Bytes of the record if it has been read, 0 if the entries were kept."""
     is_hidden: bool
-    """True if no stream shows the record."""
+    """True if no stream shows the record: it is deleted with the last of its entries that is written."""
+    size_bytes: int
+    """Bytes of memory that it takes to keep the change."""
+    read_bytes: int = 0
+    """Bytes that have been read for it."""
 
 
 class WaitingPartition:
     """The waiting changes of one partition of a table: all from `first` on."""
 
-    __slots__ = ("done", "due_ms", "first", "found_last", "is_split", "kept", "prefix", "table_id")
+    __slots__ = (
+        "done",
+        "due_ms",
+        "first",
+        "found_last",
+        "is_split",
+        "keeps_others",
+        "kept",
+        "number",
+        "prefix",
+        "table_id",
+    )
 
-    def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int) -> None:
+    def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int, due_ms: int) -> None:
         self.prefix = prefix
         """First bytes of the engine keys of the partition's records."""
         self.table_id = table_id
+        self.number = int.from_bytes(prefix[-4:], "big")
+        """The partition's number."""
         self.first = first
         self.done = done
         """Writes of the change at `first` that have been done."""
-        self.due_ms = 0
-        """When the first change is due; 0 until that is known."""
+        self.due_ms = due_ms
+        """When the first change is due."""
         self.found_last: rules.Sequence = 0
         """Changes up to this one were found when the engine was loaded."""
         self.kept: deque[WaitingChange] = deque()
         """The last waiting changes; those before must be read."""
         self.is_split: bool | None = None
         """True if others have taken the partition's place; None until that is known."""
+        self.keeps_others = False
+        """True if there may be records that nobody else needs, and that have been kept because they are behind
+        `first`.
+        """
+
+    def keep_others(self) -> None:
+        """Note that records behind `first` have been kept that no shard shows any more."""
+        self.keeps_others = True
 
 
 class StoredStreams(NamedTuple):

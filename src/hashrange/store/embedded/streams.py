@@ -6,13 +6,12 @@ its stream, or after some hours, or when its partition splits; in the last two c
 their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.reading import Cursor
+from hashrange.store.embedded.engine import bounded
 from hashrange.store.embedded.stream_states import (
     StoredStreams,
     StreamName,
@@ -29,9 +28,9 @@ from hashrange.tables.streams import Shard, Stream
 from hashrange.work_threads import free_entries
 
 SHARDS_TENDED_MAX = 256
-"""Shards that one slice of the job replaces or deletes, in one commit."""
-FEW_ROWS = 32
-"""So many rows are deleted one by one, more as a range."""
+"""Shards that one slice of the job replaces, in one commit."""
+SHARDS_DROPPED_MAX = 32
+"""Shards that one slice of the job deletes: to find out whether a partition has records reads one of them."""
 
 
 class EmbeddedStreams:
@@ -198,8 +197,9 @@ class EmbeddedStreams:
     def tend(self, draft: Draft) -> float | None:
         """For the stream due first, replace shards that were open long enough or, if there are none, delete old ones.
 
-        At most SHARDS_TENDED_MAX of them, in some 5 ms; 0.1 ms with 2,500 streams and nothing due. Returns the seconds
-        of service time until there is more to do, 0 if something was done; None if there is no stream.
+        At most SHARDS_TENDED_MAX or SHARDS_DROPPED_MAX of them, in some 5 ms; 0.1 ms if none of 2,500 streams is due.
+        Returns the seconds of service time until there is more to do, 0 if something was done; None if there is no
+        stream.
         """
         now_seconds = draft.at_seconds
         state = min(self.by_id.values(), key=attrgetter("due_seconds"), default=None)
@@ -213,7 +213,7 @@ class EmbeddedStreams:
             source_id = make_source_id(state.stream.table_id)
             self.succeed(draft, state, {one: (Partition(source_id, one.partition, one.hashes),) for one in overdue})
         else:
-            self._drop(draft, state, due)
+            self._drop(draft, state, due[:SHARDS_DROPPED_MAX])
         return 0.0
 
     def _drop(self, draft: Draft, state: StreamState, gone: Sequence[Shard]) -> None:
@@ -222,37 +222,50 @@ class EmbeddedStreams:
         """
         for one in gone:
             draft.batch.delete(layout.shard_key(one.stream_id, one.number))
-        kept = self._first_kept(state, gone)
-        for prefix in sorted({state.records_prefix(one) for one in gone}):
-            bound = prefix_upper_bound(prefix)
-            if prefix in kept:
-                bound = prefix + layout.encode_sequence(kept[prefix])
-            delete_rows(draft, prefix, bound)
+        self.trim(draft, state.stream.table_id, {one.partition for one in gone}, state, {one.number for one in gone})
         is_last = len(gone) == len(state.shards)
         if is_last:
             draft.batch.delete(layout.stream_key(state.stream.stream_id))
         draft.afterwards.append(lambda: self._dropped(state, gone, is_last=is_last))
 
-    def _first_kept(self, state: StreamState, gone: Sequence[Shard]) -> dict[bytes, rules.Sequence]:
-        """First bytes of the keys of a partition's records → sequence number from which on records are needed: a shard
-        that is not in `gone` shows them, or index entries wait; for the partitions that have such records.
+    def trim(
+        self,
+        draft: Draft,
+        table_id: int,
+        partitions: Collection[int],
+        state: StreamState | None = None,
+        gone: Collection[int] = (),
+        without: WaitingPartition | None = None,
+    ) -> None:
+        """Add to the draft the deletion of those partitions' records that are older than all that are needed: that a
+        shard shows, except those of the stream `state` with the numbers `gone`, or whose index entries wait, except
+        those of the partition `without`.
+        4 µs for each partition, 0.1 for each shard of the table.
         """
-        found = self.first_shown(state.stream.table_id, gone)
-        for prefix, waiting in self.waiting.items():
-            found[prefix] = min(waiting.first, found.get(prefix, waiting.first))
-        return found
+        kept: dict[int, rules.Sequence] = {}
+        for other in self.by_id.values():
+            if other.stream.table_id != table_id:
+                continue
+            dropped = gone if other is state else ()
+            for one in other.shards.values():
+                if one.partition in partitions and one.number not in dropped:
+                    kept[one.partition] = min(one.first, kept.get(one.partition, one.first))
+        for partition in sorted(partitions):
+            prefix = layout.log_prefix(table_id, partition)
+            first, waiting = kept.get(partition, rules.SEQUENCE_MAX), self.waiting.get(prefix)
+            if waiting is not None and waiting is not without and waiting.first < first:
+                first = waiting.first
+                draft.afterwards.append(waiting.keep_others)
+            delete_rows(draft, prefix, prefix + layout.encode_sequence(first))
 
-    def first_shown(self, table_id: int, gone: Sequence[Shard] = ()) -> dict[bytes, rules.Sequence]:
-        """First bytes of the keys of a partition's records → first sequence number that a shard of the table's streams,
-        on or ended, which is not in `gone`, shows; for the partitions that have such shards. 0.5 µs for each shard.
-        """
-        dropped = {(one.stream_id, one.number) for one in gone}
-        found: dict[bytes, rules.Sequence] = {}
+    def shown_up_to(self, table_id: int) -> dict[int, rules.Sequence]:
+        """Number of each partition of which any shard shows records → the sequence number behind which none does."""
+        found: dict[int, rules.Sequence] = {}
         for state in self.by_id.values():
-            for one in state.shards.values() if state.stream.table_id == table_id else ():
-                if (one.stream_id, one.number) not in dropped:
-                    prefix = state.records_prefix(one)
-                    found[prefix] = min(one.first, found.get(prefix, one.first))
+            if state.stream.table_id == table_id:
+                for one in state.shards.values():
+                    last = rules.SEQUENCE_MAX if one.last is None else one.last
+                    found[one.partition] = max(last, found.get(one.partition, 0))
         return found
 
     def _dropped(self, state: StreamState, gone: Sequence[Shard], *, is_last: bool) -> None:
@@ -262,19 +275,11 @@ class EmbeddedStreams:
 
 
 def delete_rows(draft: Draft, lower: bytes, upper: bytes) -> None:
-    """Delete the rows from engine key `lower` up to, not including, `upper`: few of them one by one,
-    because each range deletion slows reads down.
+    """Delete the rows from engine key `lower` up to, not including, `upper`, if there are any:
+    each range deletion slows reads down.
     """
-    cursor = Cursor(draft.engine, lower, upper, is_reverse=False, skipped_keys_max=0)
-    try:
-        rows, is_end = cursor.read_some(FEW_ROWS + 1)
-    finally:
-        cursor.drop()
-    if not is_end:
+    if next(iter(draft.engine.keys(from_key=lower, read_opt=bounded(upper, 0))), None) is not None:
         draft.batch.delete_range(lower, upper)
-        return
-    for engine_key, _ in rows:
-        draft.batch.delete(engine_key)
 
 
 def _put_shards(draft: Draft, shards: Sequence[Shard]) -> None:

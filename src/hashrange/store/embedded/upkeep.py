@@ -24,7 +24,6 @@ from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
-from hashrange.store.embedded.witness import Witness
 from hashrange.store.interface import WHOLE_LEASE, Backfill, Backfilled, DelayOf, Lease, SeeChanges, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
@@ -60,7 +59,6 @@ class Upkeep:
         self._streams = streams
         self._options = options
         self._expiries = next((one for one in self._opened.participants if isinstance(one, Expiries)), None)
-        self._see_expired: SeeChanges | None = None
         self._settling = Settling(site.housekeeper, is_in_memory=site.is_in_memory)
         self._wanted: dict[bytes, int] = {}
         """Source id → number of partitions that its source is to have."""
@@ -74,12 +72,6 @@ class Upkeep:
     def on_work(self, wake: Callable[[], None]) -> None:
         """Implements `Maintenance.on_work`."""
         self._site.wake = wake
-
-    def on_changes(self, see: SeeChanges | None) -> None:
-        """Implements `Maintenance.on_changes`."""
-        for participant in self._opened.participants:
-            if isinstance(participant, Witness) and participant.show_to(see):
-                self._catalog.reopen()
 
     # --- new indexes and queues of expiries -------------------------------------------------------
 
@@ -221,11 +213,7 @@ class Upkeep:
 
     # --- expired items ----------------------------------------------------------------------------
 
-    def on_expired(self, see: SeeChanges | None) -> None:
-        """Implements `Maintenance.on_expired`."""
-        self._see_expired = see
-
-    async def expire(self, lease: Lease, limit_rows: int) -> float | None:
+    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
         """Implements `Maintenance.expire`: items that are due are read from a queue, and deleted in groups.
 
         Suspends after each group of items, in a stall, while another write claims an item, and while queues with too
@@ -243,7 +231,7 @@ class Upkeep:
             if not self._opened.is_current(due.table):
                 return 0.0
             try:
-                changes = await self._delete(due, list(group))
+                changes = await self._delete(due, list(group), see)
             except ResourceNotFoundException:
                 return 0.0
             left += [
@@ -256,7 +244,7 @@ class Upkeep:
         expiries.passed(due)
         return 0.0
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None) -> int:
+    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
         """Implements `Maintenance.expire_now`. Suspends in the same cases as `expire`."""
         assert lease == WHOLE_LEASE
         expiries = self._expiries
@@ -266,11 +254,11 @@ class Upkeep:
         sources = expiries.sources() if table is None else [table.source_id]
         deleted = 0
         for source_id in sources:
-            deleted += await self._expire_now(expiries, source_id, now_seconds)
+            deleted += await self._expire_now(expiries, source_id, now_seconds, see)
             await PAUSE
         return deleted
 
-    async def _expire_now(self, expiries: Expiries, source_id: bytes, now_seconds: float) -> int:
+    async def _expire_now(self, expiries: Expiries, source_id: bytes, now_seconds: float, see: SeeChanges) -> int:
         """Delete one table's items that have expired by `now_seconds`; return how many."""
         deleted = 0
         start = b""
@@ -285,7 +273,7 @@ class Upkeep:
                 if not self._opened.is_current(due.table):
                     break  # the table has changed: the rows of the remaining groups are read again
                 with suppress(ResourceNotFoundException):
-                    changes = await self._delete(due, list(group))
+                    changes = await self._delete(due, list(group), see)
                     deleted += sum([change.old is not None and change.new is None for change in changes])
                 start = list(group.values())[-1].key + b"\x00"
                 await PAUSE
@@ -308,20 +296,20 @@ class Upkeep:
         if group:
             yield group
 
-    async def _delete(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
+    async def _delete(self, due: Due, keys: Sequence[Key], see: SeeChanges) -> Sequence[Change]:
         """Delete the items at `keys` that are still expired: in one commit, or one by one if it would be too large."""
-        changes = await self._delete_unseen(due, keys)
-        if self._see_expired is not None:
-            self._see_expired(changes)
-        return changes
-
-    async def _delete_unseen(self, due: Due, keys: Sequence[Key]) -> Sequence[Change]:
         table, plan = due.table, plan_expiry(due)
+        changes: list[Change] = []
         if len(keys) > 1:
             with suppress(ValidationException):
                 steps = [TransactionStep(table, key, plan) for key in keys]
-                return (await self._commits.transact(steps, None, origin="ttl")).changes
-        return [await settled(self._commits.mutate(table, key, plan, origin="ttl")) for key in keys]
+                changes += (await self._commits.transact(steps, None, origin="ttl")).changes
+                see(changes)
+                return changes
+        for key in keys:
+            changes.append(await settled(self._commits.mutate(table, key, plan, origin="ttl")))
+            see(changes[-1:])
+        return changes
 
     async def _look_at_queues(self, look: Callable[[Engine], T]) -> T:
         """The result of `look`, which reads queues of expiries. Raises StorageError.

@@ -24,7 +24,6 @@ from hashrange.triggers.api.lookup import (
     find_mapping,
     find_resting_mapping,
     function_arn,
-    in_use_refusal,
     require_destination,
     require_only_mapping,
     require_stream,
@@ -150,8 +149,6 @@ async def update_event_source_mapping(
     require_only_mapping(triggers, new)
     last_result = triggers.mappings.last_processing_result(old)
     replaced = await triggers.mappings.replace(old, new)
-    if replaced is None:
-        raise in_use_refusal(UPDATE_IN_USE)
     return configuration_of(replaced, replaced.transition, last_result)
 
 
@@ -168,8 +165,6 @@ async def delete_event_source_mapping(
     mapping = find_resting_mapping(triggers, caller, request.UUID, DELETE_IN_USE)
     last_result = triggers.mappings.last_processing_result(mapping)
     deleted = await triggers.mappings.delete(mapping)
-    if deleted is None:
-        raise in_use_refusal(DELETE_IN_USE)
     return configuration_of(deleted, deleted.transition, last_result)
 
 

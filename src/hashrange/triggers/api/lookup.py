@@ -30,13 +30,8 @@ def find_resting_mapping(triggers: Triggers, caller: Caller, uuid: str, in_use: 
     if mapping.is_declared:
         raise parameter_refusal(messages.DECLARED)
     if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
-        raise in_use_refusal(in_use)
+        raise LambdaError(400, "ResourceInUseException", in_use)
     return mapping
-
-
-def in_use_refusal(message: str) -> LambdaError:
-    """The mapping is being changed."""
-    return LambdaError(400, "ResourceInUseException", message)
 
 
 def require_stream(triggers: Triggers, caller: Caller, arn: str) -> None:

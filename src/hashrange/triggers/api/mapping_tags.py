@@ -22,7 +22,6 @@ _match_arn = re.compile(
     r"arn:aws[a-zA-Z-]*:lambda:(?P<region>[^:]+):(?P<account>\d{12}):event-source-mapping:(?P<uuid>[0-9a-fA-F-]{36})",
     re.ASCII,
 ).fullmatch
-_ATTEMPTS_MAX = 3
 
 
 def _find(
@@ -51,14 +50,11 @@ async def _store(
     mapping = tagged
     if mapping.is_declared:
         raise parameter_refusal(messages.DECLARED)
-    for _ in range(_ATTEMPTS_MAX):
-        if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
-            break
-        replaced = await triggers.mappings.replace_tags(mapping, change(mapping.tags))
-        if replaced is not None:
-            return replaced.tags
-        mapping = find_mapping(triggers, caller, mapping.uuid)
-    raise LambdaError(409, "ResourceConflictException", messages.UPDATE_IN_USE)
+    if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
+        raise LambdaError(409, "ResourceConflictException", messages.UPDATE_IN_USE)
+    tags = change(mapping.tags)
+    await triggers.mappings.replace_tags(mapping, tags)
+    return tags
 
 
 TAGGING = Tagging(_find, function_tags.added_tags, _store)

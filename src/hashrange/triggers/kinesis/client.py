@@ -198,7 +198,7 @@ def _decoded(reply: RemoteReply, decode: Any) -> Any:
     """The decoded body of a reply with status 200. Raises NoAnswer for a body that Kinesis does not send."""
     try:
         return decode(reply.body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise NoAnswer(messages.GARBAGE.format(body=_excerpt(reply))) from None
 
 
@@ -209,7 +209,7 @@ def _excerpt(reply: RemoteReply) -> str:
 def _refusal(reply: RemoteReply) -> KinesisRefusal:
     try:
         error = _decode_error(reply.body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         error = _ErrorReply()
     code = error.type_.rpartition("#")[2] or str(reply.status)
     message = error.message or error.Message or ("" if error.type_ else _excerpt(reply))

@@ -1,13 +1,11 @@
-"""How do changes of tables reach Kinesis data streams? One job delivers those of all feeds,
-in passes over the shards that have something to send.
+"""How do changes of tables reach Kinesis data streams? One job delivers those of all feeds, in slices and passes
+(`triggers/passes.py`) over the shards that have something to send.
 
 A pass concludes the requests that have ended, stores the new checkpoints in one commit, and begins further requests: at
-most one of a shard at a time, and eight in all. Between passes `run_slice` waits. It ends when no request is under way
-and nothing is due, so that an advance of service time returns when the changes up to that time have been sent.
-Nothing polls: commits and time wake the job.
+most one of a shard at a time, and eight in all. Commits and time wake the job.
 
 At least once: only durable changes are sent, and a checkpoint is written after Kinesis has accepted all changes before
-it. If the content of the store is replaced, everything in memory is dropped, and delivery continues at the checkpoints.
+it. After an error, requests that are under way go on.
 Why: docs/adr/0042-kinesis-destinations.md.
 """
 
@@ -20,32 +18,27 @@ from operator import itemgetter
 from typing import Any
 
 from hashrange.clock import Clock
-from hashrange.errors import StorageError
 from hashrange.functions.handler_errors import logged_text
 from hashrange.items.steps import walk
-from hashrange.jobs.job import called_when_due
 from hashrange.limits import KINESIS_PUTS_AT_ONCE
 from hashrange.messages import kinesis as messages
 from hashrange.store.interface import WholeStore
-from hashrange.tables.streams import Sequence, horizon
+from hashrange.tables.streams import Sequence, horizon, sequence_text
 from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer, PutResult
 from hashrange.triggers.kinesis.feed_delivery import (
     Enabling,
     FeedDelivery,
     ShardKey,
-    position_changes,
+    checkpoint_of,
     read_positions,
 )
 from hashrange.triggers.kinesis.observation import DeliveryObservation, ObserveDelivery
 from hashrange.triggers.kinesis.shard_delivery import OutgoingPut, ShardDelivery
+from hashrange.triggers.passes import Passes
 from hashrange.triggers.retries import pause_seconds
 
-Conclude = Callable[[], Coroutine[Any, Any, None]]
+Conclude = Callable[["asyncio.Task[Any]"], Coroutine[Any, Any, None]]
 """Notes the outcome of a request that has ended."""
-
-
-class _Outdated(Exception):
-    """The content of the store was replaced during a pass, or the job was stopped."""
 
 
 class KinesisDelivery:
@@ -60,28 +53,22 @@ class KinesisDelivery:
         self._endpoint = endpoint
         self._client = KinesisClient(endpoint, clock)
         self._pause = EndpointPause(endpoint)
-        self._wake_runner = wake
-        self._news = asyncio.Event()
-        """An event that is set when a slice that waits has to look again."""
+        self._passes: Passes[Conclude] = Passes(store, clock, self._pass, self._forget, self.wake, wake)
+        """Its tasks are requests."""
         self._is_stopped = False
-        self._generation = -1
         self._feeds: dict[int, FeedDelivery] = {}
         """By stream id."""
-        self._saved: dict[ShardKey, Sequence] = {}
-        """The position in each stored checkpoint."""
-        self._unsaved: dict[ShardKey, Sequence | None] = {}
-        """Positions to be stored; None: the checkpoint is to be deleted."""
-        self._requests: dict[asyncio.Task[Any], Conclude] = {}
-        """The requests under way, and those that have ended and are to be concluded."""
-        self._passes = 0
+        self._positions: dict[ShardKey, Sequence] = {}
+        """What each checkpoint says, or will say once it is stored."""
+        self._unsaved: dict[str, bytes | None] = {}
+        """Checkpoints to store, or to delete (None), in one commit."""
         self._observe: ObserveDelivery | None = None
 
     def wake(self) -> None:
         """Look for changes to send. To be called after each commit that wrote changes,
         or began or ended a feed or shard.
         """
-        self._news.set()
-        self._wake_runner()
+        self._passes.look()
 
     def on_delivered(self, observe: ObserveDelivery | None) -> None:
         """Tell `observe`, None: nobody, of every request that ends from now on, and of every change passed over."""
@@ -90,8 +77,7 @@ class KinesisDelivery:
     async def stop(self) -> None:
         """Give up all requests under way, and end the slice that waits for them; nothing is begun any more."""
         self._is_stopped = True
-        await self._abandon()
-        self._news.set()
+        await self._passes.stop()
 
     async def run_slice(self) -> float | None:
         """Send what there is to send, and wait until it has been accepted or has failed.
@@ -99,71 +85,34 @@ class KinesisDelivery:
         Returns the seconds of service time until a pause ends; None if nothing is to be done until the job is woken.
         Raises StorageError.
         """
-        while not self._is_stopped:
-            self._news.clear()
-            try:
-                pause_seconds = await self._pass()
-            except _Outdated:
-                continue
-            if self._requests:
-                with called_when_due(self._clock, pause_seconds, self._news.set):
-                    await self._news.wait()
-            elif not self._news.is_set():
-                return pause_seconds
-        return None
+        return None if self._is_stopped else await self._passes.run_slice(waits_for_syncs=True)
 
     # --- a pass ---------------------------------------------------------------------------------
 
     async def _pass(self) -> float | None:
         """Conclude and begin requests; returns the seconds of service time until the next pause ends."""
-        self._passes += 1
-        if self._store.documents.generation != self._generation:
-            await self._begin_anew()
-        for task in [one for one in self._requests if one.done()]:
-            await self._requests.pop(task)()
+        passes, epoch = self._passes, self._passes.epoch
+        while passes.has_ended:
+            task, conclude = passes.take_ended()
+            await conclude(task)
         if self._pause.is_down:
             for feed in walk(self._feeds.values()):
                 if feed.enabling is not None:
                     now_seconds = self._clock.service_time()
                     await feed.enabling.give_up_late(self._store.catalog, self._pause.reason, now_seconds)
-        last_durable = await self._last_durable()
+        if self._store.streams.feeds():
+            passes.durable.look()
         self._look_for_shards()
-        await self._save()
-        return await self._begin_requests(last_durable)
+        await passes.save(self._unsaved)
+        passes.check(epoch)
+        return await self._begin_requests(epoch)
 
-    async def _begin_anew(self) -> None:
+    def _forget(self) -> None:
         """Drop everything in memory, and read the checkpoints."""
-        await self._abandon()
         self._feeds, self._unsaved = {}, {}
+        self._positions = {} if self._is_stopped else read_positions(self._store.documents)
         self._client.forget()
         self._pause = EndpointPause(self._endpoint)  # service time may have gone back
-        self._generation = self._store.documents.generation
-        self._saved = read_positions(self._store.documents)
-
-    def _check(self) -> None:
-        """After an `await`: raise _Outdated if the pass must not go on."""
-        if self._is_stopped or self._store.documents.generation != self._generation:
-            raise _Outdated
-
-    async def _abandon(self) -> None:
-        tasks = list(self._requests)
-        self._requests = {}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _last_durable(self) -> Sequence:
-        """Wait until all that has been written is durable; returns the sequence number that was the last
-        before. Raises StorageError.
-        """
-        store = self._store
-        last, position = store.streams.last(), store.position()
-        if store.durable_position() < position and store.streams.feeds():
-            synced: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            store.when_durable(position, partial(_conclude_sync, synced))
-            await synced
-            self._check()
-        return last
 
     def _look_for_shards(self) -> None:
         """Find the feeds that are delivered, and those of their shards that are delivered now."""
@@ -174,24 +123,11 @@ class KinesisDelivery:
             if feed.target is not None:
                 known = former.get(feed.stream_id) or FeedDelivery(feed, feed.target)
                 known.update(feed, feed.target)
-                present.update(known.look_for_shards(streams, self._saved, oldest))
+                present.update(known.look_for_shards(streams, self._positions, oldest))
                 self._feeds[feed.stream_id] = known
-        for key in walk(self._saved):
-            if key not in present:
-                self._unsaved[key] = None
-
-    async def _save(self) -> None:
-        """Store checkpoints of shards whose delivery has advanced, and delete those of deleted shards."""
-        unsaved = self._unsaved
-        if not unsaved:
-            return
-        await self._store.documents.write(position_changes(unsaved), self._generation)
-        self._check()
-        self._unsaved = {}
-        for key, position in unsaved.items():
-            self._saved.pop(key, None)
-            if position is not None:
-                self._saved[key] = position
+        for key in walk(self._positions.keys() - present):
+            del self._positions[key]
+            self._unsaved[checkpoint_of(key)] = None
 
     # --- requests -------------------------------------------------------------------------------
 
@@ -210,7 +146,7 @@ class KinesisDelivery:
             found += [(one.begun, feed, one) for one in feed.shards.values()]
         return sorted(found, key=itemgetter(0))
 
-    async def _begin_requests(self, last_durable: Sequence) -> float | None:
+    async def _begin_requests(self, epoch: int) -> float | None:
         """Begin as many requests as may be under way; returns the seconds until the next pause ends."""
         now_seconds = self._clock.service_time()
         places = 1 if self._pause.is_down else KINESIS_PUTS_AT_ONCE
@@ -222,37 +158,28 @@ class KinesisDelivery:
                 dues.append(one.due_seconds)
             elif one.is_busy:
                 continue
-            elif len(self._requests) >= places:
+            elif self._passes.running >= places:
                 one.rest()
             elif isinstance(one, Enabling):
                 self._begin(one, self._client.describe_stream(feed.terms.data_stream), partial(self._described, one))
             else:
-                await self._begin_put(feed, one, last_durable, now_seconds)
+                await self._begin_put(feed, one, now_seconds, epoch)
         return min(dues) - now_seconds if dues else None
 
-    async def _begin_put(
-        self, feed: FeedDelivery, shard: ShardDelivery, last_durable: Sequence, now_seconds: float
-    ) -> None:
+    async def _begin_put(self, feed: FeedDelivery, shard: ShardDelivery, now_seconds: float, epoch: int) -> None:
         """Send the next changes of a shard, if there are any."""
-        put = await shard.next_put(feed.terms, self._store.streams, last_durable, now_seconds)
-        self._check()
+        put = await shard.next_put(feed.terms, self._store.streams, self._passes.durable.last, now_seconds)
+        self._passes.check(epoch)
         self._tell_passed_over(feed, shard)
         if put is not None:
             ask = self._client.put_records(feed.terms.data_stream, put.body, len(put.sequences))
             self._begin(shard, ask, partial(self._put, feed, shard, put))
         elif shard.is_drained:
-            self._news.set()  # its children may be delivered now
+            self._passes.look()  # its children may be delivered now
 
-    def _begin(
-        self,
-        one: Enabling | ShardDelivery,
-        ask: Coroutine[Any, Any, Any],
-        conclude: Callable[[asyncio.Task[Any]], Coroutine[Any, Any, None]],
-    ) -> None:
-        one.is_busy, one.begun = True, self._passes
-        task = asyncio.get_running_loop().create_task(ask)
-        task.add_done_callback(lambda _: self._news.set())
-        self._requests[task] = partial(conclude, task)
+    def _begin(self, one: Enabling | ShardDelivery, ask: Coroutine[Any, Any, Any], conclude: Conclude) -> None:
+        one.is_busy, one.begun = True, self._passes.number
+        self._passes.begin(ask, conclude)
 
     async def _described(self, enabling: Enabling, task: "asyncio.Task[str | None]") -> None:
         """Conclude a request that asked for the status of a data stream."""
@@ -300,7 +227,9 @@ class KinesisDelivery:
             del task  # as above
         self._tell_passed_over(feed, shard)
         if shard.position != before:
-            self._unsaved[feed.terms.feed.stream_id, shard.shard.number] = shard.position
+            key = feed.terms.feed.stream_id, shard.shard.number
+            self._positions[key] = shard.position
+            self._unsaved[checkpoint_of(key)] = sequence_text(shard.position).encode()
 
     # --- observation ------------------------------------------------------------------------------
 
@@ -322,15 +251,6 @@ class KinesisDelivery:
                 age_seconds = shard.oldest_age_seconds(now_seconds)
                 if age_seconds is not None:
                     self._observe(DeliveryObservation(feed.terms.feed, age_seconds))
-
-
-def _conclude_sync(synced: "asyncio.Future[None]", error: StorageError | None) -> None:
-    if synced.done():
-        return
-    if error is None:
-        synced.set_result(None)
-    else:
-        synced.set_exception(error)
 
 
 # --- whether the endpoint answers -----------------------------------------------------------------

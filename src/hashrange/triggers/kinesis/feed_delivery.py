@@ -17,7 +17,7 @@ from hashrange.store.interface import Catalog
 from hashrange.store.records import decode_document
 from hashrange.store.streams import Streams
 from hashrange.tables.kinesis_destinations import FeedTarget, destination_on, read_arn
-from hashrange.tables.streams import Sequence, Stream, parse_sequence, sequence_text
+from hashrange.tables.streams import Sequence, Stream, parse_sequence
 from hashrange.triggers.kinesis.change_records import change_template
 from hashrange.triggers.kinesis.client import DataStream
 from hashrange.triggers.kinesis.shard_delivery import FeedTerms, ShardDelivery
@@ -37,14 +37,10 @@ ShardKey = tuple[int, int]
 """Stream id of a feed, and number of a shard."""
 
 
-def position_changes(positions: Mapping[ShardKey, Sequence | None]) -> dict[str, bytes | None]:
-    """Documents to write for the positions of shards: the first sequence numbers that have not been accepted.
-    None: the checkpoint is deleted.
-    """
-    return {
-        f"{PREFIX}{stream_id}/{shard}": None if position is None else sequence_text(position).encode()
-        for (stream_id, shard), position in positions.items()
-    }
+def checkpoint_of(key: ShardKey) -> str:
+    """Name of the document that has the position of a shard."""
+    stream_id, shard = key
+    return f"{PREFIX}{stream_id}/{shard}"
 
 
 def read_positions(documents: Documents) -> dict[ShardKey, Sequence]:

@@ -27,6 +27,7 @@ from hashrange.server.protocols.http_call import HttpCall, WrittenReply, answer_
 from hashrange.server.protocols.unserved.services import ServiceRefusal
 from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.soon import Soon
+from hashrange.store.copying import CannotCopy
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
@@ -44,6 +45,8 @@ class AdminWriter(NamedTuple):
 
     def error(self, error: ApiError) -> WrittenReply:
         """The reply with this error; one of DynamoDB's, which no endpoint raises on purpose, is an internal error."""
+        if isinstance(error, CannotCopy):
+            error = Refused(error.http_status, sentences.CANNOT_COPY)
         if not isinstance(error, Refused):
             log_failure(self.request_id, error)
             error = self.internal_error()

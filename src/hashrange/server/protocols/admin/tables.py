@@ -61,13 +61,13 @@ class ExpireRequest(TablePlace, frozen=True, forbid_unknown_fields=True):
 
 async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
     """Delete expired items durably, and return how many. Raises Refused or StorageError."""
-    store = serving.service.store
-    table = None
+    service, table = serving.service, None
     if request.table is not None:
         table = find_named_table(serving, request.table, request)
     elif request.account is not None or request.region is not None:
         raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
-    expired = await store.maintenance.expire_now(store.maintenance.lease(), table)
+    maintenance = service.store.maintenance
+    expired = await maintenance.expire_now(maintenance.lease(), table, service.features.items_expired)
     return {"expired": expired}
 
 
