@@ -137,7 +137,8 @@ class StreamCheck:
             shards = self._around(by_prefix.get(log_key[: layout.LOG_PREFIX_BYTES], ()), log_key)
             table = self._waits_in(log_key, row)
             if not shards and table is None:
-                yield f"{place} belongs to no shard of a stream"
+                if not self._is_behind(log_key):
+                    yield f"{place} belongs to no shard of a stream"
                 continue
             keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
             shown_in = [self._streams[one.stream_id] for one in shards]
@@ -161,6 +162,13 @@ class StreamCheck:
             return []
         sequence = layout.record_sequence(log_key)
         return [one for one in shards if one.first <= sequence and (one.last is None or sequence <= one.last)]
+
+    def _is_behind(self, log_key: bytes) -> bool:
+        """True if entries of an earlier change of the partition wait. The record, whose shard may be gone, goes
+        with that one.
+        """
+        first = self._first_waiting.get(log_key[: layout.LOG_PREFIX_BYTES])
+        return first is not None and layout.record_sequence(log_key) > first
 
     def _waits_in(self, log_key: bytes, row: bytes) -> Table | None:
         """The table of a record whose index entries are still to be written; None for other records."""

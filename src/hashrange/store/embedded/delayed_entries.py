@@ -319,6 +319,7 @@ def stored_changes(
     engine: Engine, table: OpenTable, partition: WaitingPartition, upper: bytes | None = None
 ) -> Iterator[WaitingChange]:
     """A partition's waiting changes, in order, up to engine key `upper`; their entries are derived from the records.
+    Changes between them that do not wait have no entries, so that whoever counts changes counts what was read.
 
     Raises StorageCorruption, StorageFormatUnknown and the engine's bare exceptions.
     """
@@ -330,7 +331,9 @@ def stored_changes(
             rows, is_end = cursor.read_some(CHUNK_ROWS)
             for engine_key, record in rows:
                 waiting = waiting_part(record)
-                if waiting is not None:
+                if waiting is None:
+                    yield WaitingChange(layout.record_sequence(engine_key), 0, (), False, 0, len(record))
+                else:
                     entries = StoredEntries(table, record, waiting.index_ids)
                     hidden = all(is_hidden(record, purpose) for purpose in FOLLOWERS)
                     sequence = layout.record_sequence(engine_key)
