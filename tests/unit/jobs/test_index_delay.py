@@ -9,7 +9,6 @@ import pytest
 
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.store.embedded import delayed_entries
-from hashrange.tables.source_id import make_source_id
 from hashrange.tables.stream_records import waiting_part
 from tests.support.clocks import SetClock
 from tests.unit.jobs.world import World, drive, item
@@ -74,31 +73,6 @@ def test_nothing_overtakes_when_delays_differ(tmp_path: Path) -> None:
     assert world.apply() is None
     items = {found["id"]["S"]: found for found in world.ask("Scan", ConsistentRead=True)["Items"]}
     assert world.entries() == items
-    assert world.close() == []
-
-
-@pytest.mark.parametrize("is_restarted", [False, True])
-def test_nothing_overtakes_what_waits_in_a_partition_that_was_split(tmp_path: Path, is_restarted: bool) -> None:
-    delays_seconds = [0.0]
-    world = World(tmp_path / "data", index_delay=lambda: delays_seconds[0], partition_size_max_bytes=2000)
-    world.create()
-    world.put(9, pad={"S": "x" * 400})
-    world.apply()
-    delays_seconds[0] = 10.0
-    world.put(9, pad={"S": "x" * 400}, status={"S": "first"})
-    assert len(world.store.catalog.all_tables()[0].partitions[make_source_id(1)]) == 1
-    world.split()
-    assert len(world.store.catalog.all_tables()[0].partitions[make_source_id(1)]) > 1
-    if is_restarted:
-        world.restart()
-    delays_seconds[0] = 1.0
-    world.put(9, pad={"S": "x" * 400}, status={"S": "second"})
-    world.clock.advance(5.0)
-    world.apply()
-    assert {entry["status"]["S"] for entry in world.entries().values()}.isdisjoint({"first", "second"})
-    world.clock.advance(10.0)
-    assert world.apply() is None
-    assert [entry["status"]["S"] for entry in world.ask("Scan", IndexName="by-status")["Items"]] == ["second"] * 9
     assert world.close() == []
 
 
