@@ -97,9 +97,9 @@ class ChangeLog(Participant):
         written: dict[bytes, TableLog] = {}
         recorded: list[tuple[bytes, TableLog, WaitingChange]] = []
         for change in changes:
-            entries = waiting.get(id(change))
+            entries = waiting.get(id(change)) if waiting else None
             log = logs.get(change.table.table_id)
-            is_shown = log is not None and bool(log.views) and change.origin not in UNRECORDED
+            is_shown = log is not None and log.views != {} and change.origin not in UNRECORDED
             if not is_shown and entries is None:
                 continue
             if log is None:

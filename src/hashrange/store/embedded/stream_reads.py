@@ -127,12 +127,13 @@ def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: i
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
             record = row
-            left_read_bytes -= len(row)
             if len(row) > 1 and row[1] & special:
+                left_read_bytes -= len(row)
                 if row[1] & hidden:
                     continue
                 record = plain_record(row)
             if not is_whole:
+                left_read_bytes -= len(row)
                 record = shown_record(record, images)
             left_bytes -= len(record)
             if left_bytes < 0 and records:
