@@ -145,5 +145,6 @@ def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: i
             return RecordPage(records, is_end=False)
         read += len(chunk)
         fitting = left_bytes * len(records) // (limit_bytes - left_bytes) + 1 if records else 2 * wanted
-        readable = left_read_bytes * read // (most_bytes - left_read_bytes) + 1
+        used_bytes = most_bytes - left_read_bytes
+        readable = left_read_bytes * read // used_bytes + 1 if used_bytes else CHUNK_ROWS
         wanted = max(1, min(CHUNK_ROWS, limit_records - len(records), fitting, readable))
