@@ -185,7 +185,7 @@ class Run:
 @pytest.fixture
 def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, ...]:
     """What a run tells without any fault."""
-    monkeypatch.setattr(store_jobs, "DELAY_SLICE_COMMITS", SLICE_CHANGES)
+    monkeypatch.setattr(store_jobs, "DELAY_SLICE_CHANGES", SLICE_CHANGES)
     run = Run(tmp_path / "undisturbed")
     run.go_on()
     told = run.told()

@@ -17,8 +17,8 @@ from hashrange.tables.states import may_backfill
 
 BACKFILL_SLICE_ROWS = 128
 """Rows of the table that one slice of a backfill reads: about 1.5 ms. The store ends a slice of large rows earlier."""
-DELAY_SLICE_COMMITS = 128
-"""Commits whose delayed index entries one slice writes at most: about 1 ms."""
+DELAY_SLICE_CHANGES = 128
+"""Changes whose delayed index entries one slice writes at most: about 1 ms."""
 EXPIRY_SLICE_ROWS = 64
 """Rows of one queue of expiries that one slice handles at most: about 2 ms for small items without indexes."""
 
@@ -35,10 +35,10 @@ def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[J
     """Create the jobs that work on this store. `see_expired` sees how expired items are deleted."""
     return [
         StoreJob("index backfill", partial(_backfill, store, clock)),
-        # Writes delayed index entries once they are due, in the order of the commits that they follow from, and late
-        # ones that a failed request has left, one per slice. Entries of global indexes are delayed if
+        # Writes delayed index entries once they are due, in the order of the changes of their partition, and late ones
+        # that a failed request has left, one per slice. Entries of global indexes are delayed if
         # `index_delay_seconds` is set, which lets people test against eventual consistency.
-        StoreJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_COMMITS)),
+        StoreJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_CHANGES)),
         # Deletes expired items (time to live): a few of one table at a time, in order of expiry times.
         StoreJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS, see_expired)),
         # Replaces stream shards which were open long enough, and deletes shards too old to be read.

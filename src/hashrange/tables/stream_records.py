@@ -149,7 +149,7 @@ def hidden_record(change: Change, more_flags: int, waiting: bytes) -> bytes:
 
 
 def images_bytes(table: OpenTable, old: Row | None, new: Row | None) -> int:
-    """Bytes of a change's images in the table's change log; 0 if nobody follows the table. 0.2 µs."""
+    """Bytes of the images of a change that the table's streams need; 0 without a stream. 0.2 µs."""
     has_old, has_new = table.log_images
     return (len(old) if has_old and old is not None else 0) + (len(new) if has_new and new is not None else 0)
 

@@ -45,7 +45,7 @@ def faults(world: World, folder: Path) -> list[str]:
 def test_entries_come_in_order_though_the_partition_has_split(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slice_changes: int
 ) -> None:
-    monkeypatch.setattr(store_jobs, "DELAY_SLICE_COMMITS", slice_changes)
+    monkeypatch.setattr(store_jobs, "DELAY_SLICE_CHANGES", slice_changes)
     world = world_in(tmp_path)
     put(world, 1, size_bytes=400)
     assert world.split() is None

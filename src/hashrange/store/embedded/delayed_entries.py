@@ -195,8 +195,8 @@ class DelayedEntries:
     # --- writing what is due ----------------------------------------------------------------------
 
     def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write the entries of changes that are due, of at most `limit_rows` changes, or SLICE_BYTES_MAX of entries.
-        Records that no stream shows are deleted.
+        """Write the entries of changes that are due: of at most `limit_rows` changes, and until SLICE_BYTES_MAX of
+        records and entries are read or written. Records that no stream shows are deleted.
 
         Returns 0.0 if any change was due, else the seconds of service time until the next one is; None if none waits.
         """
@@ -268,7 +268,7 @@ class DelayedEntries:
                     return Advance(first, place, change.due_ms, is_end=False)
                 entry = change.entries[place]
                 if entry is not None and self._find_index(entry.source.source_id) is not None:
-                    write_later(draft, entry)
+                    apply_delayed(draft, entry)
                     part.left_bytes -= 0 if entry.new is None else len(entry.new.row)
             part.left_rows -= 1
             if change.is_hidden:
@@ -382,8 +382,8 @@ def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]
             yield from [entry for entry in entries if entry is not None]
 
 
-def write_later(draft: Draft, entry: EntryWrite) -> None:
-    """Add one entry to a commit, with its change of the index's statistics."""
+def apply_delayed(draft: Draft, entry: EntryWrite) -> None:
+    """Add an entry that has waited to a commit, with its change of the index's statistics."""
     source_id, old, new = entry.source.source_id, entry.old, entry.new
     if old is not None:
         draft.touched.append(source_id + old.key)

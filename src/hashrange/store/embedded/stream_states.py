@@ -314,13 +314,7 @@ class WaitingPartition:
         self.is_split: bool | None = None
         """True if others have taken the partition's place; None until that is known."""
         self.keeps_others = False
-        """True if there may be records that nobody else needs, and that have been kept because they are behind
-        `first`.
-        """
-
-    def keep_others(self) -> None:
-        """Note that records behind `first` have been kept that no shard shows any more."""
-        self.keeps_others = True
+        """True if records behind `first` may have been kept that no shard shows any more."""
 
 
 class StoredStreams(NamedTuple):

@@ -7,6 +7,7 @@ their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 
 from hashrange.store.embedded import layout
@@ -255,7 +256,7 @@ class EmbeddedStreams:
             first, waiting = kept.get(partition, rules.SEQUENCE_MAX), self.waiting.get(prefix)
             if waiting is not None and waiting is not without and waiting.first < first:
                 first = waiting.first
-                draft.afterwards.append(waiting.keep_others)
+                draft.afterwards.append(partial(setattr, waiting, "keeps_others", True))
             delete_rows(draft, prefix, prefix + layout.encode_sequence(first))
 
     def shown_up_to(self, table_id: int) -> dict[int, rules.Sequence]:
