@@ -20,7 +20,7 @@ more is used than is provisioned; the arithmetic of both buckets without a call 
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
@@ -28,21 +28,22 @@ import msgspec
 
 from benchmarks.tables import number, table
 from hashrange.clock import SystemClock
-from hashrange.operations.meter import Meter
+from hashrange.operations.meter import NOTHING_USED, Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
+from hashrange.service.call import Call
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.soon import settled
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.embedded.participant import Options
+from hashrange.store.front import RequestMeter, request_meter, tell_ended
 from hashrange.tables.partitions import partitions_of_service
 from hashrange.throughput.feature import THROUGHPUT
 
 ACCOUNT, REGION, TABLE = "000000000000", "us-east-1", "orders"
 CALLS, KEYS, ROUNDS = 600, 200, 200
 INDEXES_MAX = 2
-CountMeter = Callable[[Meter], None]
 
 
 def main() -> int:
@@ -65,8 +66,8 @@ async def measure(operation: str, indexes: int) -> tuple[float, float]:
     scope = service.scope(ACCOUNT, REGION)
     await settled(OPERATIONS["CreateTable"].run(scope, made("CreateTable", create_table(indexes))))
     requests = [made(operation, one) for one in requests_of(operation, indexes)]
-    unlimited = Side(operation, Scope(ACCOUNT, REGION, store, clock, service.settings), requests, [])
-    enforced = Side(operation, scope, requests, [service.features.part(THROUGHPUT).front.count])
+    unlimited = Side(operation, Scope(ACCOUNT, REGION, store, clock, service.settings), requests, is_fronted=False)
+    enforced = Side(operation, scope, requests, is_fronted=True)
     throughputs = service.features.part(THROUGHPUT).throughputs
     pairs = []
     for place in range(ROUNDS):  # each goes first in turns
@@ -80,23 +81,23 @@ async def measure(operation: str, indexes: int) -> tuple[float, float]:
 
 
 class Side:
-    """Requests for the table, through a store that admits them or the one behind it."""
+    """Requests for the table, which pass a front or use the store itself."""
 
-    def __init__(self, operation: str, scope: Scope, requests: Sequence[Any], counters: Sequence[CountMeter]) -> None:
-        """`counters`: what a service calls with the meter of each request."""
-        self._run, self._scope = OPERATIONS[operation].run, scope
-        self._requests, self._counters = requests, counters
+    def __init__(self, operation: str, scope: Scope, requests: Sequence[Any], *, is_fronted: bool) -> None:
+        self._calls = [Call(scope, OPERATIONS[operation], request, NOTHING_USED, 0, False) for request in requests]
+        self._is_fronted = is_fronted
 
     def run(self) -> float:
-        """Run all requests once; returns µs of CPU for one."""
-        run, scope, counters = self._run, self._scope, self._counters
-        run(scope, self._requests[0], [])
+        """Run all requests once, as a service does; returns µs of CPU for one."""
+        is_fronted = self._is_fronted
+        run = self._calls[0].operation.run
+        run(self._calls[0].scope, self._calls[0].request, [])
         began_seconds = time.process_time()
-        for request in self._requests:
-            meter: Meter = []
-            run(scope, request, meter)
-            for count in counters:
-                count(meter)
+        for call in self._calls:
+            meter: Meter = request_meter(call) if is_fronted else []
+            run(call.scope, call.request, meter)
+            if type(meter) is RequestMeter and meter.notes:
+                tell_ended(call, meter)
         return (time.process_time() - began_seconds) / CALLS * 1e6
 
 

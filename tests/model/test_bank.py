@@ -24,7 +24,7 @@ from hashrange.items.types import Key, Row
 from hashrange.operations.registry import OPERATIONS
 from hashrange.soon import settled
 from hashrange.store.embedded import open_store
-from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.interface import AnyMeter, IdempotencyToken, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.open_table import OpenTable
@@ -45,7 +45,11 @@ class HalvingStore(SuspendingStore):
     """A wrong store, as control: a transaction's steps are committed one by one, a snapshot is read row by row."""
 
     async def transact(
-        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
+        self,
+        steps: Sequence[TransactionStep],
+        token: IdempotencyToken | None,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
     ) -> Transacted:
         changes = []
         for table, key, plan in steps:
@@ -59,7 +63,9 @@ class HalvingStore(SuspendingStore):
                 raise TransactionRefused(reasons) from None
         return Transacted(changes)
 
-    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+    ) -> list[Row | None]:
         rows = []
         for table, key in places:
             await self.suspend()

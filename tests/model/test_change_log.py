@@ -304,7 +304,7 @@ class Walk:
 
     def vary_delay(self) -> None:
         self.most_seconds = self.chance.choice((0.0, 1.0, 30.0, 2 * HOUR, 30 * HOUR))
-        draw = None if self.chance.random() < 0.3 else lambda changes: self.delay()
+        draw = None if self.chance.random() < 0.3 else lambda changes, meter: self.delay()
         self.world.store.maintenance.delay_index_entries(draw, self.most_seconds)
 
     def index(self) -> None:

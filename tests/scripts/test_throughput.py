@@ -52,7 +52,7 @@ class World:
         key = Key(bytes([int(name[0], 16) << 4]) * 8 + name.encode())
         for number in range(int(times)):
             try:
-                side.admit(key, self.now_seconds)
+                side.admit(key, self.now_seconds, "PutItem" if kind == "write" else "GetItem")
             except ApiError as error:
                 (members,) = (value for value in error.members.values() if isinstance(value, list))
                 return f"{number:,} admitted, then {type(error).__name__} {members[0]['reason']}"

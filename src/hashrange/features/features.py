@@ -28,13 +28,14 @@ from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.settings import Settings
 from hashrange.soon import kept_until_done
-from hashrange.store.interface import SeeChanges, WholeStore
+from hashrange.store.front import FrontStep, in_front_of
+from hashrange.store.interface import SeeChanges, Store, WholeStore
 from hashrange.tables.change import Change
 from hashrange.tables.schema import Table
 from hashrange.tables.throttling import ThrottleEvents
 
 if TYPE_CHECKING:
-    from hashrange.faults.fault_store import RunningRequest
+    from hashrange.faults.fault_step import MetByRequests
 
 PartT = TypeVar("PartT")
 RunSlice = Callable[[], Coroutine[Any, Any, float | None]]
@@ -67,13 +68,13 @@ class FeatureApi(msgspec.Struct, Generic[PartT], frozen=True):
 class FeatureFront(msgspec.Struct, Generic[PartT], frozen=True):
     """How a feature stands in front of the store that requests use."""
 
-    in_front_of: Callable[[PartT, WholeStore], WholeStore]
-    """Returns the store that requests are to use now: one in front of the given one, or that itself."""
+    step: Callable[[PartT], FrontStep | None]
+    """Returns the step that requests are to pass now; None: none of this feature."""
     look: Callable[[PartT, Table | None], None] | None = None
     """Looks at what the feature goes by for a table, after a change of it; for all tables (None) after a change of the
     content. May raise StorageError."""
     set_up_scope: Callable[[PartT, Scope], None] | None = None
-    """Changes what else of a Scope goes with the store in front."""
+    """Changes what else of a Scope goes with the step."""
 
 
 class FeatureState(msgspec.Struct, Generic[PartT], frozen=True):
@@ -138,7 +139,7 @@ class TableRequests:
 
     def __init__(
         self,
-        running: "RunningRequest",
+        faulted: "MetByRequests",
         operations: Collection[str],
         scope_of: Callable[[str, str], Scope],
         set_up_scopes: Callable[[Callable[[Scope], None]], None],
@@ -146,8 +147,8 @@ class TableRequests:
         """`operations`: the names of DynamoDB's. `scope_of(account, region)`: what serves them;
         `set_up_scopes(set_up)`: calls `set_up` for every Scope in use, and from now on for every new one.
         """
-        self.running = running
-        """Tells of the request that runs now."""
+        self.faulted = faulted
+        """Those that meet faults as a whole."""
         self.operations = operations
         self.scope_of = scope_of
         self.set_up_scopes = set_up_scopes
@@ -191,8 +192,10 @@ class Features:
         self.clock = clock
         self.settings = settings
         self.requests = requests
-        self.front = store
-        """The store that requests use: `store`, or the one that features have put in front of it."""
+        self.steps: list[FrontStep] = []
+        """What requests pass on their way to the store."""
+        self.front: Store = store
+        """The store that requests use: `store`, or the front of it."""
         self._features = features
         self._all = [_Known(feature) for feature in features]
         self._by_name = {known.feature.name: known for known in self._all}
@@ -297,7 +300,7 @@ class Features:
 
     def look_at_fronts(self, table: Table | None = None) -> None:
         """Let features that stand in front of the store look at what they go by, for one table or (None) for all, and
-        requests use the stores in front that are needed now. Raises StorageError.
+        requests pass the steps that are needed now. Raises StorageError.
         """
         for known in self._all:
             feature = known.feature
@@ -313,13 +316,11 @@ class Features:
         self.put_in_front()
 
     def put_in_front(self) -> None:
-        """Let requests use the stores in front that are needed now."""
-        front = self.store
-        for feature, part in self._loaded():
-            if feature.front is not None:
-                front = feature.front.in_front_of(part, front)
-        if front is not self.front:
-            self.front = front
+        """Let requests pass the steps that are needed now. The last feature's comes first: it sees what others do."""
+        made = [feature.front.step(part) for feature, part in self._loaded() if feature.front is not None]
+        steps = [step for step in reversed(made) if step is not None]
+        if steps != self.steps:
+            self.steps, self.front = steps, in_front_of(self.store, steps)
             self.requests.set_up_scopes(self._set_up_scope)
 
     def _set_up_scope(self, scope: Scope) -> None:
@@ -343,9 +344,7 @@ class Features:
         return {name: state for name, state in states.items() if state is not None}
 
     def return_to(self, states: Mapping[str, Any]) -> Callable[[], None]:
-        """Put these states in the place of the present ones. Returns the function that undoes it, in the same order:
-        a feature draws anew what the ones before it have changed, and then gets what it had.
-        """
+        """Put these states in the place of the present ones. Returns the function that undoes it, in the same order."""
         undo: list[Callable[[], None]] = []
         for feature in self._features:
             state = states.get(feature.name)

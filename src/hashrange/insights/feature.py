@@ -1,60 +1,47 @@
-"""What is Contributor Insights to a service? A feature: while a table is watched, requests go through a store that
-counts their keys, and their meters are counted; a job saves the counts. CloudWatch's API has operations on its rules.
+"""What is Contributor Insights to a service? A feature: while a table is watched, requests pass a step that counts
+their keys; a job saves the counts. CloudWatch's API has operations on its rules.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hashrange.aws_services.operation import FormWire, Operation
 from hashrange.cloudwatch.feature import METRICS
 from hashrange.features.features import Feature, FeatureFront, FeatureJob, Features, RunSlice
 from hashrange.items.steps import look
 from hashrange.operations.insights.watching import WATCH_PREFIX
-from hashrange.operations.meter import Meter
-from hashrange.store.interface import WholeStore
-from hashrange.tables.throttling import ThrottleEvent
+from hashrange.store.front import FrontStep
 
 if TYPE_CHECKING:
-    from hashrange.insights.insight_store import InsightStore
+    from hashrange.insights.counting import CountingStep
 
 JOB = "insight-saving"
 
 
 class WatchedRequests:
-    """The insights of one service, and the store in front of the real one while anything is watched."""
+    """The insights of one service, and the step in front of the store while anything is watched."""
 
     def __init__(self, features: Features) -> None:
         # Imported here: most servers watch no table, and start time counts.
         from hashrange.insights.insights import Insights  # noqa: PLC0415
 
-        self._requests = features.requests
-        self._front: InsightStore | None = None
+        self._step: CountingStep | None = None
         self.is_counting = False
         """True if requests are counted."""
         self.insights = Insights(features.store, features.clock.service_time, features.waker(JOB))
-        self._requests.throttle_events.follow(self._throttled)
+        features.requests.throttle_events.follow(self.insights.throttled)
         features.give(METRICS, self._read_rule)
 
-    def in_front_of(self, inner: WholeStore) -> WholeStore:
-        """The store that requests are to use now: one in front of `inner` if anything is watched."""
-        is_watching = self.insights.is_watching
-        if is_watching is not self.is_counting:
-            self.is_counting = is_watching
-            counters = self._requests.counters
-            (counters.append if is_watching else counters.remove)(self.insights.keys_to_pay.count)
-        if not is_watching:
-            return inner
-        from hashrange.insights.insight_store import InsightStore  # noqa: PLC0415 - as above
+    def step(self) -> FrontStep | None:
+        """The step that requests are to pass now: None while nothing is watched."""
+        self.is_counting = self.insights.is_watching
+        if not self.is_counting:
+            return None
+        if self._step is None:
+            from hashrange.insights.counting import CountingStep  # noqa: PLC0415 - as above
 
-        if self._front is None or self._front.inner is not inner:
-            self._front = InsightStore(inner, self.insights, self._requests.running.operation, self._meter)
-        return self._front
-
-    def _meter(self) -> Meter | None:
-        return cast("Meter | None", self._requests.running.identity())
-
-    def _throttled(self, event: ThrottleEvent) -> None:
-        self.insights.throttled(event, self._requests.running.operation())
+            self._step = CountingStep(self.insights)
+        return self._step
 
     def _read_rule(self, *question: Any) -> Mapping[int, float]:
         from hashrange.insights.report import read_insight_rule  # noqa: PLC0415 - as above
@@ -94,7 +81,7 @@ INSIGHTS = Feature(
     ),
     jobs=(FeatureJob(JOB, _saving),),
     adds={"monitoring": WatchedRequests.operations},
-    front=FeatureFront(WatchedRequests.in_front_of, look=lambda part, table: part.insights.look(table)),
+    front=FeatureFront(WatchedRequests.step, look=lambda part, table: part.insights.look(table)),
     save=WatchedRequests.save,
     drop=lambda part: part.insights.drop(),
 )

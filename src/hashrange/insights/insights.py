@@ -12,7 +12,7 @@ import msgspec
 from hashrange.aws_services.operation import Caller
 from hashrange.errors import StorageCorruption
 from hashrange.insights.rule_counts import COUNTS_PREFIX, RuleCounts
-from hashrange.insights.watched_keys import KeysToPay, WatchedKeys
+from hashrange.insights.watched_keys import WatchedKeys
 from hashrange.items.steps import look, sort
 from hashrange.jobs.job import AT_ONCE
 from hashrange.operations.insights.watching import (
@@ -87,7 +87,6 @@ class Insights:
         self._catalog = store.catalog
         self.now_seconds = now_seconds
         self._wake = wake
-        self.keys_to_pay = KeysToPay(now_seconds)
         self._generation = -1
         self._reading = SharedReading(store.documents, self._read, self._has_read)
         self._is_unread = False
@@ -317,10 +316,9 @@ class Insights:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def throttled(self, event: ThrottleEvent, operation: str | None) -> None:
-        """Count a throttled part of a request of this operation, except a write that an index has
-        throttled, and pages of a Scan.
-        """
+    def throttled(self, event: ThrottleEvent) -> None:
+        """Count a throttled part of a request, except a write that an index has throttled, and pages of a Scan."""
+        operation = event.operation
         if event.key is None or operation == "Scan" or operation in UNCOUNTED_OPERATIONS:
             return
         if event.is_write and event.index_name is not None:

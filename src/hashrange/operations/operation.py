@@ -59,9 +59,9 @@ class Scope:
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
-        self.state_delay: Callable[[str], float] = lambda name: settings.table_state_delay_seconds
-        """Table name → seconds of service time for which a table that is changed now stays CREATING,
-        UPDATING or DELETING."""
+        self.state_delay: Callable[[str, str], float] = lambda name, operation: settings.table_state_delay_seconds
+        """`state_delay(name, operation)`: seconds of service time for which this table, which this operation changes
+        now, stays CREATING, UPDATING or DELETING."""
 
 
 class JsonWire(msgspec.Struct, frozen=True):

@@ -31,9 +31,9 @@ class _Begun(msgspec.Struct, kw_only=True, gc=False, eq=False):
 CallKind = Literal["dynamodb", "service", "own"]
 """What a call may meet, and who is told of it.
 
-`dynamodb`: metrics count it; it and the rows that it touches meet faults, and are seen by stores in front of the real
-one. `service`: a call of another service, which meets faults that name its operation (docs/testing/faults.md). `own`: a
-call of Lambda's API or of the admin API, which meets none.
+`dynamodb`: metrics count it; it and the rows that it touches meet faults, and pass the front of the store. `service`: a
+call of another service, which meets faults that name its operation (docs/testing/faults.md). `own`: a call of Lambda's
+API or of the admin API, which meets none.
 """
 
 

@@ -1,4 +1,4 @@
-"""What are faults to a service? A feature: while there are faults, requests use a store whose rows meet them, index
+"""What are faults to a service? A feature: while there are faults, requests pass a step whose rows meet them, index
 entries are delayed, and states of tables last longer. Those of a snapshot are drawn anew.
 """
 
@@ -9,10 +9,12 @@ from hashrange.faults.drawing import SERVICE_KINDS, Drawing
 from hashrange.faults.fault import Fault, Faults, FaultsError, echoed, most_lag_seconds, read_faults
 from hashrange.features.features import Feature, FeatureFront, Features, FeatureState
 from hashrange.operations.operation import Scope
-from hashrange.store.interface import DelayOf, WholeStore
+from hashrange.store.front import FrontStep, RequestMeter
+from hashrange.store.interface import AnyMeter, DelayOf
 from hashrange.tables.change import Change
 
 if TYPE_CHECKING:
+    from hashrange.faults.fault_step import FaultStep
     from hashrange.faults.remembered import StaleRows
 
 NO_FAULTS = Faults()
@@ -23,17 +25,13 @@ class FaultSetup(NamedTuple):
 
     drawing: Drawing | None
     """Draws who meets the faults; None without faults."""
-    inner: WholeStore
-    """The store that `front` is in front of."""
-    front: WholeStore
-    """The store that requests use."""
-    state_delay: Callable[[str], float]
+    step: "FaultStep | None"
+    """The step that requests pass; None without faults."""
+    state_delay: Callable[[str, str], float]
     """Returns the seconds for which states of a table last at least (`Scope.state_delay`)."""
     index_delay: DelayOf | None
     """Function that draws the delay of a commit's index entries, in seconds of service time; None: no delay."""
     index_delay_max_seconds: float
-    stale: "StaleRows | None"
-    """Rows as they were before they were changed while these faults were in place; None: no read is stale."""
 
 
 class FaultsInPlace:
@@ -42,8 +40,6 @@ class FaultsInPlace:
     def __init__(self, features: Features) -> None:
         """Raises FaultsError for the file of the settings."""
         self._features = features
-        self._inner = features.front
-        """The store that requests would use without faults."""
         self.setup: FaultSetup | None = None
         """What was last put in place; None if there never were any faults."""
         features.see_expired.append(self._expired)
@@ -68,16 +64,9 @@ class FaultsInPlace:
         self._put_in_place(setup)
         self._features.put_in_front()
 
-    def in_front_of(self, inner: WholeStore) -> WholeStore:
-        """The store that requests are to use now. Faults are drawn anew if they stood in front of another store."""
-        self._inner = inner
-        setup = self.setup
-        if setup is None or setup.drawing is None:
-            return inner
-        if setup.inner is not inner:
-            setup = self._prepared(setup.drawing.faults)
-            self._put_in_place(setup)
-        return setup.front
+    def step(self) -> FrontStep | None:
+        """The step that requests are to pass now: None without faults."""
+        return None if self.setup is None else self.setup.step
 
     def set_up_scope(self, scope: Scope) -> None:
         """Give a Scope the delays of states that go with the faults."""
@@ -90,10 +79,10 @@ class FaultsInPlace:
         self._features.store.maintenance.delay_index_entries(setup.index_delay, setup.index_delay_max_seconds)
 
     def _find_stale(self) -> "StaleRows | None":
-        return None if self.setup is None else self.setup.stale
+        return None if self.setup is None or self.setup.step is None else self.setup.step.stale
 
     def _expired(self, changes: Sequence[Change]) -> None:
-        """Note changes of a commit that deletes expired items, which does not go through the store in front."""
+        """Note changes of a commit that deletes expired items, which passes no step."""
         if (stale := self._find_stale()) is not None:
             stale.note(changes, self._features.clock.service_time())
 
@@ -114,34 +103,33 @@ class FaultsInPlace:
     def _prepared(self, faults: Faults) -> FaultSetup:
         """What has to be put in place for these faults. Raises FaultsError for a fault that cannot be met."""
         self._require_known(faults)
-        features, inner = self._features, self._inner
+        features = self._features
         requests, settings = features.requests, features.settings
         base_seconds = settings.index_delay_seconds
-        base_delay = (lambda changes: base_seconds) if base_seconds else None
+        base_delay = (lambda changes, meter: base_seconds) if base_seconds else None
         state_seconds = settings.table_state_delay_seconds
         if not faults.faults:
-            return FaultSetup(None, inner, inner, lambda name: state_seconds, base_delay, base_seconds, None)
+            return FaultSetup(None, None, lambda name, operation: state_seconds, base_delay, base_seconds)
         # Imported here: most servers have no faults, and start time counts.
-        from hashrange.faults.fault_store import FaultStore  # noqa: PLC0415
+        from hashrange.faults.fault_step import FaultStep  # noqa: PLC0415
 
-        operation = requests.running.operation
         drawing = Drawing(faults, features.clock)
-        front = FaultStore(inner, drawing, features.clock, requests.running, requests.throttle_events, self._find_stale)
+        throttle_events, find_noted = requests.throttle_events, self._find_stale
+        step = FaultStep(features.store, drawing, features.clock, requests.faulted, throttle_events, find_noted)
 
-        def state_delay(name: str) -> float:
-            return max(state_seconds, drawing.seconds_of("table-states", name, operation() or ""))
+        def state_delay(name: str, operation: str) -> float:
+            return max(state_seconds, drawing.seconds_of("table-states", name, operation))
 
-        def delay(changes: Sequence[Change]) -> float:
-            return max(base_seconds, drawing.seconds_of("index-lag", _lagging_table(changes), operation() or ""))
+        def delay(changes: Sequence[Change], meter: AnyMeter) -> float:
+            operation = meter.operation.name if type(meter) is RequestMeter else ""
+            return max(base_seconds, drawing.seconds_of("index-lag", _lagging_table(changes), operation))
 
         return FaultSetup(
             drawing,
-            inner,
-            front,
+            step,
             state_delay,
             delay if drawing.has("index-lag") else base_delay,
             max(base_seconds, most_lag_seconds(faults)),
-            front.stale,
         )
 
     def _require_known(self, faults: Faults) -> None:
@@ -181,7 +169,7 @@ FAULTS = Feature(
     "faults",
     FaultsInPlace,
     is_loaded_at_start=lambda settings: settings.faults is not None,
-    front=FeatureFront(FaultsInPlace.in_front_of, set_up_scope=FaultsInPlace.set_up_scope),
+    front=FeatureFront(FaultsInPlace.step, set_up_scope=FaultsInPlace.set_up_scope),
     # A restore puts faults in place before the content: the longest delay of index entries decides how long waiting
     # ones are kept.
     state=FeatureState(FaultsInPlace.present, FaultsInPlace.return_to, most_lag_seconds),

@@ -6,7 +6,7 @@ Those that come after it are drawn when its reply is sent, unless it was refused
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from hashrange.aws_services.operation import ServiceError
 from hashrange.errors import ApiError
@@ -16,7 +16,7 @@ from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
-from hashrange.service.workers import Workers
+from hashrange.store.front import FrontedCall, RequestMeter
 from hashrange.tables.open_table import OpenTable
 
 HALF = 0.5
@@ -41,48 +41,29 @@ class _Drawn(NamedTuple):
 class FaultedCalls:
     """The calls that have met faults as a whole, or may yet, and whose replies have not been sent.
 
-    Is the `RunningRequest` of the store that meets faults.
+    Is the `MetByRequests` of the step at which rows meet faults.
     """
 
-    def __init__(self, workers: Workers, on_error: Callable[[Call, Sequence[str]], None]) -> None:
+    def __init__(self, on_error: Callable[[Call, Sequence[str]], None]) -> None:
         """`on_error`: called if an error replaces the reply of a call that has been carried out, with the names of its
         tables.
         """
-        self._workers = workers
         self.replies: dict[Call, list[Fault]] = {}
         """Call → the faults that its reply meets; the list may be empty. Almost every server has no such call."""
         self._after: dict[Call, _Drawn] = {}
         """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
         self._on_error = on_error
 
-    # --- the call that runs now -------------------------------------------------------------------
+    # --- calls whose rows meet faults -------------------------------------------------------------
 
-    def _running(self) -> Call | None:
-        """The call of DynamoDB that runs now: the stores in front see no others."""
-        running = self._workers.running
-        return running if isinstance(running, Call) and running.kind == "dynamodb" else None
-
-    def operation(self) -> str | None:
-        """Name of the operation of the call that runs now; None outside of calls."""
-        running = self._running()
-        return None if running is None else running.operation.name
-
-    def identity(self) -> object:
-        """The meter of the call that runs now. No other call has the same one, and it takes little
-        memory while somebody keeps it.
-        """
-        running = self._running()
-        return None if running is None else running.meter
-
-    def writes(self) -> Iterator[tuple[OpenTable, Key]]:
-        """Tables and keys of all items that the call writes one after the other;
+    def writes(self, meter: RequestMeter) -> Iterator[tuple[OpenTable, Key]]:
+        """Tables and keys of all items that a request writes one after the other;
         nothing if it writes at most one, or all at once.
         """
-        running = self._running()
-        if running is None or running.operation.items is None:
+        if meter.operation.items is None:
             return
-        for name, attributes in running.operation.items(running.request):
-            table = running.scope.tables.get(bare_name(name))
+        for name, attributes in meter.operation.items(meter.request):
+            table = meter.scope.tables.get(bare_name(name))
             if table is None:
                 continue
             try:
@@ -91,11 +72,9 @@ class FaultedCalls:
             except (KeyError, ApiError):  # the table has been replaced since the request was checked
                 continue
 
-    def mark(self, fault: Fault) -> None:
-        """Let the reply of the call that runs now meet a fault."""
-        running = self._running()
-        if running is not None:
-            self.replies.setdefault(running, []).append(fault)
+    def mark(self, call: FrontedCall, fault: Fault) -> None:
+        """Let the reply of a call meet a fault."""
+        self.replies.setdefault(cast("Call", call), []).append(fault)
 
     # --- from a call's begin to its reply ---------------------------------------------------------
 

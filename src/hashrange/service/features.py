@@ -23,5 +23,5 @@ FEATURES: Sequence[AnyFeature] = (
     TRIGGERS,
     FAULTS,
 )
-"""The order counts. Jobs that are due at the same moment run in it, states of snapshots are put in place in it, and a
-store in front of the real one stands behind those of later features. What features run ends in the reverse order."""
+"""The order counts. Jobs that are due at the same moment run in it, states of snapshots are put in place in it, and
+requests pass the steps in front of the store in the reverse order, in which also ends what features run."""

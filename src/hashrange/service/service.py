@@ -43,6 +43,7 @@ from hashrange.service.scopes import Scopes
 from hashrange.service.second_look import with_second_look
 from hashrange.service.workers import Workers
 from hashrange.settings import Settings
+from hashrange.store.front import RequestMeter, request_meter, tell_ended
 from hashrange.store.interface import WholeStore
 
 _log = logging.getLogger("hashrange.server")
@@ -65,16 +66,16 @@ class Service:
         self.workers = Workers(clock)
         scopes = Scopes(store, clock, settings)
         self.scope = scopes.of
-        self.faulted = FaultedCalls(self.workers, self._replied_with_error)
+        self.faulted = FaultedCalls(self._replied_with_error)
         self.requests = TableRequests(self.faulted, self.operations.keys(), scopes.of, scopes.set_up_by)
         in_worker = partial(in_turns, workers=self.workers, begins_now=True)
         self.features = Features(FEATURES, store, clock, settings, self.requests, in_worker)
         self.jobs = self.features.runner
         self.hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
+        self._counters = self.requests.counters
         self._position = store.position
         self._durable_position = store.durable_position
-        self._counters = self.requests.counters
         self.recording: MetricRecording | None = None
         """Counts the calls that have ended, for metrics; None: nobody does."""
         self._held: list[Call] = []
@@ -149,7 +150,7 @@ class Service:
             if operation.capacity is None:
                 soon = operation.run(call.scope, call.request)
             else:
-                meter = call.meter = []
+                meter = call.meter = request_meter(call) if self.features.steps else []
                 soon = operation.run(call.scope, call.request, meter)
             if soon.__class__ is CoroutineType:
                 # Other operations begin in a later turn: what opens and closes sockets must not run inside of a read.
@@ -195,7 +196,8 @@ class Service:
             workers.run_next(self._begin_put_off)
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
-        if self._counters:
+        meter = call.meter
+        if self._counters or (type(meter) is RequestMeter and meter.notes):
             self._count(call)
         if self.workers.is_crowded and is_packed_item(call, reply):
             self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
@@ -223,7 +225,8 @@ class Service:
         """Write the reply for an operation's error, or run the operation again: on a request that was read leniently,
         or on records that have changed.
         """
-        if self._counters:
+        meter = call.meter
+        if self._counters or (type(meter) is RequestMeter and meter.notes):
             self._count(call)
         try:
             if isinstance(error, Malformed | ValidationException):
@@ -268,6 +271,8 @@ class Service:
 
     def _count(self, call: Call) -> None:
         """Report what a call has consumed."""
+        if isinstance(call.meter, RequestMeter):
+            tell_ended(call, call.meter)
         for count in self._counters:
             count(call.meter)
 

@@ -21,7 +21,7 @@ TransactionRefused with it; in the embedded store none ever meets one.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -86,9 +86,12 @@ SeeChanges = Callable[[Sequence[Change]], None]
 
 It must be quick and must not raise.
 """
-DelayOf = Callable[[Sequence[Change]], float]
+AnyMeter = list[Any] | None
+"""The meter of the request that a call belongs to: what the request has consumed so far (`operations/meter.py`). While
+requests pass a front, it tells of the request too (`front.RequestMeter`). None: the call belongs to no request."""
+DelayOf = Callable[[Sequence[Change], AnyMeter], float]
 """Returns the delay of the entries of global indexes that follow from the changes of one commit,
-in seconds of service time."""
+in seconds of service time. Is given the meter of the request that makes the commit; None: no request does."""
 
 
 class TransactionRefused(HashrangeError):
@@ -197,8 +200,9 @@ class Catalog(Protocol):
 class Store(Protocol):
     """Rows by key. A write, of one or several rows, is one atomic commit.
 
-    Every method that reads or writes rows raises ResourceNotFoundException if the table or index no longer exists. Only
-    if `Catalog.is_late` may a caller have found one that does not.
+    Each call of a request carries the request's `meter`, of which only a front of the store asks; None: it belongs to
+    no request. Every method that reads or writes rows raises ResourceNotFoundException if the table or index no longer
+    exists. Only if `Catalog.is_late` may a caller have found one that does not.
     """
 
     @property
@@ -209,22 +213,37 @@ class Store(Protocol):
     def streams(self) -> Streams:
         """The streams of this store's tables."""
 
-    def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
+    def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`, or None; may be outdated unless `consistent`. `source_id`: of a table or index, 6 bytes."""
 
-    def unread(self, source_id: bytes, key: Key, units: float) -> None:
+    def unread(self, source_id: bytes, key: Key, units: float, meter: AnyMeter = None) -> None:
         """Take back that `get` has read a row of `units` capacity units, because the row is not returned.
         A store that counts no units does nothing.
         """
 
-    def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
+    def page(
+        self,
+        source_id: bytes,
+        span: Span,
+        limit_rows: int,
+        limit_bytes: int,
+        meter: AnyMeter = None,
+        *,
+        consistent: bool,
+    ) -> Soon[Page]:
         """Rows of `span` up to and including the row that reaches a limit (`limit_bytes`: of item sizes).
 
         Rows that are long compared with their item sizes may end a page earlier.
         """
 
     def mutate(
-        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self,
+        table: OpenTable,
+        key: Key,
+        plan: Plan,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
+        origin: Origin = "client",
     ) -> Soon[Change]:
         """Replace the row at `key` by `plan(old row)`, with index entries and other rows derived, in one commit.
 
@@ -236,7 +255,11 @@ class Store(Protocol):
         """
 
     async def transact(
-        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
+        self,
+        steps: Sequence[TransactionStep],
+        token: IdempotencyToken | None,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
     ) -> Transacted:
         """Replace the rows of all steps, across tables and partitions, in one commit, or none of them.
 
@@ -251,7 +274,9 @@ class Store(Protocol):
         exists.
         """
 
-    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+    ) -> list[Row | None]:
         """The rows at `places` (table and key of each), in order, as of one point in time.
 
         After the row with which the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no

@@ -17,8 +17,7 @@ from hashrange.limits import (
 )
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.store.interface import TransactionRefused, TransactionStep
-from hashrange.tables.change import Change, Origin, Planned
-from hashrange.tables.entries import derive_entry_writes
+from hashrange.tables.change import Change, Origin, Planned, entries_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.stream_records import images_bytes
 
@@ -70,7 +69,7 @@ def plan_steps(
         if is_refused or is_too_large:
             changes.clear()
             continue
-        entries = derive_entry_writes(table, key, old, new, old_item, new_item) if table.indexes else ()
+        entries = entries_of(planned, table, key, old) if table.indexes else ()
         old_item, new_item = _kept(table, old, old_item), _kept(table, new, new_item)
         changes.append(Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item))
         planned = None

@@ -10,7 +10,7 @@ import msgspec
 
 from hashrange.errors import ApiError
 from hashrange.items.types import Item, Key, Row
-from hashrange.tables.entries import EntryWrite
+from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 
 Origin = Literal["client", "ttl", "replica", "import", "restore"]
@@ -50,6 +50,9 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
     new_item: Item | None = None
     reason: ApiError | None = None
     """The step's reason if another step cancels the transaction, although this one refuses nothing."""
+    derived: tuple[OpenTable, Sequence[EntryWrite]] | None = None
+    """The changes of indexes, if the plan has derived them (`with_entries`), and the table for which. The store uses
+    them unless the table has changed meanwhile."""
 
 
 Plan = Callable[[Row | None], Planned | Row | None]
@@ -57,3 +60,20 @@ Plan = Callable[[Row | None], Planned | Row | None]
 
 A plan that has decoded no items may return the row instead of a `Planned`.
 """
+
+
+def entries_of(planned: Planned | Row | None, table: OpenTable, key: Key, old: Row | None) -> Sequence[EntryWrite]:
+    """The changes of the table's indexes that follow from a plan's result."""
+    if not isinstance(planned, Planned):
+        return derive_entry_writes(table, key, old, planned)
+    if planned.derived is not None and planned.derived[0] is table:
+        return planned.derived[1]
+    return derive_entry_writes(table, key, old, planned.new, planned.old_item, planned.new_item)
+
+
+def with_entries(planned: Planned | Row | None, table: OpenTable, key: Key, old: Row | None) -> Planned:
+    """The result of a plan, with the changes of the table's indexes as `derived`."""
+    derived = (table, entries_of(planned, table, key, old))
+    if isinstance(planned, Planned):
+        return msgspec.structs.replace(planned, derived=derived)
+    return Planned(planned, derived=derived)

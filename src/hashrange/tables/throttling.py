@@ -46,6 +46,8 @@ class ThrottleEvent(NamedTuple):
 
     None: it concerns no certain one, or its key is not known.
     """
+    operation: str
+    """Name of the request's operation."""
 
 
 class ThrottleEvents:

@@ -42,6 +42,8 @@ up to what a partition serves; `shares`: each has an equal share of provisioned 
 
 WantPartitions = Callable[[bytes, int], None]
 """Source id, and the number of partitions that an on-demand table or index needs for what it may use now."""
+SeeBlocked = Callable[[float], None]
+"""Is told when a bucket is empty, and until which moment if nobody uses more."""
 
 
 class SideTerms(NamedTuple):
@@ -51,6 +53,7 @@ class SideTerms(NamedTuple):
     throttle_events: ThrottleEvents | None = None
     """Is told of each throttled part of a request; None: nobody is."""
     want_partitions: WantPartitions = lambda source_id, count: None
+    see_blocked: SeeBlocked = lambda until_seconds: None
 
 
 class CapacitySide:
@@ -129,19 +132,28 @@ class CapacitySide:
         self._follow_partitions(now_seconds)
         self.blocked_until_seconds = float("-inf")
         for bucket in self._all_buckets():
-            self._block(bucket.empty_until_seconds)
+            self._look_at(bucket, now_seconds)
 
     def belong_to(self, table_side: "CapacitySide") -> None:
         """Let the writes of a global index tell those of its table from now on when they are blocked."""
         self.table_side = table_side
-        self._block(self.blocked_until_seconds)
+        self._block_table()
+
+    def _look_at(self, bucket: Bucket, now_seconds: float) -> None:
+        """Note if a bucket is empty that has been changed or used."""
+        if not bucket.admits(now_seconds):
+            self._block(bucket.empty_until_seconds)
 
     def _block(self, until_seconds: float) -> None:
         """Note that a bucket is empty until this moment."""
+        self._terms.see_blocked(until_seconds)
         self.blocked_until_seconds = max(self.blocked_until_seconds, until_seconds)
-        table_side = self.table_side
-        if table_side is not None:
-            table_side.indexes_blocked_until_seconds = max(table_side.indexes_blocked_until_seconds, until_seconds)
+        self._block_table()
+
+    def _block_table(self) -> None:
+        side = self.table_side
+        if side is not None:
+            side.indexes_blocked_until_seconds = max(side.indexes_blocked_until_seconds, self.blocked_until_seconds)
 
     def _least_on_demand(self) -> float:
         """Units a second that are served whatever was used before: those of a new table,
@@ -202,32 +214,36 @@ class CapacitySide:
         self._begins = [one.hashes.first.to_bytes(HASH_BYTES, "big") for one in partitions[1:]]
         self._is_usual = self._growth is None and bool(partitions) and not self._isolated
 
-    def admit(self, key: Key, now_seconds: float) -> None:
-        """Raise the error of a throttled request for the item at `key` unless all buckets admit one now."""
+    def admit(self, key: Key, now_seconds: float, operation: str) -> None:
+        """Raise the error of a throttled request for the item at `key` unless all buckets admit one now.
+        `operation`: the name of the request's.
+        """
         if now_seconds <= self.blocked_until_seconds:
-            self._require_units(key, now_seconds, is_item=True)
+            self._require_units(key, now_seconds, operation, is_item=True)
 
-    def admit_page(self, first: Key, now_seconds: float) -> None:
+    def admit_page(self, first: Key, now_seconds: float, operation: str) -> None:
         """`admit` for a page that begins at this key, or at the begin of its hash."""
         if now_seconds <= self.blocked_until_seconds:
-            self._require_units(first, now_seconds, is_item=False)
+            self._require_units(first, now_seconds, operation, is_item=False)
 
-    def _require_units(self, key: Key | None, now_seconds: float, *, is_item: bool) -> None:
+    def _require_units(self, key: Key, now_seconds: float, operation: str, *, is_item: bool) -> None:
         """Raise the error of a throttled request if a bucket that it needs is empty."""
         if self._bucket is not None and not self._bucket.admits(now_seconds):
             is_provisioned = self._growth is None
-            self._refuse("ProvisionedThroughputExceeded" if is_provisioned else "MaxOnDemandThroughputExceeded", key)
+            limit: ThroughputLimit = (
+                "ProvisionedThroughputExceeded" if is_provisioned else "MaxOnDemandThroughputExceeded"
+            )
+            self._refuse(limit, key, operation)
         growing = self._growing
         if growing is not None and not growing.admits(now_seconds):
             is_most = growing.rate >= TABLE_CAPACITY_UNITS_MAX
-            self._refuse("AccountLimitExceeded" if is_most else "KeyRangeThroughputExceeded", key)
-        partition = None if key is None else self._partition(key)
+            self._refuse("AccountLimitExceeded" if is_most else "KeyRangeThroughputExceeded", key, operation)
+        partition = self._partition(key)
         if partition is not None and not partition.admits(now_seconds):
-            assert key is not None
             if is_item and self._may_isolate and not self._hot_items.is_isolated(key):
                 self._hot_items.refused(key, partition, now_seconds)
                 self._is_usual = self._is_usual and not self._isolated
-            self._refuse("KeyRangeThroughputExceeded", key)
+            self._refuse("KeyRangeThroughputExceeded", key, operation)
 
     def take(self, key: Key, units: float, now_seconds: float) -> None:
         """Use units of the table or index, and of the partition that the key falls into.
@@ -253,7 +269,7 @@ class CapacitySide:
         """Use units of the table or index, and of no partition."""
         if self._bucket is not None:
             self._bucket.take(units, now_seconds)
-            self._block(self._bucket.empty_until_seconds)
+            self._look_at(self._bucket, now_seconds)
         if self._growing is not None:
             self._take_on_demand(units, now_seconds)
 
@@ -262,7 +278,7 @@ class CapacitySide:
         partition = self._partition(key)
         if partition is not None:
             partition.take(units, now_seconds)
-            self._block(partition.empty_until_seconds)
+            self._look_at(partition, now_seconds)
 
     def take_of_span(self, lower: bytes, upper: bytes, units: float, now_seconds: float) -> None:
         """Use units of the partitions alone that the keys from `lower` to `upper` fall into,
@@ -278,7 +294,7 @@ class CapacitySide:
         width = max(ends[-1] - ends[0], 1)
         for bucket, (begin, end) in zip(buckets[first : last + 1], pairwise(ends), strict=True):
             bucket.take(units if first == last else units * (end - begin) / width, now_seconds)
-            self._block(bucket.empty_until_seconds)
+            self._look_at(bucket, now_seconds)
 
     def _take_on_demand(self, units: float, now_seconds: float) -> None:
         growing, growth = self._growing, self._growth
@@ -289,7 +305,7 @@ class CapacitySide:
             most = min(growth.units_per_second, TABLE_CAPACITY_UNITS_MAX)
             growing.change(most, most, now_seconds)
             self._grow_partitions(most)
-        self._block(growing.empty_until_seconds)
+        self._look_at(growing, now_seconds)
 
     def _grow_partitions(self, units_per_second: float) -> None:
         """Ask for the partitions that serve `units_per_second`, if there are fewer."""
@@ -308,10 +324,11 @@ class CapacitySide:
             return own
         return self._buckets[bisect_right(self._begins, key)]
 
-    def _refuse(self, limit: ThroughputLimit, key: Key | None) -> None:
+    def _refuse(self, limit: ThroughputLimit, key: Key, operation: str) -> None:
         name = None if self._index is None else self._index.name
         if self._terms.throttle_events is not None:
-            self._terms.throttle_events.tell(ThrottleEvent(self._table, name, limit, self._is_write, key))
+            event = ThrottleEvent(self._table, name, limit, self._is_write, key, operation)
+            self._terms.throttle_events.tell(event)
         raise throttling_error(self._table, name, usual_code(self._table, limit), limit, is_write=self._is_write)
 
 

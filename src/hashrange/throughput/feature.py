@@ -1,26 +1,24 @@
-"""What is throughput that is enforced to a service? A feature: requests go through a store that admits them, and their
-meters are counted.
-"""
+"""What is throughput that is enforced to a service? A feature: requests pass a step that admits them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hashrange.clock import Clock, SystemClock
 from hashrange.features.features import Feature, FeatureFront, Features, FeatureState
-from hashrange.store.interface import WholeStore
+from hashrange.store.front import FrontStep
 
 if TYPE_CHECKING:
     from hashrange.throughput.table_throughputs import OwnTerms
 
 
 class EnforcedThroughput:
-    """The buckets of a service's tables, and the store in front of the real one.
+    """The buckets of a service's tables, and the step in front of the store.
     `Features.put_in_front` has to be called after a change of their terms.
     """
 
     def __init__(self, features: Features) -> None:
         # Imported here: most servers enforce no throughput, and start time counts.
-        from hashrange.throughput.admitted_store import AdmittedStore  # noqa: PLC0415
+        from hashrange.throughput.admitting import AdmittingStep  # noqa: PLC0415
         from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputTerms  # noqa: PLC0415
 
         self._features = features
@@ -30,19 +28,11 @@ class EnforcedThroughput:
         self.throughputs = TableThroughputs(
             features.store, self.now_seconds, clock.service_time, usual, requests.throttle_events
         )
-        self.front = AdmittedStore(features.store, self.throughputs, self.now_seconds, requests.running.identity)
-        self._is_counting = False
+        self._step = AdmittingStep(self.throughputs, self.now_seconds)
 
-    def in_front_of(self, inner: WholeStore) -> WholeStore:
-        """The store that requests are to use now: the one in front if any table's throughput is enforced.
-        `inner` is the real one: no feature stands behind this.
-        """
-        is_enforced = self.throughputs.is_any_enforced
-        if is_enforced is not self._is_counting:
-            self._is_counting = is_enforced
-            counters = self._features.requests.counters
-            (counters.append if is_enforced else counters.remove)(self.front.count)
-        return self.front if is_enforced else inner
+    def step(self) -> FrontStep | None:
+        """The step that requests are to pass now: None if no table's throughput is enforced."""
+        return self._step if self.throughputs.is_any_enforced else None
 
     def own_terms(self) -> "OwnTerms | None":
         """The terms of tables whose throughput has terms of its own; None if there are none."""
@@ -87,6 +77,6 @@ THROUGHPUT = Feature(
     "throughput",
     EnforcedThroughput,
     is_loaded_at_start=lambda settings: settings.throughput == "enforced",
-    front=FeatureFront(EnforcedThroughput.in_front_of),
+    front=FeatureFront(EnforcedThroughput.step),
     state=FeatureState(EnforcedThroughput.own_terms, EnforcedThroughput.return_to),
 )

@@ -17,7 +17,7 @@ from hashrange.tables.schema import Index
 from hashrange.tables.source_id import table_id_of
 from hashrange.tables.states import changing_until_seconds, shown_table
 from hashrange.tables.throttling import ThrottleEvents
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SideTerms
+from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SeeBlocked, SideTerms
 
 ThroughputMode = Literal["unlimited", "enforced"]
 """`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
@@ -81,7 +81,12 @@ class TableThroughputs:
         """Table id → service time until which buckets of the table keep to the description from before a change."""
         self._former: list[dict[bytes, ThroughputBuckets | None]] = []
         """Members of `_known` that were forgotten together, and are still to be freed."""
+        self._see_blocked: SeeBlocked = lambda until_seconds: None
         store.catalog.on_change(self._follow_change)
+
+    def on_blocked(self, see: SeeBlocked) -> None:
+        """Call `see` from now on when a bucket is empty; before any table's buckets are made."""
+        self._see_blocked = see
 
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
         """How the throughput of this table is enforced."""
@@ -163,7 +168,7 @@ class TableThroughputs:
         self, table: OpenTable, former: Mapping[bytes, ThroughputBuckets | None], adaptive: AdaptiveCapacity
     ) -> dict[bytes, ThroughputBuckets | None]:
         """The buckets of a table and its indexes, by source id; `former`: those that it has."""
-        terms = SideTerms(adaptive, self._throttle_events, self._store.maintenance.want_partitions)
+        terms = SideTerms(adaptive, self._throttle_events, self._store.maintenance.want_partitions, self._see_blocked)
         own = self._source_buckets(table, None, former.get(table.source_id), terms)
         own.writes.indexes_blocked_until_seconds = -inf
         known: dict[bytes, ThroughputBuckets | None] = {}

@@ -12,7 +12,7 @@ from typing import Any, Literal, ParamSpec
 from hashrange.errors import HashrangeError, StorageBusy
 from hashrange.soon import settled
 from hashrange.store.interface import WholeStore
-from hashrange.store.wrapped import WrappedStore
+from tests.support.wrapped_stores.wrapped import WrappedStore
 
 StoreMethod = Literal["get", "page", "mutate", "transact", "snapshot_get"]
 

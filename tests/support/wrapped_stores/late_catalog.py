@@ -15,12 +15,12 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.items.types import Key, Row
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.soon import Soon
-from hashrange.store.interface import Catalog, Page, TableChanged, WholeStore
-from hashrange.store.wrapped import WrappedStore
+from hashrange.store.interface import AnyMeter, Catalog, Page, TableChanged, WholeStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import table_id_of
 from hashrange.tables.span import Span
+from tests.support.wrapped_stores.wrapped import WrappedStore
 
 HEARING_PROBABILITY = 0.05
 """Probability, for each table, that a call of the store first brings it up to date in the wrapper's late views."""
@@ -135,20 +135,31 @@ class LateCatalogStore(WrappedStore):
         self.catalog = LateCatalog(inner.catalog)
         self.mutate, self.transact = self._hearing(inner.mutate), self._hearing(inner.transact)
 
-    def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Soon[Row | None]:
+    def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key` of a table or index that exists."""
         self.catalog.require([source_id])
-        return self._hearing(self.inner.get)(source_id, key, consistent=consistent)
+        return self._hearing(self.inner.get)(source_id, key, meter, consistent=consistent)
 
-    def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Soon[Page]:
+    def page(
+        self,
+        source_id: bytes,
+        span: Span,
+        limit_rows: int,
+        limit_bytes: int,
+        meter: AnyMeter = None,
+        *,
+        consistent: bool,
+    ) -> Soon[Page]:
         """Rows of `span` of a table or index that exists."""
         self.catalog.require([source_id])
-        return self._hearing(self.inner.page)(source_id, span, limit_rows, limit_bytes, consistent=consistent)
+        return self._hearing(self.inner.page)(source_id, span, limit_rows, limit_bytes, meter, consistent=consistent)
 
-    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+    ) -> list[Row | None]:
         """The rows at `places`, of tables that exist."""
         self.catalog.require([table.source_id for table, _ in places])
-        return await self._hearing(self.inner.snapshot_get)(places, limit_bytes)
+        return await self._hearing(self.inner.snapshot_get)(places, limit_bytes, meter)
 
     def _hearing(self, method: Callable[P, T]) -> Callable[P, T]:
         """Wrap `method` so that a call first brings some of the catalog's views up to date."""

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.copying import copying_of
-from hashrange.store.interface import IdempotencyToken, Transacted, TransactionStep, WholeStore
+from hashrange.store.interface import AnyMeter, IdempotencyToken, Transacted, TransactionStep, WholeStore
 from hashrange.store.request_ids import RequestId
-from hashrange.store.wrapped import WrappedStore
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
+from tests.support.wrapped_stores.wrapped import WrappedStore
 
 STALE_READ_PROBABILITY = 0.25
 REMEMBERED_CHANGES_MAX = 64
@@ -37,9 +37,9 @@ class StaleReads(WrappedStore):
         self.catalog, self.copying = inner.catalog, copying_of(inner)
         self.page, self.snapshot_get = inner.page, inner.snapshot_get
 
-    async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
+    async def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Row | None:
         """The row at `key`; if `consistent` is false, sometimes the row before its last change."""
-        row = await settled(self._inner.get(source_id, key, consistent=consistent))
+        row = await settled(self._inner.get(source_id, key, meter, consistent=consistent))
         if consistent or self._chance() >= STALE_READ_PROBABILITY:
             return row
         before = self._before.get((source_id, key), row)
@@ -47,18 +47,28 @@ class StaleReads(WrappedStore):
         return before
 
     async def mutate(
-        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self,
+        table: OpenTable,
+        key: Key,
+        plan: Plan,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
+        origin: Origin = "client",
     ) -> Change:
         """Write to the inner store; later reads may return the old row."""
-        change = await settled(self._inner.mutate(table, key, plan, request_id, origin))
+        change = await settled(self._inner.mutate(table, key, plan, request_id, meter, origin))
         self._remember(change)
         return change
 
     async def transact(
-        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
+        self,
+        steps: Sequence[TransactionStep],
+        token: IdempotencyToken | None,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
     ) -> Transacted:
         """Transact in the inner store; later reads may return old rows."""
-        transacted = await self._inner.transact(steps, token, request_id)
+        transacted = await self._inner.transact(steps, token, request_id, meter)
         for change in transacted.changes:
             self._remember(change)
         return transacted

@@ -21,6 +21,7 @@ from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.soon import settled
 from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import (
+    AnyMeter,
     Backfilled,
     IdempotencyToken,
     Lease,
@@ -235,22 +236,37 @@ class SuspendingStore:
         """True with this probability."""
         return self._random.random() < probability
 
-    async def get(self, source_id: bytes, key: Key, *, consistent: bool) -> Row | None:
+    async def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Row | None:
         """Read a row between two pauses."""
         await self.suspend()
-        row = await settled(self.inner.get(source_id, key, consistent=consistent))
+        row = await settled(self.inner.get(source_id, key, meter, consistent=consistent))
         await self.suspend()
         return row
 
-    async def page(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, *, consistent: bool) -> Page:
+    async def page(
+        self,
+        source_id: bytes,
+        span: Span,
+        limit_rows: int,
+        limit_bytes: int,
+        meter: AnyMeter = None,
+        *,
+        consistent: bool,
+    ) -> Page:
         """Read a page between two pauses."""
         await self.suspend()
-        page = await settled(self.inner.page(source_id, span, limit_rows, limit_bytes, consistent=consistent))
+        page = await settled(self.inner.page(source_id, span, limit_rows, limit_bytes, meter, consistent=consistent))
         await self.suspend()
         return page
 
     async def mutate(
-        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self,
+        table: OpenTable,
+        key: Key,
+        plan: Plan,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
+        origin: Origin = "client",
     ) -> Change:
         """Write; other calls may run before and after the commit, and the plan may run more than once.
 
@@ -271,7 +287,7 @@ class SuspendingStore:
             change = await self._outcomes.carry_out(
                 request_id,
                 f"a write to the table {table.name}",
-                lambda: settled(self.inner.mutate(table, key, _twice(plan), request_id, origin)),
+                lambda: settled(self.inner.mutate(table, key, _twice(plan), request_id, meter, origin)),
             )
         finally:
             self._writing[place] -= 1
@@ -281,7 +297,11 @@ class SuspendingStore:
         return change
 
     async def transact(
-        self, steps: Sequence[TransactionStep], token: IdempotencyToken | None, request_id: RequestId | None = None
+        self,
+        steps: Sequence[TransactionStep],
+        token: IdempotencyToken | None,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
     ) -> Transacted:
         """Transact between pauses, with the items marked as ongoing. `mutate` says when plans are called again.
 
@@ -312,7 +332,7 @@ class SuspendingStore:
             twice = [TransactionStep(table, key, _twice(plan)) for table, key, plan in steps]
             names = ", ".join(sorted({step.table.name for step in steps}))
             transacted = await self._outcomes.carry_out(
-                request_id, f"a transaction over {names}", lambda: self.inner.transact(twice, token, request_id)
+                request_id, f"a transaction over {names}", lambda: self.inner.transact(twice, token, request_id, meter)
             )
         finally:
             self._ongoing -= places
@@ -321,11 +341,13 @@ class SuspendingStore:
         await self.suspend()
         return transacted
 
-    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+    ) -> list[Row | None]:
         """Read rows between two pauses; refused while a running transaction will write or check one."""
         await self.suspend()
         self._refuse_conflicts([(table.source_id, key) in self._ongoing for table, key in places])
-        rows = await self.inner.snapshot_get(places, limit_bytes)
+        rows = await self.inner.snapshot_get(places, limit_bytes, meter)
         await self.suspend()
         return rows
 

@@ -21,15 +21,15 @@ from hashrange.errors import (
     TransactionConflictException,
 )
 from hashrange.faults.fault import FAULTS_MAX, Fault, Faults
-from hashrange.faults.fault_store import FaultStore
+from hashrange.faults.fault_step import FaultStep
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.fault_feature import FAULTS
-from hashrange.service.faulted_calls import FaultedCalls
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.testing.database import Database, server
 from hashrange.testing.in_process import InProcess
+from tests.support.fronted import Fronted
 from tests.support.stores import as_distributed
 from tests.support.waiting import wait_until
 from tests.unit.faults.kit import CHAT, impatient, make_music, message, met, outcome, put_songs, song, songs
@@ -65,13 +65,14 @@ def test_the_service_draws_no_faults_and_every_scope_has_the_real_store_again(da
     for client in clients.values():
         client.list_tables()
     scopes = [service.scope("000000000000", region) for region in ("eu-west-1", "eu-west-2")]
-    assert {type(scope.store) for scope in scopes} == {FaultStore}
-    assert scopes[0].store is scopes[1].store
+    assert [type(step) for step in service.features.steps] == [FaultStep]
+    assert [scope.store for scope in scopes] == [service.features.front] * 2
+    assert service.features.front is not real
     assert service.requests.drawing is not None
     database.faults.clear()
     scopes.append(service.scope("000000000000", "eu-west-3"))
     assert [scope.store for scope in scopes] == [real] * 3
-    assert [scope.state_delay("music") for scope in scopes] == [0.0] * 3
+    assert [scope.state_delay("music", "UpdateTable") for scope in scopes] == [0.0] * 3
     assert plain_service(database) == before
 
 
@@ -108,11 +109,11 @@ def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
         streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="LATEST")
         client.delete_table(TableName="songs")
     client.scan(TableName="music")
-    store: Any = database._process.service.scope("000000000000", "us-east-1").store
+    streams_seen: Any = database._process.service.scope("000000000000", "us-east-1").store.streams
     drawing = database._process.service.requests.drawing
     assert drawing is not None
     assert len(drawing._of_tables) <= 100
-    assert len(store.streams._names) <= 100
+    assert len(streams_seen._names) <= 100
 
 
 def test_a_read_that_may_meet_faults_looks_at_no_other_tables(
@@ -137,15 +138,9 @@ def test_a_table_that_has_been_deleted_can_still_be_asked_for(database: Database
     database.client().delete_table(TableName="music")
     database.faults.use(Fault("error", table="music"), Fault("stale-read", seconds=5))
 
-    class Reading(FaultedCalls):
-        def operation(self) -> str | None:
-            return "GetItem"
-
-    assert service.requests.drawing is not None
-    store = FaultStore(
-        service.store, service.requests.drawing, service.clock, Reading(service.workers, lambda *_: None)
+    get = partial(
+        service.features.front.get, table.source_id, table.lookup_key(song("a")), Fronted().meter, consistent=True
     )
-    get = partial(store.get, table.source_id, table.lookup_key(song("a")), consistent=True)
     assert database._process.run(get) is None
 
 

@@ -1,4 +1,4 @@
-"""What do stale reads know of writes? Each that goes through the store in front is noted before its commit, so that
+"""What do stale reads know of writes? Each that goes through the front of the store is noted before its commit, so that
 nothing reads what is new without what was before.
 """
 
@@ -11,7 +11,7 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import ConditionalCheckFailedException
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Fault, Faults, checked
-from hashrange.faults.fault_store import FaultStore
+from hashrange.faults.fault_step import FaultStep
 from hashrange.faults.remembered import StaleRows
 from hashrange.items import steps
 from hashrange.items.rows import decode_row, encode_row
@@ -19,10 +19,12 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.soon import settled
 from hashrange.store.embedded import late_entries, open_store
-from hashrange.store.interface import TransactionRefused, TransactionStep
+from hashrange.store.front import FrontedCall, RequestMeter, in_front_of
+from hashrange.store.interface import AnyMeter, Store, TransactionRefused, TransactionStep
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import scan_span
+from tests.support.fronted import Fronted
 from tests.support.samples import finish, row_of, table_maker
 from tests.support.stores import as_distributed
 from tests.unit.store.test_late_entries import LARGE, LATE_BYTES, SMALL, begin, end, indexed, item_of, write
@@ -30,44 +32,38 @@ from tests.unit.store.test_late_entries import LARGE, LATE_BYTES, SMALL, begin, 
 STALE_SECONDS = 60.0
 
 
-class Running:
-    """Stands for one request after the other."""
+class Requests:
+    """Write one item each, and meet no faults as a whole."""
 
-    def __init__(self) -> None:
-        self.name: str | None = None
-
-    def operation(self) -> str | None:
-        return self.name
-
-    def identity(self) -> object:
-        return self
-
-    def writes(self) -> Iterator[tuple[OpenTable, Key]]:
+    def writes(self, meter: RequestMeter) -> Iterator[tuple[OpenTable, Key]]:
         return iter(())
 
-    def mark(self, fault: Fault) -> None:
+    def mark(self, call: FrontedCall, fault: Fault) -> None:
         raise AssertionError(fault)
 
 
 class World:
-    """A store, and the one in front of it whose reads are stale."""
+    """A store, and its front, whose reads are stale."""
 
     def __init__(self) -> None:
-        self.clock, self.running = VirtualClock(), Running()
+        self.clock = VirtualClock()
+        self.meter: AnyMeter = None
+        """That of the request that writes; None: none does."""
         self.embedded = open_store(None, self.clock, None)
         self.notes: list[tuple[float, list[tuple[bytes, Row | None, Row | None]]]] = []
         """Time and changes of each note; those that change nothing are left out."""
-        self.front = self.in_front_of(self.embedded)
-
-    def in_front_of(self, inner: Any) -> FaultStore:
         faults = Faults((Fault("stale-read", seconds=STALE_SECONDS),), 0)
         drawing = Drawing(checked(faults.faults, 0), self.clock)
-        return FaultStore(inner, drawing, self.clock, self.running, find_noted=lambda: self.stale)
+        self.step = FaultStep(self.embedded, drawing, self.clock, Requests(), find_noted=lambda: self.stale)
+        self.front = self.in_front_of(self.embedded)
+
+    def in_front_of(self, inner: Store) -> Store:
+        return in_front_of(inner, [self.step])
 
     @property
     def stale(self) -> StaleRows:
-        assert self.front.stale is not None
-        return self.front.stale
+        assert self.step.stale is not None
+        return self.step.stale
 
     def create(self, make: Any) -> OpenTable:
         table = finish(self.embedded.catalog.create(make))
@@ -97,7 +93,7 @@ def putting(number: int | None) -> Plan:
 
 
 def put(world: World, table: OpenTable, key: bytes, number: int | None) -> None:
-    finish(world.front.mutate(table, Key(key), putting(number)))
+    finish(world.front.mutate(table, Key(key), putting(number), None, world.meter))
 
 
 def steps_of(table: OpenTable, keys: bytes, plan: Plan) -> list[TransactionStep]:
@@ -106,12 +102,12 @@ def steps_of(table: OpenTable, keys: bytes, plan: Plan) -> list[TransactionStep]
 
 @pytest.mark.parametrize("operation", [None, "PutItem"])
 def test_each_write_is_noted_once_with_what_it_changes(world: World, operation: str | None) -> None:
-    world.running.name = operation
+    world.meter = None if operation is None else Fronted(operation).meter
     table, other = world.create(table_maker("t")), world.create(table_maker("other"))
     put(world, table, b"a", 1)
     put(world, table, b"a", 1)  # changes nothing
     put(world, table, b"a", 2)
-    finish(world.front.transact(steps_of(table, b"abc", putting(2)), None))
+    finish(world.front.transact(steps_of(table, b"abc", putting(2)), None, None, world.meter))
     put(world, table, b"a", None)
     put(world, other, b"d", 1)
     assert [changes for _, changes in world.notes] == [
@@ -193,9 +189,8 @@ def put_item(world: World, table: OpenTable, item: Item) -> Coroutine[Any, Any, 
 
 def seen(world: World, source_id: bytes) -> list[str]:
     """What a read of all rows of a table or index shows of their attribute `g`."""
-    world.running.name = "Scan"
-    page = end(settled(world.front.page(source_id, scan_span(None, None), 10, 100_000, consistent=False)))
-    world.running.name = None
+    meter = Fronted("Scan").meter
+    page = end(settled(world.front.page(source_id, scan_span(None, None), 10, 100_000, meter, consistent=False)))
     return [decode_row(row)["g"]["S"] for row in page.rows]
 
 

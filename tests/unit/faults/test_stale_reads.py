@@ -335,8 +335,8 @@ def test_global_indexes_are_not_stale(changed: Database) -> None:
 
 
 def kept(database: Database) -> remembered.StaleRows:
-    store: Any = database._process.service.scope("000000000000", "us-east-1").store
-    found: remembered.StaleRows = store.stale
+    step: Any = database._process.service.features.steps[0]
+    found: remembered.StaleRows = step.stale
     return found
 
 

@@ -26,6 +26,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import KeySchema, Table
+from tests.support.fronted import Fronted
 from tests.support.samples import finish, table_maker
 from tests.support.working import calls_of, lines_between_looks
 
@@ -76,7 +77,8 @@ class Watching:
         return table
 
     def read(self, name: str) -> None:
-        finish(self.service.features.front.get(self.table(name).source_id, Key(bytes(8) + b"a"), consistent=True))
+        key, meter = Key(bytes(8) + b"a"), Fronted().meter
+        finish(self.service.features.front.get(self.table(name).source_id, key, meter, consistent=True))
 
     def run_slices(self) -> list[int]:
         """Run slices of the job until it rests; returns how many functions each has called."""

@@ -101,7 +101,7 @@ def test_a_table_agrees_with_a_slow_one(seed: int, adaptive: AdaptiveCapacity) -
         partition = min(chosen.randrange(PARTITIONS), chosen.randrange(PARTITIONS))
         is_table_empty, is_partition_empty = slow.is_empty(partition, now)
         try:
-            side.admit(key(partition), now / THOUSANDTHS)
+            side.admit(key(partition), now / THOUSANDTHS, "GetItem")
         except ApiError as error:
             members: Any = error.members
             (reason,) = members["ThrottlingReasons"]
@@ -122,7 +122,7 @@ def admitted(side: CapacitySide, now_seconds: float, partitions: int = PARTITION
     """Units that are admitted at once, spread over partitions in turn."""
     for number in range(100_000):
         try:
-            side.admit(key(number % partitions), now_seconds)
+            side.admit(key(number % partitions), now_seconds, "GetItem")
         except ApiError:
             return number
         side.take(key(number % partitions), 1, now_seconds)

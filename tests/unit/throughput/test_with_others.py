@@ -11,7 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from hashrange.settings import AdaptiveSetting, Settings
-from hashrange.testing import Database, server
+from hashrange.testing import Database, Fault, server
 from tests.unit.throughput.admin import buckets_of, set_throughput
 from tests.unit.throughput.test_enforced import ONCE, create, put, put_until_throttled, reasons
 
@@ -53,6 +53,26 @@ def test_faults_and_throughput_meet_the_same_requests() -> None:
         with urlopen(Request(f"{database.endpoint}/_hashrange/v1/faults", method="DELETE")):
             pass
         assert put_until_throttled(client)[0] == 0
+
+
+def test_faults_go_on_when_throughput_is_switched() -> None:
+    """With their draws, and what they know of earlier rows."""
+    with server(Settings(data_dir=None, port=0, admin=True)) as database:
+        database.clock.freeze()
+        client = database.client(config=ONCE)
+        create(client)
+        database.faults.use(Fault("error", operation="Query"), Fault("stale-read", seconds=60))
+        service = database._process.service
+        drawing, (step,) = service.requests.drawing, service.features.steps
+        assert service.features.front is service.scope("000000000000", "us-east-1").store
+        for mode in ("enforced", "unlimited"):
+            put(client, 1)
+            set_throughput(database, "orders", mode=mode)
+            assert service.requests.drawing is drawing
+            assert service.features.steps[0] is step
+            assert len(service.features.steps) == (2 if mode == "enforced" else 1)
+            assert service.features.front is service.scope("000000000000", "us-east-1").store
+        assert client.get_item(TableName="orders", Key={"pk": {"S": "1"}}).get("Item") is None
 
 
 def test_a_fork_and_a_reset_begin_with_full_buckets() -> None:

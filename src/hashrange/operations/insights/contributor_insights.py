@@ -135,7 +135,7 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
         before.mode if before is not None and not is_on else mode,
         before.since_ms if before is not None and was_on else scope.begin_times.free_ms(now_seconds),
         changed_seconds=now_seconds,
-        settled_seconds=now_seconds + scope.state_delay(table.name),
+        settled_seconds=now_seconds + scope.state_delay(table.name, "UpdateContributorInsights"),
         is_on=is_on,
     )
     await _keep_watch(scope, table, watch, before)

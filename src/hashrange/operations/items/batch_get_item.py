@@ -127,7 +127,7 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
     responses = Structure()
     unprocessed = {}
     for read in reads:
-        reply = await _read_table(scope, read, budget)
+        reply = await _read_table(scope, read, budget, meter)
         responses[read.name] = reply.items
         if reply.unprocessed:
             unprocessed[read.name] = _left_over(read.entry, reply.unprocessed)
@@ -232,7 +232,7 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
 
 
 # C901: one loop over keys, with each way in which a read may end
-async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> TableReply:  # noqa: C901
+async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter: Meter) -> TableReply:  # noqa: C901
     """Read one table's items, in the order of the requested keys, as far as they fit the reply."""
     get, source, projection = scope.store.get, read.table.source_id, read.projection
     consistent = read.entry.ConsistentRead is True
@@ -246,7 +246,7 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
             unprocessed.append(position)
             continue
         try:
-            row = get(source, key, consistent=consistent)
+            row = get(source, key, meter, consistent=consistent)
             if row is not None and not isinstance(row, bytes):
                 row = await row
         except StorageBusy as error:
@@ -269,7 +269,7 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
         if size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES:
             budget.is_full = True
             unprocessed.append(position)
-            scope.store.unread(source, key, read_units(size_bytes, consistent=consistent))
+            scope.store.unread(source, key, read_units(size_bytes, consistent=consistent), meter)
             continue
         taken.append((key, size_bytes))
         taken_bytes += size_bytes
@@ -277,7 +277,7 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget) -> Tab
             taken.pop()
             taken_bytes -= size_bytes
             unprocessed.append(position)
-            scope.store.unread(source, key, read_units(size_bytes, consistent=consistent))
+            scope.store.unread(source, key, read_units(size_bytes, consistent=consistent), meter)
             continue
         budget.left_bytes -= size_bytes
         sizes_bytes.append(size_bytes)

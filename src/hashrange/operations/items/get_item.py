@@ -72,7 +72,7 @@ def get_item(scope: Scope, request: GetItemRequest, meter: Meter) -> Soon[Reply]
         key = table.lookup_key(key_item)
     if projection is not None:
         check_key_paths(table, projection.nested_attributes)
-    row = scope.store.get(table.source_id, key, consistent=request.ConsistentRead is True)
+    row = scope.store.get(table.source_id, key, meter, consistent=request.ConsistentRead is True)
     if row is not None and not isinstance(row, bytes):
         return then(row, partial(_reply, projection, table, request, meter))
     return _reply(projection, table, request, meter, row)

@@ -171,6 +171,7 @@ def read_page(
     wanted: Wanted,
     span: Span,
     limit: int | None,
+    meter: Meter,
     *,
     limit_bytes: int = PAGE_SIZE_MAX_BYTES,
     limit_json_bytes: int = REPLY_JSON_MAX_BYTES,
@@ -183,7 +184,7 @@ def read_page(
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
     rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # without Limit, a page never has more rows than bytes
     first = scope.store.page(
-        wanted.source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, consistent=wanted.consistent
+        wanted.source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, meter, consistent=wanted.consistent
     )
     if (
         is_raw
@@ -195,7 +196,7 @@ def read_page(
             items = wanted.rows(() if wanted.is_count else rows)
             last_evaluated = None if first.last_key is None else rows[-1]
             return ReadPage(items, len(rows), len(rows), first.size_bytes, first.size_bytes, 0.0, last_evaluated, 0)
-    return _read_slices(scope, wanted, span, rows_left, first, limit_bytes, limit_json_bytes)
+    return _read_slices(scope, wanted, span, rows_left, first, meter, limit_bytes, limit_json_bytes)
 
 
 async def _read_slices(
@@ -204,6 +205,7 @@ async def _read_slices(
     span: Span,
     rows_left: int,
     first: Soon[Page],
+    meter: Meter,
     limit_bytes: int,
     limit_json_bytes: int,
 ) -> ReadPage:
@@ -222,7 +224,7 @@ async def _read_slices(
     while True:
         rows = evaluated = page.rows
         if wanted.fetches_items:
-            rows, evaluated = await _fetch_items(store, wanted, page.rows, fetched_left_bytes, budget.left_bytes)
+            rows, evaluated = await _fetch_items(store, wanted, page.rows, meter, fetched_left_bytes, budget.left_bytes)
             fetched_left_bytes -= sum(row_sizes_bytes(rows))
             fetched_units += sum([item_read_units(row, consistent=consistent) for row in rows])
             budget.left_bytes -= rows_json_bytes(rows)
@@ -248,7 +250,8 @@ async def _read_slices(
             )
         span = narrow(span, page.last_key)
         slice_rows = await hand_back(scope.clock.monotonic, slice_rows, slice_rows_max)
-        page = await settled(store.page(source_id, span, min(rows_left, slice_rows), bytes_left, consistent=consistent))
+        rows_max = min(rows_left, slice_rows)
+        page = await settled(store.page(source_id, span, rows_max, bytes_left, meter, consistent=consistent))
 
 
 def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
@@ -261,7 +264,7 @@ def _first_rows(rows: list[Row], left_json_bytes: int) -> list[Row]:
 
 
 async def _fetch_items(
-    store: Store, wanted: Wanted, entries: list[Row], left_bytes: int, left_json_bytes: int
+    store: Store, wanted: Wanted, entries: list[Row], meter: Meter, left_bytes: int, left_json_bytes: int
 ) -> tuple[list[Row], list[Row]]:
     """Read the whole items of a local index's entries until one item uses up `left_bytes` or `left_json_bytes`.
 
@@ -271,7 +274,7 @@ async def _fetch_items(
     items = []
     for count, entry in enumerate(entries, 1):
         key = table.lookup_key(key_of(table.keys, decode_row(entry)))
-        row = await settled(store.get(table.source_id, key, consistent=wanted.consistent))
+        row = await settled(store.get(table.source_id, key, meter, consistent=wanted.consistent))
         if row is None:
             continue
         items.append(row)
@@ -321,7 +324,7 @@ def read_reply(
     scope: Scope, wanted: Wanted, span: Span, limit: int | None, table_name: str, meter: Meter
 ) -> Soon[Reply]:
     """Read the page of a Query or Scan and record its usage. `table_name`: name or ARN, as in the request."""
-    page = read_page(scope, wanted, span, limit)
+    page = read_page(scope, wanted, span, limit, meter)
     if not isinstance(page, ReadPage):
         return then(page, partial(_recorded_reply, wanted, table_name, meter))
     return _recorded_reply(wanted, table_name, meter, page)

@@ -201,7 +201,7 @@ def commit_write(scope: Scope, table: OpenTable, key: Key, plan: Plan, name: str
     existing item.
     """
     try:
-        change = scope.store.mutate(table, key, plan, new_request_id())
+        change = scope.store.mutate(table, key, plan, new_request_id(), meter)
     except ItemRefusal as refusal:
         meter.append(_refused(table, name, refusal))
         raise

@@ -197,7 +197,7 @@ async def _read(scope: Scope, asked: CheckedStatement, meter: Meter) -> Row | No
     if not is_key_read(access):
         raise ValidationException(BATCH_KEY_NOT_FIXED)
     key = locate_item(access, asked.values)
-    row = await settled(scope.store.get(access.source.source_id, key, consistent=asked.consistent))
+    row = await settled(scope.store.get(access.source.source_id, key, meter, consistent=asked.consistent))
     meter.append(ReadUsage(table, table.name, row, asked.consistent))
     item = item_of(access, asked.values, row)
     return None if item is None else hash_ordered_row(item)

@@ -69,7 +69,7 @@ def execute_statement(scope: Scope, request: ExecuteStatementRequest, meter: Met
     if request.NextToken is not None:
         raise ValidationException(TOKEN_MISMATCH)
     consistent = request.ConsistentRead is True
-    row = scope.store.get(access.source.source_id, locate_item(access, values), consistent=consistent)
+    row = scope.store.get(access.source.source_id, locate_item(access, values), meter, consistent=consistent)
     if row is not None and not isinstance(row, bytes):
         return then(row, partial(_item_reply, access, values, request, meter))
     return _item_reply(access, values, request, meter, row)
@@ -92,7 +92,8 @@ async def _select_page(
     start = None
     if request.NextToken is not None:
         start = read_token(table, request.Statement, request.Parameters, request.NextToken)
-    page = await read_spans(scope, access, values, request.Limit, start, consistent=request.ConsistentRead is True)
+    consistent = request.ConsistentRead is True
+    page = await read_spans(scope, access, values, request.Limit, start, meter, consistent=consistent)
     meter.append(page.usage)
     reply: Reply = {"Items": page.items}
     if page.continuation is not None:

@@ -17,7 +17,7 @@ from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
 from hashrange.messages.partiql import GSI_CONSISTENT_READ, ORDER_HASH_NEEDED, TOKEN_MISMATCH
 from hashrange.operations.items.read_page import ReadPage, Wanted, needed_attributes, page_usage, read_page
-from hashrange.operations.meter import PageUsage
+from hashrange.operations.meter import Meter, PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
 from hashrange.operations.partiql.key_faults import check_read_values, is_too_long, surely_fit
@@ -111,6 +111,7 @@ async def read_spans(  # noqa: C901 - one loop over spans, with each limit that 
     values: dict[str, Value],
     limit: int | None,
     start: Continuation | None,
+    meter: Meter,
     *,
     consistent: bool,
 ) -> SelectPage:
@@ -137,7 +138,7 @@ async def read_spans(  # noqa: C901 - one loop over spans, with each limit that 
     spans_left = slice_spans = FIRST_SLICE
     while True:
         span = _span(access, values, choices[number], last_key)
-        page = read_page(scope, wanted, span, limit, limit_bytes=left_bytes, limit_json_bytes=left_json_bytes)
+        page = read_page(scope, wanted, span, limit, meter, limit_bytes=left_bytes, limit_json_bytes=left_json_bytes)
         if not isinstance(page, ReadPage):
             page = await page
         items += page.items

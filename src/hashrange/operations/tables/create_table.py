@@ -51,7 +51,7 @@ async def create_table(scope: Scope, request: CreateTableRequest) -> Reply:
     if len(scope.tables) >= limits.TABLES_MAX:
         raise LimitExceededException(say.TOO_MANY_TABLES.format(limit=limits.TABLES_MAX))
     now_seconds = scope.clock.service_time()
-    active_at_seconds = now_seconds + scope.state_delay(name)
+    active_at_seconds = now_seconds + scope.state_delay(name, "CreateTable")
 
     planned = make_table(request, name, 0, scope.account, scope.region, now_seconds, active_at_seconds)
     check_changes(scope, planned)

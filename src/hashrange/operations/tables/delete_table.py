@@ -43,7 +43,7 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
         if table.is_deletion_protected:
             raise ValidationException(say.TABLE_PROTECTED)
         check_changes(scope)
-        delay_seconds = scope.state_delay(table.name)
+        delay_seconds = scope.state_delay(table.name, "DeleteTable")
         catalog = scope.store.catalog
         if delay_seconds > 0:
             deleting = msgspec.structs.replace(table, deleted_at_seconds=now_seconds + delay_seconds)

@@ -96,7 +96,7 @@ async def enable_kinesis_streaming_destination(
             feed_label,
             "ENABLING" if failure is None else "ENABLE_FAILED",
             now_seconds,
-            now_seconds + scope.state_delay(table.name),
+            now_seconds + scope.state_delay(table.name, "EnableKinesisStreamingDestination"),
             precision=precision,
             description=failure,
         )
@@ -163,7 +163,7 @@ async def update_kinesis_streaming_destination(
             precision=precision,
             is_updating=True,
             changed_at_seconds=now_seconds,
-            changing_until_seconds=now_seconds + scope.state_delay(table.name),
+            changing_until_seconds=now_seconds + scope.state_delay(table.name, "UpdateKinesisStreamingDestination"),
         )
         if await scope.store.catalog.replace(table, with_destination(table, new, now_seconds)):
             reply = destination_reply(table, arn, "UPDATING")
@@ -205,7 +205,7 @@ async def disable_kinesis_streaming_destination(
             destination,
             state="DISABLED",
             changed_at_seconds=now_seconds,
-            changing_until_seconds=now_seconds + scope.state_delay(table.name),
+            changing_until_seconds=now_seconds + scope.state_delay(table.name, "DisableKinesisStreamingDestination"),
         )
         if await scope.store.catalog.replace(table, with_destination(table, new, now_seconds)):
             return destination_reply(table, request.StreamArn, "DISABLING")

@@ -51,7 +51,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
         require_active(table, now_seconds)
         _refuse(wanted, table.time_to_live, now_seconds, scope.settings.ttl_cooldown_seconds)
         check_changes(scope)
-        until_seconds = now_seconds + scope.state_delay(table.name)
+        until_seconds = now_seconds + scope.state_delay(table.name, "UpdateTimeToLive")
         new = TimeToLive(wanted.AttributeName, "ENABLING" if wanted.Enabled else "DISABLED", now_seconds, until_seconds)
         if await scope.store.catalog.replace(table, msgspec.structs.replace(table, time_to_live=new)):
             break

@@ -70,7 +70,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
             return {"TableDescription": described_drop(table, now_seconds, dropped_statistics)}
         require_changeable(request, table, now_seconds)
         check_against_table(request, table, now_seconds)
-        until_seconds = now_seconds + scope.state_delay(table.name)
+        until_seconds = now_seconds + scope.state_delay(table.name, "UpdateTable")
         new = updated_table(request, table, now_seconds, until_seconds)
         check_changes(scope)
         check_capacity(scope, table, new)

@@ -37,7 +37,7 @@ async def commit_steps(
     """
     token = None if content is None or client_token is None else content.token(scope, client_token)
     try:
-        return await scope.store.transact(steps, token, new_request_id())
+        return await scope.store.transact(steps, token, new_request_id(), meter)
     except TransactionRefused as refusal:
         record_cancelled_usage(meter, steps, refusal.reasons)
         raise cancelled(refusal.reasons) from None
@@ -52,7 +52,7 @@ async def read_places(
     if a transaction is running on an item, ValidationException if the items are too large together.
     """
     try:
-        rows = await scope.store.snapshot_get(places, TRANSACTION_SIZE_MAX_BYTES)
+        rows = await scope.store.snapshot_get(places, TRANSACTION_SIZE_MAX_BYTES, meter)
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
     check_read_size(rows)

@@ -38,12 +38,12 @@ from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.interface import AnyMeter, IdempotencyToken, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.pause import block_thread
 from hashrange.store.request_ids import RequestId
 from hashrange.store.transaction_steps import plan_steps
-from hashrange.tables.change import Change, Origin, Plan, Planned
-from hashrange.tables.entries import EntryWrite, derive_entry_writes
+from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of
+from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
 
 T = TypeVar("T")
@@ -82,7 +82,13 @@ class Commits:
     # --- the three kinds of commit --------------------------------------------------------------
 
     def mutate(
-        self, table: OpenTable, key: Key, plan: Plan, request_id: RequestId | None = None, origin: Origin = "client"
+        self,
+        table: OpenTable,
+        key: Key,
+        plan: Plan,
+        request_id: RequestId | None = None,
+        meter: AnyMeter = None,
+        origin: Origin = "client",
     ) -> Soon[Change]:
         """Implements `Store.mutate`; `request_id` is unused, because no reply to a commit is lost here.
 
@@ -91,14 +97,14 @@ class Commits:
         reason = None
         if not self._claims.rows:
             try:
-                change = self._mutate(table, key, plan, origin, has_claim=False)
+                change = self._mutate(table, key, plan, meter, origin, has_claim=False)
             except (EngineRefused, Overtaken) as failed:
                 reason = _without_frames(failed)
             else:
                 return change if self._finish is None else self._finished(change)
         return self._again(
             (table.source_id + key,),
-            lambda has_claim: self._mutate(table, key, plan, origin, has_claim=has_claim),
+            lambda has_claim: self._mutate(table, key, plan, meter, origin, has_claim=has_claim),
             reason,
         )
 
@@ -107,15 +113,18 @@ class Commits:
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
+        meter: AnyMeter = None,
         origin: Origin = "client",
     ) -> Transacted:
         """Implements `Store.transact`; `request_id` is unused. Waits in the same cases as `mutate`."""
         places = [table.source_id + key for table, key, _ in steps if key is not None]
         return await self._again(
-            places, lambda has_claim: self._transact(steps, places, token, origin, has_claim=has_claim)
+            places, lambda has_claim: self._transact(steps, places, token, meter, origin, has_claim=has_claim)
         )
 
-    async def snapshot_get(self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int) -> list[Row | None]:
+    async def snapshot_get(
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+    ) -> list[Row | None]:
         """Implements `Store.snapshot_get`. Waits while another write claims one of the rows."""
         if not self._claims.rows:
             with suppress(Overtaken):
@@ -178,7 +187,9 @@ class Commits:
 
     # --- one attempt ----------------------------------------------------------------------------
 
-    def _mutate(self, table: OpenTable, key: Key, plan: Plan, origin: Origin, *, has_claim: bool) -> Change:
+    def _mutate(
+        self, table: OpenTable, key: Key, plan: Plan, meter: AnyMeter, origin: Origin, *, has_claim: bool
+    ) -> Change:
         """Try to write one row; with `engine.put` if it is the commit's only row. 3 µs plus the plan.
 
         Raises EngineRefused, Overtaken, and what `mutate` raises.
@@ -202,7 +213,7 @@ class Commits:
         changes_what = row_difference(old, new)
         entries: Sequence[EntryWrite] = ()
         if table.indexes and changes_what:
-            entries = derive_entry_writes(table, key, old, new, old_item, new_item)
+            entries = entries_of(planned, table, key, old)
         position = barrier.position + 1
         at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
@@ -217,7 +228,7 @@ class Commits:
             change = msgspec.structs.replace(change, at_seconds=at_seconds, position=position)
         if is_followed:
             changes = (change,)
-            draft = Draft(engine, position, at_seconds, changes)
+            draft = Draft(engine, position, at_seconds, changes, meter=meter)
             if not participants:
                 _put_rows(draft, changes)
                 self._write(draft, changes)
@@ -240,6 +251,7 @@ class Commits:
         steps: Sequence[TransactionStep],
         places: Sequence[bytes],
         token: IdempotencyToken | None,
+        meter: AnyMeter,
         origin: Origin,
         *,
         has_claim: bool,
@@ -269,7 +281,7 @@ class Commits:
         written = [change for change in changes if change.new != change.old]
         if token is None and not written:
             return Transacted(changes)
-        draft = Draft(moment.engine, position, at_seconds, changes, batch)
+        draft = Draft(moment.engine, position, at_seconds, changes, batch, meter)
         followed = [change for change, is_same_one in zip(changes, is_same, strict=True) if not is_same_one]
         with undisturbed:
             self._follow(draft, _participation(opened, followed), written, is_transaction=True)

@@ -24,7 +24,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange, WaitingPartition
-from hashrange.store.interface import DelayOf
+from hashrange.store.interface import AnyMeter, DelayOf
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite, derive_entry
 from hashrange.tables.open_table import OpenTable
@@ -72,7 +72,7 @@ class DelayedEntries:
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
         index_delay = terms.options.index_delay
-        self._delay: DelayOf | None = None if index_delay is None else lambda changes: index_delay()
+        self._delay: DelayOf | None = None if index_delay is None else lambda changes, meter: index_delay()
         self._most_seconds: float | None = None
         """The longest delay, in seconds, that `_delay` can return; None: `_delay` always returns the same one."""
         self._find_table, self._find_index = terms.find_table, terms.find_index
@@ -108,7 +108,7 @@ class DelayedEntries:
         most_seconds = self._most_seconds
         now_seconds = self._clock.service_time()
         if most_seconds is None:
-            self._found_due_ms_max = self._due_ms((), now_seconds)
+            self._found_due_ms_max = self._due_ms((), now_seconds, None)
         else:
             self._found_due_ms_max = int((now_seconds + most_seconds) * 1000)
 
@@ -121,9 +121,9 @@ class DelayedEntries:
         """True for tables with global indexes, if there is a delay or any change waits."""
         return self.is_used and any(index.is_global for index in table.indexes)
 
-    def _due_ms(self, changes: Sequence[Change], at_seconds: float) -> int:
+    def _due_ms(self, changes: Sequence[Change], at_seconds: float, meter: AnyMeter) -> int:
         """Draw the due time, in milliseconds of service time, of entries that follow from changes committed now."""
-        delay_seconds = 0.0 if self._delay is None else self._delay(changes)
+        delay_seconds = 0.0 if self._delay is None else self._delay(changes, meter)
         return int((at_seconds + delay_seconds) * 1000)
 
     # --- new changes ------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class DelayedEntries:
             taken = set(map(id, later))
             by_change = [(id(change), [one for one in change.entries if id(one) in taken]) for change in changes]
             found = {which: some for which, some in by_change if some}
-        return max(self._last_due_ms, self._due_ms(changes, draft.at_seconds)), found
+        return max(self._last_due_ms, self._due_ms(changes, draft.at_seconds, draft.meter)), found
 
     def add(self, draft: Draft, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
         """Note in the draft the changes that are recorded in it and wait, in order. Each with the first bytes of the

@@ -9,6 +9,7 @@ from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.steps import look
 from hashrange.items.types import Row
 from hashrange.store.embedded.engine import Engine, WriteBatch, new_batch
+from hashrange.store.interface import AnyMeter
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.stream_records import images_bytes
@@ -35,6 +36,7 @@ class Draft:
         "engine",
         "entries",
         "finish",
+        "meter",
         "only_of",
         "position",
         "touched",
@@ -47,6 +49,7 @@ class Draft:
         at_seconds: float,
         changes: Sequence[Change] = (),
         batch: WriteBatch | None = None,
+        meter: AnyMeter = None,
     ) -> None:
         self.batch = new_batch() if batch is None else batch
         """The engine's batch: `put(key, row)`, `delete(key)` and `delete_range(first key, key after the last)`."""
@@ -58,6 +61,8 @@ class Draft:
         """Service time of the commit, in seconds; `commits.UNUSED_TIME` if no participant needs it."""
         self.changes = changes
         """The item changes of the write; in a transaction one for each step, even where `old == new`."""
+        self.meter = meter
+        """That of the request whose write this is; None: it is none's."""
         self.entries: Sequence[EntryWrite] = ()
         """Index entry writes of this commit, except those left to a walk, to the change log or to late entries."""
         self.deltas: dict[bytes, tuple[int, int]] = {}

@@ -1,0 +1,183 @@
+"""Steps of a front see each call of a request before and after the store, in their order, if it is awaited too."""
+
+import gc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from hashrange.clock import SystemClock
+from hashrange.errors import ConditionalCheckFailedException, ItemRefusal
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import open_store
+from hashrange.store.front import FrontedCall, FrontStep, RequestMeter, SpanRead, in_front_of, tell_ended
+from hashrange.store.interface import AnyMeter, Page, Store, Transacted, TransactionRefused, TransactionStep
+from hashrange.tables.change import Change, Plan
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.span import Span
+from tests.support.fronted import Fronted
+from tests.support.samples import finish, row_of, table_maker
+from tests.support.wrapped_stores.faulty import FaultyStore
+
+KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+
+
+class Telling(FrontStep):
+    """A step that tells which of its methods is called; `after_…` get what `before_…` returned."""
+
+    def __init__(self, name: str, told: list[str]) -> None:
+        self.name, self._told = name, told
+
+    def _tell(self, what: str, kept: object = None) -> str:
+        assert kept in {None, self.name}
+        self._told.append(f"{self.name} {what}")
+        return self.name
+
+    def before_get(self, meter: RequestMeter, source_id: bytes, key: Key, *, consistent: bool) -> str:
+        return self._tell("before get")
+
+    def after_get(
+        self, meter: RequestMeter, kept: Any, source_id: bytes, key: Key, consistent: bool, row: Row | None
+    ) -> Row | None:
+        self._tell("after get", kept)
+        return row
+
+    def unread(self, meter: RequestMeter, source_id: bytes, key: Key, units: float) -> None:
+        self._tell("unread")
+
+    def before_page(self, meter: RequestMeter, read: SpanRead) -> str:
+        return self._tell("before page")
+
+    def after_page(self, meter: RequestMeter, kept: Any, read: SpanRead, page: Page) -> Page:
+        self._tell("after page", kept)
+        return page
+
+    def before_mutate(self, meter: RequestMeter, table: OpenTable, key: Key, plan: Plan) -> tuple[Plan, str]:
+        return plan, self._tell("before mutate")
+
+    def after_mutate(self, meter: RequestMeter, kept: Any, change: Change) -> None:
+        self._tell("after mutate", kept)
+
+    def refused_mutate(self, meter: RequestMeter, table: OpenTable, key: Key, refusal: ItemRefusal) -> None:
+        self._tell("refused mutate")
+
+    def before_transact(
+        self, meter: RequestMeter, steps: Sequence[TransactionStep]
+    ) -> tuple[Sequence[TransactionStep], str]:
+        return steps, self._tell("before transact")
+
+    def after_transact(
+        self, meter: RequestMeter, kept: Any, steps: Sequence[TransactionStep], transacted: Transacted
+    ) -> None:
+        self._tell("after transact", kept)
+
+    def refused_transact(
+        self, meter: RequestMeter, kept: Any, steps: Sequence[TransactionStep], refusal: TransactionRefused
+    ) -> None:
+        self._tell("refused transact", kept)
+
+    def before_snapshot_get(self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]]) -> None:
+        self._tell("before snapshot_get")
+
+    def after_snapshot_get(
+        self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]], rows: Sequence[Row | None]
+    ) -> None:
+        self._tell("after snapshot_get")
+
+    def beside_requests(self, steps: Sequence[TransactionStep]) -> Sequence[TransactionStep]:
+        self._tell("beside")
+        return steps
+
+    def ended(self, note: Any, call: FrontedCall) -> None:
+        assert note is call
+        self._tell("ended")
+
+
+def refuse(old: Row | None) -> Row | None:
+    raise ConditionalCheckFailedException("no", size_bytes=10)
+
+
+@pytest.mark.parametrize("is_awaited", [False, True])
+@pytest.mark.parametrize("acts_before", [False, True])
+def test_the_first_step_hears_first_before_a_call_and_last_after_it(*, is_awaited: bool, acts_before: bool) -> None:
+    table, store = made(is_awaited=is_awaited)
+    told: list[str] = []
+    telling = [Telling("first", told), Telling("second", told)]
+    for step in telling:
+        step.acts_before = acts_before
+    before = ["first before", "second before"] if acts_before else []
+    fronted, meter = in_front_of(store, telling), Fronted().meter
+    calls = calls_of(fronted, table, meter)
+    for name, call in calls.items():
+        told.clear()
+        finish(call())
+        assert told == [f"{one} {name}" for one in (*before, "second after", "first after")]
+    told.clear()
+    fronted.unread(table.source_id, table.lookup_key(KEY), 1.0, meter)
+    assert told == ["second unread", "first unread"]
+    with pytest.raises(ConditionalCheckFailedException):
+        finish(fronted.mutate(table, table.lookup_key(KEY), refuse, None, meter))
+    with pytest.raises(TransactionRefused):
+        finish(fronted.transact([TransactionStep(table, table.lookup_key(KEY), refuse)], None, None, meter))
+    assert [one for one in told if "refused" in one] == [
+        *("second refused mutate", "first refused mutate"),
+        *("second refused transact", "first refused transact"),
+    ]
+
+
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_calls_of_no_request_pass_no_step_but_their_writes_are_seen(*, is_awaited: bool) -> None:
+    """So do those of a request that began before there was a front, whose meter tells of no request."""
+    table, store = made(is_awaited=is_awaited)
+    told: list[str] = []
+    step = Telling("step", told)
+    step.acts_before = True
+    fronted = in_front_of(store, [step])
+    meters: list[AnyMeter] = [None, []]
+    for meter in meters:
+        for name, call in calls_of(fronted, table, meter).items():
+            told.clear()
+            finish(call())
+            assert told == (["step beside"] if name in {"mutate", "transact"} else [])
+        fronted.unread(table.source_id, table.lookup_key(KEY), 1.0, meter)
+    assert told == []
+
+
+def test_a_step_gets_back_what_it_remembers_when_the_request_ends() -> None:
+    told: list[str] = []
+    step, call = Telling("one", told), Fronted()
+    assert step.note_of(call.meter) is None
+    tell_ended(call, call.meter)
+    assert told == []
+    step.remember(call.meter, call)
+    assert step.note_of(call.meter) is call
+    tell_ended(call, call.meter)
+    assert told == ["one ended"]
+    assert step.note_of(call.meter) is None
+
+
+def test_a_meter_does_not_hold_its_call() -> None:
+    """A call holds its meter, and the garbage collector does not see calls: a cycle would stay forever."""
+    call = Fronted()
+    assert all(one is not call for one in gc.get_referents(call.meter))
+
+
+def calls_of(store: Store, table: OpenTable, meter: AnyMeter) -> dict[str, Callable[[], Any]]:
+    """Functions that call the methods of a store, by name."""
+    key, source_id, row = table.lookup_key(KEY), table.source_id, row_of(100)
+    steps = [TransactionStep(table, key, lambda old: row)]
+    return {
+        "mutate": lambda: store.mutate(table, key, lambda old: row, None, meter),
+        "get": lambda: store.get(source_id, key, meter, consistent=True),
+        "page": lambda: store.page(source_id, Span(b"", b"\xff" * 9), 10, 1000, meter, consistent=True),
+        "transact": lambda: store.transact(steps, None, None, meter),
+        "snapshot_get": lambda: store.snapshot_get([(table, key)], 1000, meter),
+    }
+
+
+def made(*, is_awaited: bool) -> tuple[OpenTable, Store]:
+    """A table, and its store, which has to be awaited or not."""
+    inner = open_store(None, SystemClock(), None)
+    table = finish(inner.catalog.create(table_maker("orders")))
+    assert table is not None
+    return table, FaultyStore(inner) if is_awaited else inner
