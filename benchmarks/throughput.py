@@ -28,7 +28,7 @@ import msgspec
 
 from benchmarks.tables import number, table
 from hashrange.clock import SystemClock
-from hashrange.operations.meter import NOTHING_USED, Meter
+from hashrange.operations.meter import NOTHING_USED
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.service.call import Call
@@ -37,7 +37,7 @@ from hashrange.settings import Settings
 from hashrange.soon import settled
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.embedded.participant import Options
-from hashrange.store.front import RequestMeter, request_meter, tell_ended
+from hashrange.store.front import RequestMeter, tell_ended
 from hashrange.tables.partitions import partitions_of_service
 from hashrange.throughput.feature import THROUGHPUT
 
@@ -94,9 +94,16 @@ class Side:
         run(self._calls[0].scope, self._calls[0].request, [])
         began_seconds = time.process_time()
         for call in self._calls:
-            meter: Meter = request_meter(call) if is_fronted else []
-            run(call.scope, call.request, meter)
-            if type(meter) is RequestMeter and meter.notes:
+            if is_fronted:
+                meter = call.meter = RequestMeter()
+                meter.scope = call.scope
+                meter.operation = call.operation
+                meter.request = call.request
+                meter.notes = None
+            else:
+                call.meter = []
+            run(call.scope, call.request, call.meter)
+            if is_fronted and meter.notes:
                 tell_ended(call, meter)
         return (time.process_time() - began_seconds) / CALLS * 1e6
 

@@ -24,7 +24,7 @@ from hashrange.items.types import Key, Row
 from hashrange.operations.registry import OPERATIONS
 from hashrange.soon import settled
 from hashrange.store.embedded import open_store
-from hashrange.store.interface import AnyMeter, IdempotencyToken, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.interface import IdempotencyToken, Payer, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.open_table import OpenTable
@@ -49,7 +49,7 @@ class HalvingStore(SuspendingStore):
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
     ) -> Transacted:
         changes = []
         for table, key, plan in steps:
@@ -64,7 +64,7 @@ class HalvingStore(SuspendingStore):
         return Transacted(changes)
 
     async def snapshot_get(
-        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: Payer = None
     ) -> list[Row | None]:
         rows = []
         for table, key in places:

@@ -3,13 +3,12 @@
 from typing import Any
 
 from hashrange.operations.registry import OPERATIONS
-from hashrange.store.front import request_meter
+from hashrange.store.front import RequestMeter
 
 
 class Fronted:
-    """A `FrontedCall`."""
+    """Stands for the service's call."""
 
     def __init__(self, operation: str = "GetItem", scope: Any = None, request: Any = None) -> None:
-        self.operation = OPERATIONS[operation]
-        self.scope, self.request = scope, request
-        self.meter = request_meter(self)
+        meter = self.meter = RequestMeter()
+        meter.scope, meter.operation, meter.request, meter.notes = scope, OPERATIONS[operation], request, None

@@ -8,7 +8,9 @@ returns what is throttled as unprocessed, and a transaction names the action.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from hashrange.clock import Clock
 from hashrange.errors import (
@@ -24,8 +26,8 @@ from hashrange.faults.remembered import RecentRequests, StaleRows, TableRows, Un
 from hashrange.items.types import Key, Row
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.transactions import CONFLICT
-from hashrange.store.front import FrontedCall, FrontStep, RequestMeter, SpanRead
-from hashrange.store.interface import Page, Store, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.front import FrontStep, RequestMeter, SpanRead
+from hashrange.store.interface import ItemPlaces, Page, Store, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.refused_steps import RefusedSteps
 from hashrange.store.streams import RecordPage, Streams
 from hashrange.tables.change import Change, Plan, Planned, entries_of, with_entries
@@ -56,23 +58,18 @@ class MetByRequests(Protocol):
 
         Yields nothing for a request that writes at most one item, or all of its items at once.
         """
-        ...
 
-    def mark(self, call: FrontedCall, fault: Fault) -> None:
+    def mark(self, call: Any, fault: Fault) -> None:
         """Let the call's reply meet a fault of a kind that whole requests meet."""
-        ...
 
 
-class _Met:
+class _Met(msgspec.Struct):
     """What is remembered of a request."""
 
-    __slots__ = ("faults", "reading")
-
-    def __init__(self) -> None:
-        self.faults: list[Fault] = []
-        """Those of kinds that whole requests meet; told once the request has ended."""
-        self.reading: UnfinishedRead | None = None
-        """The page that it reads."""
+    faults: list[Fault] = []
+    """Those of kinds that whole requests meet; told once the request has ended."""
+    reading: UnfinishedRead | None = None
+    """The page that it reads."""
 
 
 class FaultStep(FrontStep):
@@ -96,7 +93,7 @@ class FaultStep(FrontStep):
         """
         self._catalog = store.catalog
         self._throttle_events = throttle_events
-        self._drawing = drawing
+        self.drawing = drawing
         self._clock = clock
         self._requests = requests
         self._has_before = drawing.has_request_faults("before", with_key=True)
@@ -106,13 +103,9 @@ class FaultStep(FrontStep):
         self.stale = None if stale_seconds is None else StaleRows(stale_seconds)
         """Rows as they were before, for the reads that pass this step; None: no read is stale."""
         self._find_noted = find_noted
-        self._late = FaultStreams(store.streams, drawing, clock) if drawing.has("late-records") else None
+        self.streams = FaultStreams(store.streams, drawing, clock) if drawing.has("late-records") else None
 
-    def streams(self, streams: Streams) -> Streams:
-        """The streams, whose latest records are perhaps not readable yet."""
-        return self._late or streams
-
-    def ended(self, note: _Met, call: FrontedCall) -> None:
+    def ended(self, note: _Met, call: Any) -> None:
         """Let the reply meet what the request has met."""
         for fault in note.faults:
             self._requests.mark(call, fault)
@@ -177,15 +170,13 @@ class FaultStep(FrontStep):
         self._met(meter).reading = UnfinishedRead(kept.source, page.last_key, kept.since_seconds)
         return page
 
-    def before_snapshot_get(self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]]) -> None:
+    def before_snapshot_get(self, meter: RequestMeter, places: ItemPlaces) -> None:
         """Raise TransactionRefused with the ApiErrors of faults."""
         reasons = self._refuse_all(meter, [Touch(table, None, key) for table, key in places], is_write=False)
         if any(reasons):
             raise TransactionRefused(reasons)
 
-    def after_snapshot_get(
-        self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]], rows: Sequence[Row | None]
-    ) -> None:
+    def after_snapshot_get(self, meter: RequestMeter, places: ItemPlaces, rows: Sequence[Row | None]) -> None:
         """Raise the error of a fault."""
         self._meet_after(meter, [Touch(table, None, key) for table, key in places])
 
@@ -288,12 +279,10 @@ class FaultStep(FrontStep):
         """
         changed = [index.name for index, _ in touch.table.index_keys if index.is_global] if is_write else []
         is_possible = partial(self._is_possible, meter.operation.name, touch, is_write)
-        for fault in self._drawing.on_touch(kinds, meter.operation.name, touch, changed, is_possible):
+        for fault in self.drawing.on_touch(kinds, meter.operation.name, touch, changed, is_possible):
             kind = fault.kind
             if kind == "throttle":
-                key = touch.key if touch.index is None else None
-                index, events = fault.index or touch.index, self._throttle_events
-                raise throttled(fault, touch.table, index, key, meter.operation.name, events, is_write=is_write)
+                raise throttled(fault, touch, meter.operation.name, self._throttle_events, is_write=is_write)
             if kind == "unprocessed":
                 raise LeftUnprocessed
             if kind == "conflict":
@@ -335,7 +324,7 @@ class FaultStep(FrontStep):
             return
         is_error = False
         for touch in touches:
-            for fault in self._drawing.on_touch(REQUEST_KINDS, meter.operation.name, touch, when="after"):
+            for fault in self.drawing.on_touch(REQUEST_KINDS, meter.operation.name, touch, when="after"):
                 if fault.kind == "drop" or is_one_of_several:
                     self._met(meter).faults.append(fault)
                 else:
@@ -359,7 +348,7 @@ class FaultStep(FrontStep):
         """Draw the moment, in service time, as of which a read sees the rows; None: as they are."""
         if consistent or self.stale is None:
             return None
-        drawn = self._drawing.on_touch(frozenset({"stale-read"}), meter.operation.name, touch)
+        drawn = self.drawing.on_touch(frozenset({"stale-read"}), meter.operation.name, touch)
         met = [fault.seconds or 0.0 for fault in drawn]
         return self._clock.service_time() - max(met) if met else None
 
@@ -452,29 +441,21 @@ _LIMITS: dict[ThrottlingCode, ThroughputLimit] = {
 }
 
 
-def throttled(
-    fault: Fault,
-    table: OpenTable,
-    index: str | None,
-    key: Key | None,
-    operation: str,
-    events: ThrottleEvents | None,
-    *,
-    is_write: bool,
-) -> ApiError:
-    """The error of a request that meets a fault of the kind `throttle`: for a part of it, a table or one of its indexes
-    has no capacity. Tells `events` of it.
+def throttled(fault: Fault, touch: Touch, operation: str, events: ThrottleEvents | None, *, is_write: bool) -> ApiError:
+    """The error of an access by a request that meets a fault of the kind `throttle`: for a part of the request, a table
+    or one of its indexes has no capacity. Tells `events` of it.
 
-    `key`: that of the table's item; None if it is not known.
     By default that of the table's billing mode: ProvisionedThroughputExceededException, or ThrottlingException for an
     on-demand table. Reads of a local index use the capacity of its table.
     """
+    table, index = touch.table, fault.index or touch.index
     if index not in {found.name for found, _ in table.index_keys if found.is_global}:
         index = None
     code = fault.exception or usual_code(table, "KeyRangeThroughputExceeded")
     limit = fault.reason or _LIMITS[code]
     if events is not None:
-        events.tell(ThrottleEvent(table, index, limit, is_write, key if index is None else None, operation))
+        key = touch.key if touch.index is None and index is None else None
+        events.tell(ThrottleEvent(table, index, limit, is_write, key, operation))
     error = throttling_error(table, index, code, limit, is_write=is_write)
     error.retry_after_ms = fault.retry_after_ms
     return error

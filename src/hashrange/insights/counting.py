@@ -6,14 +6,15 @@ key. Source: global-tables-backup.md 8.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from hashrange.errors import ItemRefusal
 from hashrange.insights.insights import READ_WEIGHT, UNCOUNTED_OPERATIONS, WRITE_WEIGHT, Insights
 from hashrange.insights.watched_keys import KeysToPay, WatchedKeys
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR
-from hashrange.store.front import FrontedCall, FrontStep, RequestMeter, SpanRead
-from hashrange.store.interface import Page, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.front import FrontStep, RequestMeter, SpanRead
+from hashrange.store.interface import ItemPlaces, Page, Transacted, TransactionRefused, TransactionStep
 from hashrange.tables.capacity import (
     change_units,
     entry_units,
@@ -71,15 +72,13 @@ class CountingStep(FrontStep):
         keys_to_pay: KeysToPay = self.note_of(meter) or self.remember(meter, KeysToPay())
         return keys_to_pay
 
-    def after_snapshot_get(
-        self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]], rows: Sequence[Row | None]
-    ) -> None:
+    def after_snapshot_get(self, meter: RequestMeter, places: ItemPlaces, rows: Sequence[Row | None]) -> None:
         """Count the units of rows that a transaction has read."""
         for (table, key), row in zip(places, rows, strict=True):
             units = TRANSACTION_FACTOR * item_read_units(row, consistent=True)
             self._count_read(meter, table.source_id, key, units)
 
-    def ended(self, note: KeysToPay, call: FrontedCall) -> None:
+    def ended(self, note: KeysToPay, call: Any) -> None:
         """Count the units that are known only now."""
         note.count(call.meter, self._now_seconds())
 

@@ -10,7 +10,7 @@ from hashrange.faults.fault import Fault, Faults, FaultsError, echoed, most_lag_
 from hashrange.features.features import Feature, FeatureFront, Features, FeatureState
 from hashrange.operations.operation import Scope
 from hashrange.store.front import FrontStep, RequestMeter
-from hashrange.store.interface import AnyMeter, DelayOf
+from hashrange.store.interface import DelayOf, Payer
 from hashrange.tables.change import Change
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ NO_FAULTS = Faults()
 class FaultSetup(NamedTuple):
     """What is put in place for some faults."""
 
-    drawing: Drawing | None
-    """Draws who meets the faults; None without faults."""
     step: "FaultStep | None"
     """The step that requests pass; None without faults."""
     state_delay: Callable[[str, str], float]
@@ -75,7 +73,7 @@ class FaultsInPlace:
 
     def _put_in_place(self, setup: FaultSetup) -> None:
         self.setup = setup
-        self._features.requests.drawing = setup.drawing
+        self._features.requests.drawing = None if setup.step is None else setup.step.drawing
         self._features.store.maintenance.delay_index_entries(setup.index_delay, setup.index_delay_max_seconds)
 
     def _find_stale(self) -> "StaleRows | None":
@@ -90,7 +88,7 @@ class FaultsInPlace:
 
     def present(self) -> Faults | None:
         """The faults that requests meet; None if there are none."""
-        return None if self.setup is None or self.setup.drawing is None else self.setup.drawing.faults
+        return None if self.setup is None or self.setup.step is None else self.setup.step.drawing.faults
 
     def return_to(self, faults: Faults | None) -> Callable[[], None]:
         """Let requests meet these faults, drawn anew. Returns the function that undoes it."""
@@ -109,7 +107,7 @@ class FaultsInPlace:
         base_delay = (lambda changes, meter: base_seconds) if base_seconds else None
         state_seconds = settings.table_state_delay_seconds
         if not faults.faults:
-            return FaultSetup(None, None, lambda name, operation: state_seconds, base_delay, base_seconds)
+            return FaultSetup(None, lambda name, operation: state_seconds, base_delay, base_seconds)
         # Imported here: most servers have no faults, and start time counts.
         from hashrange.faults.fault_step import FaultStep  # noqa: PLC0415
 
@@ -120,12 +118,11 @@ class FaultsInPlace:
         def state_delay(name: str, operation: str) -> float:
             return max(state_seconds, drawing.seconds_of("table-states", name, operation))
 
-        def delay(changes: Sequence[Change], meter: AnyMeter) -> float:
+        def delay(changes: Sequence[Change], meter: Payer) -> float:
             operation = meter.operation.name if type(meter) is RequestMeter else ""
             return max(base_seconds, drawing.seconds_of("index-lag", _lagging_table(changes), operation))
 
         return FaultSetup(
-            drawing,
             step,
             state_delay,
             delay if drawing.has("index-lag") else base_delay,

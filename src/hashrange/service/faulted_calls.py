@@ -6,7 +6,7 @@ Those that come after it are drawn when its reply is sent, unless it was refused
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from hashrange.aws_services.operation import ServiceError
 from hashrange.errors import ApiError
@@ -16,7 +16,7 @@ from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
-from hashrange.store.front import FrontedCall, RequestMeter
+from hashrange.store.front import RequestMeter
 from hashrange.tables.open_table import OpenTable
 
 HALF = 0.5
@@ -72,9 +72,9 @@ class FaultedCalls:
             except (KeyError, ApiError):  # the table has been replaced since the request was checked
                 continue
 
-    def mark(self, call: FrontedCall, fault: Fault) -> None:
+    def mark(self, call: Call, fault: Fault) -> None:
         """Let the reply of a call meet a fault."""
-        self.replies.setdefault(cast("Call", call), []).append(fault)
+        self.replies.setdefault(call, []).append(fault)
 
     # --- from a call's begin to its reply ---------------------------------------------------------
 

@@ -43,7 +43,7 @@ from hashrange.service.scopes import Scopes
 from hashrange.service.second_look import with_second_look
 from hashrange.service.workers import Workers
 from hashrange.settings import Settings
-from hashrange.store.front import RequestMeter, request_meter, tell_ended
+from hashrange.store.front import RequestMeter, tell_ended
 from hashrange.store.interface import WholeStore
 
 _log = logging.getLogger("hashrange.server")
@@ -150,8 +150,15 @@ class Service:
             if operation.capacity is None:
                 soon = operation.run(call.scope, call.request)
             else:
-                meter = call.meter = request_meter(call) if self.features.steps else []
-                soon = operation.run(call.scope, call.request, meter)
+                if self.features.steps:
+                    meter = call.meter = RequestMeter()
+                    meter.scope = call.scope
+                    meter.operation = operation
+                    meter.request = call.request
+                    meter.notes = None
+                else:
+                    call.meter = []
+                soon = operation.run(call.scope, call.request, call.meter)
             if soon.__class__ is CoroutineType:
                 # Other operations begin in a later turn: what opens and closes sockets must not run inside of a read.
                 begins_now = call.kind == "dynamodb" or not workers.has_loop

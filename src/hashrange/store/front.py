@@ -11,7 +11,7 @@ See docs/adr/0069-one-front.md.
 
 from collections.abc import Coroutine, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -20,9 +20,10 @@ from hashrange.errors import ItemRefusal
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, then
 from hashrange.store.interface import (
-    AnyMeter,
     IdempotencyToken,
+    ItemPlaces,
     Page,
+    Payer,
     Store,
     Transacted,
     TransactionRefused,
@@ -37,20 +38,11 @@ from hashrange.tables.span import Span
 # --- requests as steps see them ------------------------------------------------------------------
 
 
-class FrontedCall(Protocol):
-    """A request, as the service has it."""
-
-    scope: Any
-    operation: Operation[Any]
-    request: Any
-
-    @property
-    def meter(self) -> Sequence[Any]:
-        """What it has consumed."""
-
-
 class RequestMeter(list[Any]):
-    """The meter of a request that passes a front: the usages that its operation records, and which request it is."""
+    """The meter of a request that passes a front: the usages that its operation records, and which request it is.
+
+    It does not hold the service's call, which holds it: that would be a cycle, and the garbage collector sees no calls.
+    """
 
     __slots__ = ("notes", "operation", "request", "scope")
     scope: Any
@@ -62,18 +54,8 @@ class RequestMeter(list[Any]):
     """What steps remember of the request; None: nothing."""
 
 
-def request_meter(call: FrontedCall) -> RequestMeter:
-    """The meter of a request that begins. It does not hold the call, which holds it. 0.15 µs."""
-    meter = RequestMeter()
-    meter.scope = call.scope
-    meter.operation = call.operation
-    meter.request = call.request
-    meter.notes = None
-    return meter
-
-
-def tell_ended(call: FrontedCall, meter: RequestMeter) -> None:
-    """Tell the steps that remember something of a request that it has ended."""
+def tell_ended(call: Any, meter: RequestMeter) -> None:
+    """Tell the steps that remember something of a request that it has ended. `call`: the service's."""
     notes, meter.notes = meter.notes, None
     for step, note in (notes or {}).items():
         step.ended(note, call)
@@ -99,13 +81,11 @@ class FrontStep:
     raises what refuses the call: an ApiError, or TransactionRefused for several rows.
     """
 
+    streams: Streams | None = None
+    """The streams that requests see; None: those that they see without this step."""
     acts_before = False
     """True while the methods named `before_…` have anything to do. While it is False, they are not called, and `kept`
     is None."""
-
-    def streams(self, streams: Streams) -> Streams:
-        """The streams that requests see, of those that they would see without this step."""
-        return streams
 
     def before_get(self, meter: RequestMeter, source_id: bytes, key: Key, *, consistent: bool) -> Any:
         """The row at `key` is to be read."""
@@ -126,12 +106,10 @@ class FrontStep:
         """A page has been read. Returns the page that the request sees."""
         return page
 
-    def before_snapshot_get(self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]]) -> None:
+    def before_snapshot_get(self, meter: RequestMeter, places: ItemPlaces) -> None:
         """Rows are to be read as of one point in time."""
 
-    def after_snapshot_get(
-        self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]], rows: Sequence[Row | None]
-    ) -> None:
+    def after_snapshot_get(self, meter: RequestMeter, places: ItemPlaces, rows: Sequence[Row | None]) -> None:
         """They have been read."""
 
     def before_mutate(self, meter: RequestMeter, table: OpenTable, key: Key, plan: Plan) -> tuple[Plan, Any]:
@@ -169,8 +147,10 @@ class FrontStep:
         """
         return steps
 
-    def ended(self, note: Any, call: FrontedCall) -> None:
-        """A request has ended, or is to begin once more, of which the step has remembered `note`."""
+    def ended(self, note: Any, call: Any) -> None:
+        """A request has ended, or is to begin once more, of which the step has remembered `note`. `call`: as for
+        `tell_ended`.
+        """
 
     def note_of(self, meter: RequestMeter) -> Any:
         """What this step remembers of a request; None if it has not remembered anything."""
@@ -202,12 +182,12 @@ class FrontedStore:
     def __init__(self, step: FrontStep, behind: Store) -> None:
         self.step = step
         self.behind = behind
-        self.catalog, self.streams = behind.catalog, step.streams(behind.streams)
+        self.catalog, self.streams = behind.catalog, step.streams or behind.streams
         self.collection_size_bytes, self.statistics = behind.collection_size_bytes, behind.statistics
 
     # --- reads -----------------------------------------------------------------------------------
 
-    def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Soon[Row | None]:
+    def get(self, source_id: bytes, key: Key, meter: Payer = None, *, consistent: bool) -> Soon[Row | None]:
         """See `Store`. Raises what the step raises."""
         if type(meter) is not RequestMeter:
             return self.behind.get(source_id, key, meter, consistent=consistent)
@@ -219,21 +199,14 @@ class FrontedStore:
             return step.after_get(meter, kept, source_id, key, consistent, row)
         return then(row, partial(step.after_get, meter, kept, source_id, key, consistent))
 
-    def unread(self, source_id: bytes, key: Key, units: float, meter: AnyMeter = None) -> None:
+    def unread(self, source_id: bytes, key: Key, units: float, meter: Payer = None) -> None:
         """See `Store`."""
         self.behind.unread(source_id, key, units, meter)
         if type(meter) is RequestMeter:
             self.step.unread(meter, source_id, key, units)
 
     def page(
-        self,
-        source_id: bytes,
-        span: Span,
-        limit_rows: int,
-        limit_bytes: int,
-        meter: AnyMeter = None,
-        *,
-        consistent: bool,
+        self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, meter: Payer = None, *, consistent: bool
     ) -> Soon[Page]:
         """See `Store`. Raises what the step raises."""
         if type(meter) is not RequestMeter:
@@ -245,9 +218,7 @@ class FrontedStore:
             return step.after_page(meter, kept, read, page)
         return then(page, partial(step.after_page, meter, kept, read))
 
-    async def snapshot_get(
-        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
-    ) -> list[Row | None]:
+    async def snapshot_get(self, places: ItemPlaces, limit_bytes: int, meter: Payer = None) -> list[Row | None]:
         """See `Store`. Raises TransactionRefused with what the step refuses."""
         if type(meter) is not RequestMeter:
             return await self.behind.snapshot_get(places, limit_bytes, meter)
@@ -265,7 +236,7 @@ class FrontedStore:
         key: Key,
         plan: Plan,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
         origin: Origin = "client",
     ) -> Soon[Change]:
         """See `Store`. Raises what the step raises."""
@@ -290,7 +261,7 @@ class FrontedStore:
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
     ) -> Transacted:
         """See `Store`. Raises TransactionRefused with what the step refuses."""
         if type(meter) is not RequestMeter:

@@ -86,10 +86,12 @@ SeeChanges = Callable[[Sequence[Change]], None]
 
 It must be quick and must not raise.
 """
-AnyMeter = list[Any] | None
-"""The meter of the request that a call belongs to: what the request has consumed so far (`operations/meter.py`). While
-requests pass a front, it tells of the request too (`front.RequestMeter`). None: the call belongs to no request."""
-DelayOf = Callable[[Sequence[Change], AnyMeter], float]
+ItemPlaces = Sequence[tuple[OpenTable, Key]]
+"""Rows: table and key of each."""
+Payer = list[Any] | None
+"""The meter of the request that pays for a call: what it has consumed so far (`operations/meter.py`). While requests
+pass a front, it tells of the request too (`front.RequestMeter`). None: the call belongs to no request."""
+DelayOf = Callable[[Sequence[Change], Payer], float]
 """Returns the delay of the entries of global indexes that follow from the changes of one commit,
 in seconds of service time. Is given the meter of the request that makes the commit; None: no request does."""
 
@@ -213,23 +215,16 @@ class Store(Protocol):
     def streams(self) -> Streams:
         """The streams of this store's tables."""
 
-    def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Soon[Row | None]:
+    def get(self, source_id: bytes, key: Key, meter: Payer = None, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key`, or None; may be outdated unless `consistent`. `source_id`: of a table or index, 6 bytes."""
 
-    def unread(self, source_id: bytes, key: Key, units: float, meter: AnyMeter = None) -> None:
+    def unread(self, source_id: bytes, key: Key, units: float, meter: Payer = None) -> None:
         """Take back that `get` has read a row of `units` capacity units, because the row is not returned.
         A store that counts no units does nothing.
         """
 
     def page(
-        self,
-        source_id: bytes,
-        span: Span,
-        limit_rows: int,
-        limit_bytes: int,
-        meter: AnyMeter = None,
-        *,
-        consistent: bool,
+        self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, meter: Payer = None, *, consistent: bool
     ) -> Soon[Page]:
         """Rows of `span` up to and including the row that reaches a limit (`limit_bytes`: of item sizes).
 
@@ -242,7 +237,7 @@ class Store(Protocol):
         key: Key,
         plan: Plan,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
         origin: Origin = "client",
     ) -> Soon[Change]:
         """Replace the row at `key` by `plan(old row)`, with index entries and other rows derived, in one commit.
@@ -259,7 +254,7 @@ class Store(Protocol):
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
     ) -> Transacted:
         """Replace the rows of all steps, across tables and partitions, in one commit, or none of them.
 
@@ -274,10 +269,8 @@ class Store(Protocol):
         exists.
         """
 
-    async def snapshot_get(
-        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
-    ) -> list[Row | None]:
-        """The rows at `places` (table and key of each), in order, as of one point in time.
+    async def snapshot_get(self, places: ItemPlaces, limit_bytes: int, meter: Payer = None) -> list[Row | None]:
+        """The rows at `places`, in order, as of one point in time.
 
         After the row with which the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no
         further row is read: None stands for each. Raises TransactionRefused if a transaction is running for a row.

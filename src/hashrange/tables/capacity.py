@@ -42,9 +42,10 @@ def items_read_units(sizes_bytes: Collection[int], *, consistent: bool) -> float
 def item_read_units(row: Row | None, *, consistent: bool) -> float:
     """Read capacity units of one consistent or eventually consistent read of an item, given by its row (None: missing).
 
-    0.1 µs: for most rows the length is enough, as no item is larger than its JSON.
+    0.1 µs: for most rows the length is enough, as no item is larger than its JSON, and packed rows exceed
+    WRITE_UNIT_BYTES.
     """
-    if row is None or (len(row) <= READ_UNIT_BYTES and not is_packed(row)):
+    if row is None or len(row) <= WRITE_UNIT_BYTES or (len(row) <= READ_UNIT_BYTES and not is_packed(row)):
         return 1.0 if consistent else 0.5
     return read_units(row_size_bytes(row), consistent=consistent)
 

@@ -73,7 +73,6 @@ def entries_of(planned: Planned | Row | None, table: OpenTable, key: Key, old: R
 
 def with_entries(planned: Planned | Row | None, table: OpenTable, key: Key, old: Row | None) -> Planned:
     """The result of a plan, with the changes of the table's indexes as `derived`."""
-    derived = (table, entries_of(planned, table, key, old))
-    if isinstance(planned, Planned):
-        return msgspec.structs.replace(planned, derived=derived)
-    return Planned(planned, derived=derived)
+    if not isinstance(planned, Planned):
+        planned = Planned(planned)
+    return msgspec.structs.replace(planned, derived=(table, entries_of(planned, table, key, old)))

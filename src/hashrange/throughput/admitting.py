@@ -10,14 +10,16 @@ before anybody knows what they cost, and take it afterwards.
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from hashrange.errors import ApiError, ItemRefusal, without_frames
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR, WRITE_UNIT_BYTES
 from hashrange.operations.meter import PageUsage, TransactedReadUsage
-from hashrange.store.front import FrontedCall, FrontStep, RequestMeter, SpanRead
-from hashrange.store.interface import Page, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.front import FrontStep, RequestMeter, SpanRead
+from hashrange.store.interface import ItemPlaces, Page, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.refused_steps import RefusedSteps
 from hashrange.tables.capacity import (
     change_units,
@@ -50,16 +52,13 @@ class _Paid(NamedTuple):
 NOTHING_PAID = _Paid(0, 0.0, 0.0)
 
 
-class _Reading:
+class _Reading(msgspec.Struct):
     """What is remembered of a request that reads pages, or is a transaction that reads."""
 
-    __slots__ = ("paid", "replayed")
-
-    def __init__(self, replayed: Sequence[tuple[bytes, Key]] = ()) -> None:
-        self.paid: dict[CapacitySide, _Paid] = {}
-        """What has been taken of each table or index."""
-        self.replayed = replayed
-        """Source ids and keys of the items that the replay of a transaction reads."""
+    replayed: Sequence[tuple[bytes, Key]] = ()
+    """Source ids and keys of the items that the replay of a transaction reads."""
+    paid: dict[CapacitySide, _Paid] = {}
+    """What has been taken of each table or index."""
 
 
 class AdmittingStep(FrontStep):
@@ -78,21 +77,19 @@ class AdmittingStep(FrontStep):
         self._blocked_until_seconds = max(self._blocked_until_seconds, until_seconds)
         self.acts_before = True
 
-    def _admits_all(self, now_seconds: float) -> bool:
-        """True if no bucket is empty any more; then nothing is asked before calls until one is."""
-        if now_seconds <= self._blocked_until_seconds:
-            return False
-        self.acts_before = False
-        return True
+    def _short(self, source_id: bytes, now_seconds: float) -> ThroughputBuckets | None:
+        """The buckets of a source, if any bucket of all may be empty. Otherwise nothing is asked before calls until one
+        is.
+        """
+        self.acts_before = now_seconds <= self._blocked_until_seconds
+        return self._find(source_id) if self.acts_before else None
 
     # --- reads -----------------------------------------------------------------------------------
 
     def before_get(self, meter: RequestMeter, source_id: bytes, key: Key, *, consistent: bool) -> None:
         """Raise the ApiError of a throttled read, unless the read is for an index entry of an admitted page."""
         now_seconds = self._now()
-        if self._admits_all(now_seconds):
-            return
-        throughput = self._find(source_id)
+        throughput = self._short(source_id, now_seconds)
         if throughput is not None and self.note_of(meter) is None:
             throughput.reads.admit(key, now_seconds, meter.operation.name)
 
@@ -114,9 +111,7 @@ class AdmittingStep(FrontStep):
     def before_page(self, meter: RequestMeter, read: SpanRead) -> None:
         """Raise the ApiError of a throttled read, but only for the first rows of a request's page."""
         now_seconds = self._now()
-        if self._admits_all(now_seconds):
-            return
-        throughput = self._find(read.source_id)
+        throughput = self._short(read.source_id, now_seconds)
         if throughput is not None and self.note_of(meter) is None:
             first = Key(read.span.lower.ljust(HASH_BYTES, b"\0"))
             throughput.reads.admit_page(first, now_seconds, meter.operation.name)
@@ -131,17 +126,13 @@ class AdmittingStep(FrontStep):
             _pay_slice(reading, throughput.reads, read, page, self._now())
         return page
 
-    def before_snapshot_get(self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]]) -> None:
+    def before_snapshot_get(self, meter: RequestMeter, places: ItemPlaces) -> None:
         """Raise TransactionRefused with the ApiErrors of throttled reads."""
-        if self._admits_all(self._now()):
-            return
         reasons = [self._refusal(meter, table, key, is_write=False) for table, key in places]
         if any(reasons):
             raise TransactionRefused(reasons)
 
-    def after_snapshot_get(
-        self, meter: RequestMeter, places: Sequence[tuple[OpenTable, Key]], rows: Sequence[Row | None]
-    ) -> None:
+    def after_snapshot_get(self, meter: RequestMeter, places: ItemPlaces, rows: Sequence[Row | None]) -> None:
         """Take the units of the partitions; `ended` takes those of the tables."""
         self.remember(meter, _Reading())
         for (table, key), row in zip(places, rows, strict=True):
@@ -150,7 +141,7 @@ class AdmittingStep(FrontStep):
                 units = TRANSACTION_FACTOR * item_read_units(row, consistent=True)
                 throughput.reads.take_of_partition(key, units, self._now())
 
-    def ended(self, note: _Reading, call: FrontedCall) -> None:
+    def ended(self, note: _Reading, call: Any) -> None:
         """Take the units of a request, as far as they have not been paid: those of pages, and of reads in
         transactions.
         """
@@ -158,10 +149,8 @@ class AdmittingStep(FrontStep):
             if usage.__class__ is not PageUsage and usage.__class__ is not TransactedReadUsage:
                 continue
             now_seconds = self._now()
-            for index, units in usage.index_units:
+            for index, units in usage.index_units or ((None, usage.table_units),):
                 self._take_of_source(note, usage.table, index, units, now_seconds)
-            if not usage.index_units:
-                self._take_of_source(note, usage.table, None, usage.table_units, now_seconds)
 
     def _take_of_source(
         self, reading: _Reading, table: OpenTable, index: Index | None, units: float, now_seconds: float
@@ -183,9 +172,7 @@ class AdmittingStep(FrontStep):
         no units.
         """
         now_seconds = self._now()
-        if self._admits_all(now_seconds):
-            return plan, None
-        throughput = self._find(table.source_id)
+        throughput = self._short(table.source_id, now_seconds)
         if throughput is None:
             return plan, None
         throughput.writes.admit(key, now_seconds, meter.operation.name)
@@ -218,8 +205,6 @@ class AdmittingStep(FrontStep):
         has no units.
         """
         now_seconds = self._now()
-        if self._admits_all(now_seconds):
-            return steps, None
         refused = RefusedSteps(
             lambda: [
                 None if key is None else self._refusal(meter, table, key, is_write=True) for table, key, _ in steps
@@ -274,12 +259,13 @@ class AdmittingStep(FrontStep):
 
     def _refusal(self, meter: RequestMeter, table: OpenTable, key: Key, *, is_write: bool) -> ApiError | None:
         """The error of a throttled read or write of one item; None if it is admitted."""
-        throughput = self._find(table.source_id)
+        now_seconds = self._now()
+        throughput = self._short(table.source_id, now_seconds)
         if throughput is None:
             return None
         side = throughput.writes if is_write else throughput.reads
         try:
-            side.admit(key, self._now(), meter.operation.name)
+            side.admit(key, now_seconds, meter.operation.name)
         except ApiError as error:
             return without_frames(error)
         return None

@@ -14,7 +14,7 @@ Where the service publishes no rule, this is a model: docs/throughput.md.
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf
 from typing import Literal, NamedTuple
 
 from hashrange.items.types import Key
@@ -86,13 +86,13 @@ class CapacitySide:
         """The bucket of the only partition; None if there are several, or none."""
         self._hot_items = HotItems()
         self._isolated = self._hot_items.buckets
-        self._is_usual = False
-        """True if units are provisioned, there are partitions, and no item is isolated."""
-        self.blocked_until_seconds = float("-inf")
+        self._usual: Bucket | None = None
+        """The bucket of provisioned units if there are partitions, and no item is isolated; otherwise None."""
+        self.blocked_until_seconds = -inf
         """Until then a bucket is empty, so `admit` has to look at all; after it, every request is admitted."""
         self.table_side: CapacitySide | None = None
         """On the side of a global index's writes: the side of its table's writes."""
-        self.indexes_blocked_until_seconds = float("-inf")
+        self.indexes_blocked_until_seconds = -inf
         """On the side of a table's writes: the time until which one of the table's global indexes may refuse a
         write."""
         self.follow(table, index, now_seconds, shown)
@@ -130,14 +130,15 @@ class CapacitySide:
             self._growing = _bucket(self._growing, units, units, now_seconds)
             self._bucket = None if most is None else _bucket(self._bucket, most, most, now_seconds)
         self._follow_partitions(now_seconds)
-        self.blocked_until_seconds = float("-inf")
+        self.blocked_until_seconds = -inf
         for bucket in self._all_buckets():
             self._look_at(bucket, now_seconds)
 
     def belong_to(self, table_side: "CapacitySide") -> None:
         """Let the writes of a global index tell those of its table from now on when they are blocked."""
         self.table_side = table_side
-        self._block_table()
+        if self.blocked_until_seconds > -inf:
+            self._block(self.blocked_until_seconds)
 
     def _look_at(self, bucket: Bucket, now_seconds: float) -> None:
         """Note if a bucket is empty that has been changed or used."""
@@ -148,12 +149,9 @@ class CapacitySide:
         """Note that a bucket is empty until this moment."""
         self._terms.see_blocked(until_seconds)
         self.blocked_until_seconds = max(self.blocked_until_seconds, until_seconds)
-        self._block_table()
-
-    def _block_table(self) -> None:
-        side = self.table_side
-        if side is not None:
-            side.indexes_blocked_until_seconds = max(side.indexes_blocked_until_seconds, self.blocked_until_seconds)
+        table_side = self.table_side
+        if table_side is not None:
+            table_side.indexes_blocked_until_seconds = max(table_side.indexes_blocked_until_seconds, until_seconds)
 
     def _least_on_demand(self) -> float:
         """Units a second that are served whatever was used before: those of a new table,
@@ -212,7 +210,7 @@ class CapacitySide:
         self._buckets = [*self._partitions.values()]
         self._only = self._buckets[0] if len(self._buckets) == 1 else None
         self._begins = [one.hashes.first.to_bytes(HASH_BYTES, "big") for one in partitions[1:]]
-        self._is_usual = self._growth is None and bool(partitions) and not self._isolated
+        self._usual = self._bucket if self._growth is None and partitions and not self._isolated else None
 
     def admit(self, key: Key, now_seconds: float, operation: str) -> None:
         """Raise the error of a throttled request for the item at `key` unless all buckets admit one now.
@@ -242,19 +240,19 @@ class CapacitySide:
         if partition is not None and not partition.admits(now_seconds):
             if is_item and self._may_isolate and not self._hot_items.is_isolated(key):
                 self._hot_items.refused(key, partition, now_seconds)
-                self._is_usual = self._is_usual and not self._isolated
+                self._usual = None if self._isolated else self._usual
             self._refuse("KeyRangeThroughputExceeded", key, operation)
 
     def take(self, key: Key, units: float, now_seconds: float) -> None:
         """Use units of the table or index, and of the partition that the key falls into.
         0.15 µs for provisioned units.
         """
-        if not self._is_usual:
+        bucket = self._usual
+        if bucket is None:
             self.take_of_source(units, now_seconds)
             self.take_of_partition(key, units, now_seconds)
             return
-        bucket, partition = self._bucket, self._only or self._buckets[bisect_right(self._begins, key)]
-        assert bucket is not None
+        partition = self._only or self._buckets[bisect_right(self._begins, key)]
         bucket_full, partition_full = bucket.full_at_seconds, partition.full_at_seconds
         if bucket_full < now_seconds:  # noqa: PLR1730 - as `Bucket.take` does; `max` takes twice as long
             bucket_full = now_seconds

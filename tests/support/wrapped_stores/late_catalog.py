@@ -15,7 +15,7 @@ from hashrange.errors import ResourceNotFoundException
 from hashrange.items.types import Key, Row
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.soon import Soon
-from hashrange.store.interface import AnyMeter, Catalog, Page, TableChanged, WholeStore
+from hashrange.store.interface import Catalog, Page, Payer, TableChanged, WholeStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import table_id_of
@@ -135,27 +135,20 @@ class LateCatalogStore(WrappedStore):
         self.catalog = LateCatalog(inner.catalog)
         self.mutate, self.transact = self._hearing(inner.mutate), self._hearing(inner.transact)
 
-    def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Soon[Row | None]:
+    def get(self, source_id: bytes, key: Key, meter: Payer = None, *, consistent: bool) -> Soon[Row | None]:
         """The row at `key` of a table or index that exists."""
         self.catalog.require([source_id])
         return self._hearing(self.inner.get)(source_id, key, meter, consistent=consistent)
 
     def page(
-        self,
-        source_id: bytes,
-        span: Span,
-        limit_rows: int,
-        limit_bytes: int,
-        meter: AnyMeter = None,
-        *,
-        consistent: bool,
+        self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, meter: Payer = None, *, consistent: bool
     ) -> Soon[Page]:
         """Rows of `span` of a table or index that exists."""
         self.catalog.require([source_id])
         return self._hearing(self.inner.page)(source_id, span, limit_rows, limit_bytes, meter, consistent=consistent)
 
     async def snapshot_get(
-        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: Payer = None
     ) -> list[Row | None]:
         """The rows at `places`, of tables that exist."""
         self.catalog.require([table.source_id for table, _ in places])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.copying import copying_of
-from hashrange.store.interface import AnyMeter, IdempotencyToken, Transacted, TransactionStep, WholeStore
+from hashrange.store.interface import IdempotencyToken, Payer, Transacted, TransactionStep, WholeStore
 from hashrange.store.request_ids import RequestId
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
@@ -37,7 +37,7 @@ class StaleReads(WrappedStore):
         self.catalog, self.copying = inner.catalog, copying_of(inner)
         self.page, self.snapshot_get = inner.page, inner.snapshot_get
 
-    async def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Row | None:
+    async def get(self, source_id: bytes, key: Key, meter: Payer = None, *, consistent: bool) -> Row | None:
         """The row at `key`; if `consistent` is false, sometimes the row before its last change."""
         row = await settled(self._inner.get(source_id, key, meter, consistent=consistent))
         if consistent or self._chance() >= STALE_READ_PROBABILITY:
@@ -52,7 +52,7 @@ class StaleReads(WrappedStore):
         key: Key,
         plan: Plan,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
         origin: Origin = "client",
     ) -> Change:
         """Write to the inner store; later reads may return the old row."""
@@ -65,7 +65,7 @@ class StaleReads(WrappedStore):
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
     ) -> Transacted:
         """Transact in the inner store; later reads may return old rows."""
         transacted = await self._inner.transact(steps, token, request_id, meter)

@@ -21,11 +21,11 @@ from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
 from hashrange.soon import settled
 from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import (
-    AnyMeter,
     Backfilled,
     IdempotencyToken,
     Lease,
     Page,
+    Payer,
     SeeChanges,
     Statistics,
     Transacted,
@@ -236,7 +236,7 @@ class SuspendingStore:
         """True with this probability."""
         return self._random.random() < probability
 
-    async def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Row | None:
+    async def get(self, source_id: bytes, key: Key, meter: Payer = None, *, consistent: bool) -> Row | None:
         """Read a row between two pauses."""
         await self.suspend()
         row = await settled(self.inner.get(source_id, key, meter, consistent=consistent))
@@ -244,14 +244,7 @@ class SuspendingStore:
         return row
 
     async def page(
-        self,
-        source_id: bytes,
-        span: Span,
-        limit_rows: int,
-        limit_bytes: int,
-        meter: AnyMeter = None,
-        *,
-        consistent: bool,
+        self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, meter: Payer = None, *, consistent: bool
     ) -> Page:
         """Read a page between two pauses."""
         await self.suspend()
@@ -265,7 +258,7 @@ class SuspendingStore:
         key: Key,
         plan: Plan,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
         origin: Origin = "client",
     ) -> Change:
         """Write; other calls may run before and after the commit, and the plan may run more than once.
@@ -301,7 +294,7 @@ class SuspendingStore:
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
     ) -> Transacted:
         """Transact between pauses, with the items marked as ongoing. `mutate` says when plans are called again.
 
@@ -342,7 +335,7 @@ class SuspendingStore:
         return transacted
 
     async def snapshot_get(
-        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
+        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: Payer = None
     ) -> list[Row | None]:
         """Read rows between two pauses; refused while a running transaction will write or check one."""
         await self.suspend()

@@ -1,7 +1,7 @@
 """What do wrappers of a store have in common? They pass most methods on to the store that they wrap."""
 
 from hashrange.items.types import Key
-from hashrange.store.interface import AnyMeter, WholeStore
+from hashrange.store.interface import Payer, WholeStore
 
 
 class WrappedStore:
@@ -19,6 +19,6 @@ class WrappedStore:
         self.position_of, self.when_durable = inner.position_of, inner.when_durable
         self.close = inner.close
 
-    def unread(self, source_id: bytes, key: Key, units: float, meter: AnyMeter = None) -> None:
+    def unread(self, source_id: bytes, key: Key, units: float, meter: Payer = None) -> None:
         """Take back that `get` has read a row of `units` capacity units."""
         self.inner.unread(source_id, key, units, meter)

@@ -19,8 +19,8 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.soon import settled
 from hashrange.store.embedded import late_entries, open_store
-from hashrange.store.front import FrontedCall, RequestMeter, in_front_of
-from hashrange.store.interface import AnyMeter, Store, TransactionRefused, TransactionStep
+from hashrange.store.front import RequestMeter, in_front_of
+from hashrange.store.interface import Payer, Store, TransactionRefused, TransactionStep
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import scan_span
@@ -38,7 +38,7 @@ class Requests:
     def writes(self, meter: RequestMeter) -> Iterator[tuple[OpenTable, Key]]:
         return iter(())
 
-    def mark(self, call: FrontedCall, fault: Fault) -> None:
+    def mark(self, call: Any, fault: Fault) -> None:
         raise AssertionError(fault)
 
 
@@ -47,7 +47,7 @@ class World:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.meter: AnyMeter = None
+        self.meter: Payer = None
         """That of the request that writes; None: none does."""
         self.embedded = open_store(None, self.clock, None)
         self.notes: list[tuple[float, list[tuple[bytes, Row | None, Row | None]]]] = []

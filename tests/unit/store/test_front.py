@@ -1,22 +1,32 @@
 """Steps of a front see each call of a request before and after the store, in their order, if it is awaited too."""
 
 import gc
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
 from hashrange.errors import ConditionalCheckFailedException, ItemRefusal
 from hashrange.items.types import Key, Row
+from hashrange.operations.meter import NOTHING_USED, Meter
+from hashrange.operations.operation import Scope
+from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.operations.reply import Reply
+from hashrange.service.call import Call
+from hashrange.service.service import Service
+from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
-from hashrange.store.front import FrontedCall, FrontStep, RequestMeter, SpanRead, in_front_of, tell_ended
-from hashrange.store.interface import AnyMeter, Page, Store, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.front import FrontStep, RequestMeter, SpanRead, in_front_of, tell_ended
+from hashrange.store.interface import Page, Payer, Store, Transacted, TransactionRefused, TransactionStep
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.fronted import Fronted
 from tests.support.samples import finish, row_of, table_maker
+from tests.support.scopes import ACCOUNT, REGION
 from tests.support.wrapped_stores.faulty import FaultyStore
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
@@ -88,7 +98,7 @@ class Telling(FrontStep):
         self._tell("beside")
         return steps
 
-    def ended(self, note: Any, call: FrontedCall) -> None:
+    def ended(self, note: Any, call: Any) -> None:
         assert note is call
         self._tell("ended")
 
@@ -133,7 +143,7 @@ def test_calls_of_no_request_pass_no_step_but_their_writes_are_seen(*, is_awaite
     step = Telling("step", told)
     step.acts_before = True
     fronted = in_front_of(store, [step])
-    meters: list[AnyMeter] = [None, []]
+    meters: list[Payer] = [None, []]
     for meter in meters:
         for name, call in calls_of(fronted, table, meter).items():
             told.clear()
@@ -156,13 +166,43 @@ def test_a_step_gets_back_what_it_remembers_when_the_request_ends() -> None:
     assert step.note_of(call.meter) is None
 
 
-def test_a_meter_does_not_hold_its_call() -> None:
-    """A call holds its meter, and the garbage collector does not see calls: a cycle would stay forever."""
-    call = Fronted()
-    assert all(one is not call for one in gc.get_referents(call.meter))
+class Quiet(Call, gc=False, eq=False):
+    """A call of nobody."""
+
+    def done(self, reply: Reply | None) -> None:
+        pass
+
+    def send(self) -> None:
+        pass
 
 
-def calls_of(store: Store, table: OpenTable, meter: AnyMeter) -> dict[str, Callable[[], Any]]:
+@pytest.mark.parametrize("throughput", ["enforced", "unlimited"])
+def test_a_meter_knows_its_request_while_there_is_a_front(throughput: Literal["enforced", "unlimited"]) -> None:
+    """It does not hold its call, which holds it: the garbage collector does not see calls, and would keep the cycle."""
+    clock, settings = SystemClock(), Settings(data_dir=None, throughput=throughput)
+    service = Service(open_store(None, clock, None), ALL_OPERATIONS, clock, settings)
+    service.features.put_in_front()
+    seen: list[Any] = []
+    get = ALL_OPERATIONS["GetItem"]
+
+    def see(scope: Scope, request: Any, meter: Meter) -> Reply:
+        seen.append(meter)
+        return {}
+
+    operation = msgspec.structs.replace(get, run=see)
+    request = msgspec.convert({"TableName": "orders", "Key": KEY}, get.request)
+    scope = service.scope(ACCOUNT, REGION)
+    call = Quiet(scope, operation, request, NOTHING_USED, 0, False)
+    service.run(deque([call]))
+    (meter,) = seen
+    if throughput == "unlimited":
+        assert type(meter) is list
+        return
+    assert (meter.scope, meter.operation, meter.request, meter.notes) == (scope, operation, request, None)
+    assert all(one is not call for one in gc.get_referents(meter))
+
+
+def calls_of(store: Store, table: OpenTable, meter: Payer) -> dict[str, Callable[[], Any]]:
     """Functions that call the methods of a store, by name."""
     key, source_id, row = table.lookup_key(KEY), table.source_id, row_of(100)
     steps = [TransactionStep(table, key, lambda old: row)]

@@ -38,7 +38,14 @@ from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.stalls import OPENING_STALLS_MAX, STALL_DELAYS_SECONDS, EngineRefused, wait_out_stall
 from hashrange.store.embedded.tokens import StoredToken, Tokens
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import AnyMeter, IdempotencyToken, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.interface import (
+    IdempotencyToken,
+    ItemPlaces,
+    Payer,
+    Transacted,
+    TransactionRefused,
+    TransactionStep,
+)
 from hashrange.store.pause import block_thread
 from hashrange.store.request_ids import RequestId
 from hashrange.store.transaction_steps import plan_steps
@@ -87,7 +94,7 @@ class Commits:
         key: Key,
         plan: Plan,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
         origin: Origin = "client",
     ) -> Soon[Change]:
         """Implements `Store.mutate`; `request_id` is unused, because no reply to a commit is lost here.
@@ -113,7 +120,7 @@ class Commits:
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
         origin: Origin = "client",
     ) -> Transacted:
         """Implements `Store.transact`; `request_id` is unused. Waits in the same cases as `mutate`."""
@@ -122,9 +129,7 @@ class Commits:
             places, lambda has_claim: self._transact(steps, places, token, meter, origin, has_claim=has_claim)
         )
 
-    async def snapshot_get(
-        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: AnyMeter = None
-    ) -> list[Row | None]:
+    async def snapshot_get(self, places: ItemPlaces, limit_bytes: int, meter: Payer = None) -> list[Row | None]:
         """Implements `Store.snapshot_get`. Waits while another write claims one of the rows."""
         if not self._claims.rows:
             with suppress(Overtaken):
@@ -188,7 +193,7 @@ class Commits:
     # --- one attempt ----------------------------------------------------------------------------
 
     def _mutate(
-        self, table: OpenTable, key: Key, plan: Plan, meter: AnyMeter, origin: Origin, *, has_claim: bool
+        self, table: OpenTable, key: Key, plan: Plan, meter: Payer, origin: Origin, *, has_claim: bool
     ) -> Change:
         """Try to write one row; with `engine.put` if it is the commit's only row. 3 µs plus the plan.
 
@@ -251,7 +256,7 @@ class Commits:
         steps: Sequence[TransactionStep],
         places: Sequence[bytes],
         token: IdempotencyToken | None,
-        meter: AnyMeter,
+        meter: Payer,
         origin: Origin,
         *,
         has_claim: bool,
@@ -293,9 +298,7 @@ class Commits:
             self._write(draft, written)
         return Transacted(changes)
 
-    def _snapshot(
-        self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, *, has_claim: bool
-    ) -> list[Row | None]:
+    def _snapshot(self, places: ItemPlaces, limit_bytes: int, *, has_claim: bool) -> list[Row | None]:
         moment = self._moment(is_write=False)
         tables = [table for table in [self._tables.find(table.table_id) for table, _ in places] if table is not None]
         rows: list[Row | None] = []

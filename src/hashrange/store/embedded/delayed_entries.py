@@ -24,7 +24,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange, WaitingPartition
-from hashrange.store.interface import AnyMeter, DelayOf
+from hashrange.store.interface import DelayOf, Payer
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite, derive_entry
 from hashrange.tables.open_table import OpenTable
@@ -121,7 +121,7 @@ class DelayedEntries:
         """True for tables with global indexes, if there is a delay or any change waits."""
         return self.is_used and any(index.is_global for index in table.indexes)
 
-    def _due_ms(self, changes: Sequence[Change], at_seconds: float, meter: AnyMeter) -> int:
+    def _due_ms(self, changes: Sequence[Change], at_seconds: float, meter: Payer) -> int:
         """Draw the due time, in milliseconds of service time, of entries that follow from changes committed now."""
         delay_seconds = 0.0 if self._delay is None else self._delay(changes, meter)
         return int((at_seconds + delay_seconds) * 1000)

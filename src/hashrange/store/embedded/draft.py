@@ -9,7 +9,7 @@ from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.steps import look
 from hashrange.items.types import Row
 from hashrange.store.embedded.engine import Engine, WriteBatch, new_batch
-from hashrange.store.interface import AnyMeter
+from hashrange.store.interface import Payer
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.stream_records import images_bytes
@@ -49,7 +49,7 @@ class Draft:
         at_seconds: float,
         changes: Sequence[Change] = (),
         batch: WriteBatch | None = None,
-        meter: AnyMeter = None,
+        meter: Payer = None,
     ) -> None:
         self.batch = new_batch() if batch is None else batch
         """The engine's batch: `put(key, row)`, `delete(key)` and `delete_range(first key, key after the last)`."""

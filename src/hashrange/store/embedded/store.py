@@ -35,7 +35,7 @@ from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import AnyMeter, Page, Statistics
+from hashrange.store.interface import Page, Payer, Statistics
 from hashrange.store.pause import PAUSE
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
@@ -118,7 +118,7 @@ class EmbeddedStore(Commits):
 
     # --- rows ------------------------------------------------------------------------------------
 
-    def get(self, source_id: bytes, key: Key, meter: AnyMeter = None, *, consistent: bool) -> Row | None:
+    def get(self, source_id: bytes, key: Key, meter: Payer = None, *, consistent: bool) -> Row | None:
         """The current row at `key`, whatever `consistent` says, or None. Never suspends. Raises StorageError."""
         site = self.site
         try:
@@ -126,18 +126,11 @@ class EmbeddedStore(Commits):
         except Exception as error:
             raise site.fail(error) from error
 
-    def unread(self, source_id: bytes, key: Key, units: float, meter: AnyMeter = None) -> None:
+    def unread(self, source_id: bytes, key: Key, units: float, meter: Payer = None) -> None:
         """Does nothing: this store counts no units."""
 
     def page(
-        self,
-        source_id: bytes,
-        span: Span,
-        limit_rows: int,
-        limit_bytes: int,
-        meter: AnyMeter = None,
-        *,
-        consistent: bool,
+        self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int, meter: Payer = None, *, consistent: bool
     ) -> Soon[Page]:
         """Rows of `span` up to and including the row that reaches a limit. Raises StorageError.
 
