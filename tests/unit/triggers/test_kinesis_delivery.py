@@ -23,6 +23,7 @@ from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, fake_kinesis
+from tests.support.held_syncs import HeldSyncs
 from tests.support.scopes import scope_of
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import ROLL, change, pass_time
@@ -210,11 +211,11 @@ def test_shards_take_turns() -> None:
         await world.deliver_all()
         grow(world)
         await world.deliver_all()
-        first = world.store.streams.last() + 1
+        (feed,) = world.store.streams.feeds()
+        first = await world.store.streams.last_of_shard(world.store.streams.shards(feed)[0]) + 1
         for value in range(2, 8):
             for number in range(60):
                 change(world, number, value)
-        (feed,) = world.store.streams.feeds()
         pages = [await world.store.streams.records(one, first, 1, 1) for one in world.store.streams.shards(feed)]
         shards = sum(bool(page.records) for page in pages)
         assert shards > KINESIS_PUTS_AT_ONCE
@@ -652,7 +653,7 @@ def test_after_a_restore_that_moves_time_back_nothing_waits_for_the_former_time(
     in_world(test, clock=MovableClock(SystemClock(), ServiceTimeState(0.0, VIRTUAL_START_SECONDS)))
 
 
-def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
+def test_nothing_is_sent_before_it_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with fake_kinesis() as kinesis:
             world = KinesisWorld(kinesis, tmp_path / "data")
@@ -661,30 +662,22 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             world.embedded.close_now()
             clock = SystemClock()
             store = open_store(world.data_dir, clock, asyncio.get_running_loop())
-            held: list[tuple[int, Callable[[None], None]]] = []
-            durable = store.position()
-            store.durable_position = lambda: durable  # type: ignore[method-assign]
-            store.when_durable = lambda *sync: held.append(sync)  # type: ignore[method-assign]
+            syncs = HeldSyncs(store, monkeypatch)
             world.store = world.embedded = store
             world.scope = scope_of(store, world.clock, world.settings)
             delivery = KinesisDelivery(store, clock, kinesis.url)
             change(world, 1, 1)
             slice_ = asyncio.create_task(delivery.run_slice())
-            await until(lambda: held)
+            await until(lambda: syncs.awaited)
             asked = len(kinesis.asked)
             change(world, 2, 2)
             for _ in range(10):
                 await asyncio.sleep(0)
             assert len(kinesis.asked) == asked
-            durable, synced = held.pop()
-            synced(None)
-            await until(lambda: world.numbers() == [1] and held)
-            durable, synced = held.pop()
-            synced(None)
+            syncs.end()
+            await until(lambda: world.numbers() == [1] and syncs.awaited)
+            syncs.end()
             await until(lambda: world.numbers() == [1, 2])
-            durable = store.position()
-            for _, synced in held:
-                synced(None)
             assert await slice_ is None
             assert [len(one.body["Records"]) for one in puts(kinesis)] == [1, 1]
             assert world.numbers() == [1, 2]

@@ -83,15 +83,6 @@ class ShardNews:
         for one in shards:
             self._last.pop(one.number, None)
 
-    def last_of(self, shard: Shard, prefix: bytes) -> rules.Sequence:
-        """The sequence number of the shard's last change; 0 if it has been deleted.
-        `prefix`: first bytes of the keys of its partition's records.
-        """
-        last = self._last.get(shard.number, 0)
-        if prefix in self.fresh and self._open.get(prefix) == shard.number:
-            last = self.fresh[prefix]
-        return max(last, self.begun) if last else 0
-
     def since(self, sequence: rules.Sequence) -> list[int]:
         """Numbers of the shards that have changed behind this sequence number,
         in the order of their last changes. 0.3 µs each.

@@ -100,9 +100,7 @@ class KinesisDelivery:
                 if feed.enabling is not None:
                     now_seconds = self._clock.service_time()
                     await feed.enabling.give_up_late(self._store.catalog, self._pause.reason, now_seconds)
-        if self._store.streams.feeds():
-            passes.durable.look()
-        self._look_for_shards()
+        await self._look_for_shards(epoch)
         await passes.save(self._unsaved)
         passes.check(epoch)
         return await self._begin_requests(epoch)
@@ -114,17 +112,27 @@ class KinesisDelivery:
         self._client.forget()
         self._pause = EndpointPause(self._endpoint)  # service time may have gone back
 
-    def _look_for_shards(self) -> None:
-        """Find the feeds that are delivered, and those of their shards that are delivered now."""
+    async def _look_for_shards(self, epoch: int) -> None:
+        """Find the feeds that are delivered, those of their shards that are delivered now, and which of these have got
+        changes.
+        """
         streams, oldest = self._store.streams, horizon(self._clock.service_time())
-        former, self._feeds = self._feeds, {}
+        self._passes.sync.check()
+        feeds: dict[int, FeedDelivery] = {}
         present: set[ShardKey] = set()
+        is_all = True
         for feed in walk(streams.feeds()):
             if feed.target is not None:
-                known = former.get(feed.stream_id) or FeedDelivery(feed, feed.target)
+                known = self._feeds.get(feed.stream_id) or FeedDelivery(feed, feed.target)
                 known.update(feed, feed.target)
-                present.update(known.look_for_shards(streams, self._positions, oldest))
-                self._feeds[feed.stream_id] = known
+                changed = await streams.changed_shards(feed, known.heard)
+                self._passes.check(epoch)
+                is_all = is_all and changed.is_all
+                present.update(known.look_for_shards(streams, changed, self._positions, oldest))
+                feeds[feed.stream_id] = known
+        self._feeds = feeds
+        if not is_all:
+            self._passes.sync.begin()
         for key in walk(self._positions.keys() - present):
             del self._positions[key]
             self._unsaved[checkpoint_of(key)] = None
@@ -168,7 +176,7 @@ class KinesisDelivery:
 
     async def _begin_put(self, feed: FeedDelivery, shard: ShardDelivery, now_seconds: float, epoch: int) -> None:
         """Send the next changes of a shard, if there are any."""
-        put = await shard.next_put(feed.terms, self._store.streams, self._passes.durable.last, now_seconds)
+        put = await shard.next_put(feed.terms, self._store.streams, now_seconds)
         self._passes.check(epoch)
         self._tell_passed_over(feed, shard)
         if put is not None:
