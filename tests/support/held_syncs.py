@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from hashrange.errors import StorageError
+
 
 class HeldSyncs:
     """From now on, no commit of an embedded store in memory is durable before `end`."""
@@ -20,6 +22,11 @@ class HeldSyncs:
     def awaited(self) -> list[int]:
         """The commits whose durability is awaited."""
         return [position for position, _ in self._barrier._waiters]
+
+    def fail(self, error: StorageError) -> None:
+        """Let the sync that is awaited fail."""
+        _, callback = self._barrier._waiters.popleft()
+        callback(error)
 
     def end(self) -> None:
         """Make the commits up to the last one that is awaited durable."""

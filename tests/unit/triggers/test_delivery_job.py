@@ -345,6 +345,42 @@ def test_writes_that_concern_no_mapping_let_nobody_wait_for_a_sync(monkeypatch: 
     asyncio.run(scenario())
 
 
+def test_a_slice_fails_once_after_a_sync_that_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping())
+        assert await world.delivery.run_slice() is None
+        syncs = HeldSyncs(world.store, monkeypatch)
+        world.write(1)
+        assert await world.delivery.run_slice() is None
+        syncs.fail(StorageError("broken"))
+        with pytest.raises(StorageError, match="broken"):
+            await world.delivery.run_slice()
+        assert world.taken() == []
+
+    asyncio.run(scenario())
+
+
+def test_a_shard_has_ended_once_its_end_is_durable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut could undo the end, and further records could follow."""
+
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping(batching_window_seconds=300))
+        pass_time(world, ROLL - 1)
+        world.write(1)
+        assert await world.delivery.run_slice() == 300
+        syncs = HeldSyncs(world.store, monkeypatch)
+        pass_time(world, 1)
+        assert await world.delivery.run_slice() == 299
+        assert world.taken() == []
+        syncs.end()
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[1]]
+
+    asyncio.run(scenario())
+
+
 def test_a_window_ends_after_all_of_its_records_are_durable(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         world = Deliveries()

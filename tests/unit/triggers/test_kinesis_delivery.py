@@ -686,6 +686,39 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path, monkeypatch: pytes
     asyncio.run(main())
 
 
+def test_a_shard_has_ended_once_its_end_is_durable_and_is_read_only_for_what_is_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        await world.deliver_all()
+        (delivered,) = world.delivery._feeds.values()
+        (shard,) = delivered.shards.values()
+        reads: list[int] = []
+        inner = world.store.streams.records
+
+        async def records(shard: Any, *arguments: Any) -> Any:
+            reads.append(shard.number)
+            return await inner(shard, *arguments)
+
+        monkeypatch.setattr(world.store.streams, "records", records)
+        world.delivery.wake()
+        await world.delivery.run_slice()
+        assert reads == []
+        syncs = HeldSyncs(world.embedded, monkeypatch)
+        pass_time(world, ROLL)
+        slice_ = asyncio.create_task(world.delivery.run_slice())
+        await until(lambda: syncs.awaited)
+        assert not shard.is_drained
+        assert reads == []
+        syncs.end()
+        await slice_
+        assert shard.is_drained
+        assert reads == [1, 2]
+
+    in_world(test)
+
+
 # --- the job and its runner -----------------------------------------------------------------------
 
 
