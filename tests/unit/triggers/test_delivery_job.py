@@ -367,12 +367,12 @@ def test_a_shard_has_ended_once_its_end_is_durable(monkeypatch: pytest.MonkeyPat
     async def scenario() -> None:
         world = Deliveries()
         await world.mappings.create(world.mapping(batching_window_seconds=300))
-        pass_time(world, ROLL - 1)
-        world.write(1)
-        assert await world.delivery.run_slice() == 300
         syncs = HeldSyncs(world.store, monkeypatch)
-        pass_time(world, 1)
-        assert await world.delivery.run_slice() == 299
+        world.write(1)
+        assert await world.delivery.run_slice() is None
+        pass_time(world, ROLL)
+        syncs.end()
+        assert await world.delivery.run_slice() == 300
         assert world.taken() == []
         syncs.end()
         assert await world.delivery.run_slice() is None

@@ -706,15 +706,19 @@ def test_a_shard_has_ended_once_its_end_is_durable_and_is_read_only_for_what_is_
         await world.delivery.run_slice()
         assert reads == []
         syncs = HeldSyncs(world.embedded, monkeypatch)
-        pass_time(world, ROLL)
+        change(world, 1, 1)
         slice_ = asyncio.create_task(world.delivery.run_slice())
         await until(lambda: syncs.awaited)
-        assert not shard.is_drained
+        pass_time(world, ROLL)
         assert reads == []
+        syncs.end()
+        await until(lambda: len(reads) == 2 and syncs.awaited)
+        assert (shard.shard.last is None, shard.is_drained) == (False, False)
         syncs.end()
         await slice_
         assert shard.is_drained
-        assert reads == [1, 2]
+        assert reads == [1, 1, 1, 2]
+        assert world.numbers() == [1]
 
     in_world(test)
 
