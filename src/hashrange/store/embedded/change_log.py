@@ -17,7 +17,6 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange
-from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.partitions import Partition
@@ -41,12 +40,12 @@ class ChangeLog(Participant):
         self._missing: list[int] = []
         """Ids of tables whose streams `recover` is to begin."""
         self._find_index = terms.find_index
-        self._delayed = DelayedEntries(terms)
+        self.delayed = DelayedEntries(terms)
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Note which tables lack their streams; the store has read all streams before."""
         self._missing = self._streams.missing(tables)
-        self._delayed.load(engine)
+        self.delayed.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
@@ -75,15 +74,9 @@ class ChangeLog(Participant):
         for engine_key in keys:
             draft.batch.delete(engine_key)
 
-    def delay_entries_by(self, draw: DelayOf | None, most_seconds: float) -> None:
-        """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`;
-        None: no delay. The caller then reopens all tables (`EmbeddedCatalog.reopen`).
-        """
-        self._delayed.delay_by(draw, most_seconds)
-
     def takes_part(self, table: Table) -> bool:
         """True for tables with a stream that is on, and with global indexes whose entries are written later."""
-        return bool(view_types_on(table)) or self._delayed.takes_part(table)
+        return bool(view_types_on(table)) or self.delayed.takes_part(table)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time.
@@ -91,7 +84,7 @@ class ChangeLog(Participant):
         Entries of global indexes that are to be written later are taken out of the draft, and recorded whatever has
         caused the change.
         """
-        delayed, streams, put = self._delayed, self._streams, draft.batch.put
+        delayed, streams, put = self.delayed, self._streams, draft.batch.put
         due_ms, waiting = delayed.take(draft, changes) if delayed.is_used else NOTHING_WAITS
         last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
         written: dict[bytes, TableLog] = {}
@@ -129,12 +122,8 @@ class ChangeLog(Participant):
         for purpose in FOLLOWERS:
             self._follow(draft, old, new, partitions, purpose)
         if old is not None and new is None:
-            self._delayed.end(draft, old)
+            self.delayed.end(draft, old)
             draft.afterwards.append(lambda: self._streams.forget_log(old.table_id))
-
-    def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write index entries that are due, of at most `limit_rows` changes."""
-        return self._delayed.drain(draft, limit_rows)
 
     def _follow(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition], purpose: Purpose
@@ -158,7 +147,7 @@ class ChangeLog(Participant):
         """
         log = self._streams.logs.get(table.table_id)
         if partition.source_id == table.source_id:
-            self._delayed.split(draft, layout.log_prefix(table.table_id, partition.number))
+            self.delayed.split(draft, layout.log_prefix(table.table_id, partition.number))
         if log is None or partition.source_id != table.source_id:
             return
         for state in log.views.values():

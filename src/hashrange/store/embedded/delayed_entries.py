@@ -80,6 +80,7 @@ class DelayedEntries:
         self._streams = terms.streams
         self.partitions = terms.streams.waiting
         self._last_due_ms = 0
+        """No change that is made later is due before this time (docs/testing/faults.md, *Lagging indexes*)."""
         self._found_due_ms_max = 0
         """Due time (milliseconds of service time) that a change made at the time of `load` would have. A change that
         `load` found with a later due time is due at once: the clock may have been set back since."""
