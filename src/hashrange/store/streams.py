@@ -55,8 +55,9 @@ class Streams(Protocol):
     def shard(self, stream: Stream, number: int) -> Shard | None:
         """The shard of the stream with this number; None if there is none, or it has been deleted."""
 
-    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards:
-        """What has become durable behind the mark that the last answer had; at first, NOTHING_HEARD.
+    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards | None:
+        """What has happened, and become durable, behind the mark that the last answer had, NOTHING_HEARD at first; None
+        if nothing has happened.
 
         Takes time for these shards alone. What is not durable yet may be told as well, and is told again later. May
         give way; what changes meanwhile may be missing, and is behind the new mark.

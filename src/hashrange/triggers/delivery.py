@@ -186,10 +186,13 @@ class Delivery:
         passes.sync.check()
         for consumer in walk(self._roster.consumers.values()):
             changed = await streams.changed_shards(consumer.stream, consumer.heard)
-            passes.check(epoch)
+            if changed is None:
+                continue
             is_all = is_all and changed.is_all
             if changed.mark != consumer.heard and not consumer.is_retired:
+                passes.check(epoch)
                 self._see_shards(consumer, consumer.look_for_shards(streams, changed))
+        passes.check(epoch)
         if not is_all:
             passes.sync.begin()
 

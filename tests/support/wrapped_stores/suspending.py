@@ -115,7 +115,7 @@ class SuspendingStreams:
         self.find, self.of, self.shards, self.shard = inner.find, inner.of, inner.shards, inner.shard
         self.follow, self.feeds = inner.follow, inner.feeds
 
-    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards:
+    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards | None:
         """Ask between two pauses."""
         await self._store.suspend()
         changed = await self._inner.changed_shards(stream, since)

@@ -108,8 +108,9 @@ def test_whoever_follows_a_stream_looks_at_all_its_shards_after_a_restore(world:
     change(world, 1, 1)
     world.store.when_durable(world.store.position(), lambda _error: None)
     (stream,) = world.store.streams.of("0" * 12, "us-east-1")
-    heard = asyncio.run(world.store.streams.changed_shards(stream, NOTHING_HEARD)).mark
-    assert asyncio.run(world.store.streams.changed_shards(stream, heard)) == ((), heard, True)
+    known = asyncio.run(world.store.streams.changed_shards(stream, NOTHING_HEARD))
+    assert known is not None
+    assert asyncio.run(world.store.streams.changed_shards(stream, known.mark)) is None
     lasts = [asyncio.run(world.store.streams.last_of_shard(one)) for one in world.store.streams.shards(stream)]
     restored(world, kind, checkpoint)
     streams = world.store.streams
@@ -117,9 +118,10 @@ def test_whoever_follows_a_stream_looks_at_all_its_shards_after_a_restore(world:
     all_shards = streams.shards(stream)
     assert len(all_shards) == 2
     world.store.when_durable(world.store.position(), lambda _error: None)
-    changed = asyncio.run(streams.changed_shards(stream, heard))
+    changed = asyncio.run(streams.changed_shards(stream, known.mark))
+    assert changed is not None
     assert sorted(changed.shards) == sorted(all_shards)
-    assert changed.mark > heard
+    assert changed.mark > known.mark
     assert min(asyncio.run(streams.last_of_shard(one)) for one in all_shards) > max(lasts)
 
 

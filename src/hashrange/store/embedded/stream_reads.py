@@ -59,17 +59,17 @@ class StreamReads:
         state = self._streams.by_id.get(stream.stream_id)
         return None if state is None else state.shards.get(number)
 
-    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards:
-        """What has become durable of the stream behind `since`, which is a sequence number here. 0.2 µs for each shard
-        with news, whatever shards there are.
+    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards | None:
+        """What has become durable of the stream behind `since`, which is a sequence number here. 0.1 µs if nothing has
+        happened; 0.2 µs for each shard with news, whatever shards there are.
         """
         state = self._streams.by_id.get(stream.stream_id)
-        if state is None:
-            return ChangedShards((), since, is_all=True)
+        if state is None or state.last <= since:
+            return None
         durable, last = self._durable(), state.last
         mark = min(last, durable)
         if mark <= since:
-            return ChangedShards((), since, is_all=last <= durable)
+            return ChangedShards((), since, is_all=False)
         found = [state.shards.get(one) for one in walk(state.news.since(since))]
         return ChangedShards([one for one in found if one is not None], NewsMark(mark), is_all=last <= durable)
 

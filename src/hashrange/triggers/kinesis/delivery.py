@@ -127,7 +127,7 @@ class KinesisDelivery:
                 known.update(feed, feed.target)
                 changed = await streams.changed_shards(feed, known.heard)
                 self._passes.check(epoch)
-                is_all = is_all and changed.is_all
+                is_all = is_all and (changed is None or changed.is_all)
                 present.update(known.look_for_shards(streams, changed, self._positions, oldest))
                 feeds[feed.stream_id] = known
         self._feeds = feeds

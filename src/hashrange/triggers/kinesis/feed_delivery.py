@@ -159,7 +159,7 @@ class FeedDelivery:
                 self.enabling = None
 
     def look_for_shards(
-        self, streams: Streams, changed: ChangedShards, positions: Mapping[ShardKey, Sequence], oldest: Sequence
+        self, streams: Streams, changed: ChangedShards | None, positions: Mapping[ShardKey, Sequence], oldest: Sequence
     ) -> list[ShardKey]:
         """Find shards that are new, closed or may be delivered from now on; returns all that have not been deleted.
 
@@ -177,10 +177,11 @@ class FeedDelivery:
                 known = ShardDelivery(shard, max(shard.first, positions.get((feed.stream_id, shard.number), 0)))
             known.shard = shard
             self.shards[shard.number] = known
-        self.heard = changed.mark
-        for shard in walk(changed.shards):
-            if shard.number in self.shards:
-                self.shards[shard.number].has_news = True
+        if changed is not None:
+            self.heard = changed.mark
+            for shard in walk(changed.shards):
+                if shard.number in self.shards:
+                    self.shards[shard.number].has_news = True
         if not all(one.is_drained for one in former.values()):
             _log.warning(messages.LOG_EXPIRED, feed.table_name, self.terms.data_stream.arn)
         return [(feed.stream_id, one.number) for one in present]
