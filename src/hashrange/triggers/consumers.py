@@ -15,7 +15,7 @@ import msgspec
 from hashrange.clock import Clock
 from hashrange.items.steps import spend, walk
 from hashrange.store.streams import NOTHING_HEARD, ChangedShards, Streams
-from hashrange.tables.stream_records import event_template_of, record_json
+from hashrange.tables.stream_records import event_forms_of, record_json
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream
 from hashrange.triggers.batches import Batch, Disturb
@@ -103,7 +103,7 @@ class Consumer:
         """The lanes have been told of everything that is durable up to this mark."""
         self.terms = BatchTerms(
             mapping.batch_size,
-            partial(record_json, event_template_of(stream)),
+            partial(record_json, event_forms_of(stream)),
             record_filter(mapping.filters),
             mapping.tumbling_window_seconds,
             partial(_open_batch, mapping, clock, disturb),

@@ -85,15 +85,15 @@ class ChangeLog(Participant):
         caused the change.
         """
         delayed, streams, put = self.delayed, self._streams, draft.batch.put
-        due_ms, waiting = delayed.take(draft, changes) if delayed.is_used else NOTHING_WAITS
+        due_ms, waiting = delayed.take(draft, changes) if draft.entries and delayed.is_used else NOTHING_WAITS
         last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
         written: dict[bytes, TableLog] = {}
         recorded: list[tuple[bytes, TableLog, WaitingChange]] = []
         for change in changes:
             entries = waiting.get(id(change)) if waiting else None
             log = logs.get(change.table.table_id)
-            is_shown = log is not None and log.views != {} and change.origin not in UNRECORDED
-            if not is_shown and entries is None:
+            is_hidden = log is None or not log.views or change.origin in UNRECORDED
+            if is_hidden and entries is None:
                 continue
             if log is None:
                 log = streams.log_of(change.table.table_id)
@@ -104,10 +104,10 @@ class ChangeLog(Participant):
                 put(engine_key, log.encode(change, 0, b""))
             else:
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
-                encode = log.encode_whole if is_shown else hidden_record
-                put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=is_shown)))
+                encode = hidden_record if is_hidden else log.encode_whole
+                put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=not is_hidden)))
                 size_bytes = kept_bytes(entries)
-                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, not is_shown, size_bytes)))
+                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, is_hidden, size_bytes)))
             written[prefix] = log
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:

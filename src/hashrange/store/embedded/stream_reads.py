@@ -4,6 +4,7 @@ records from the engine in order, up to a number and a length.
 
 from collections.abc import Callable, Sequence
 
+from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.steps import walk
 from hashrange.store.embedded import layout
@@ -118,6 +119,8 @@ class StreamReads:
                 records, is_end = _read(cursor, state, limit_records, limit_bytes)
             finally:
                 cursor.drop()
+        except IndexError as error:
+            raise StorageCorruption("a stream record has no flags") from error
         except Exception as error:
             raise site.fail(error) from error
         return RecordPage(records, is_end, durable)
@@ -130,7 +133,8 @@ def _read(
     `limit_bytes`; and True if there are no more. If the stream shows less than the records have, the reading also ends
     once READ_BYTES_MAX are read.
 
-    Raises StorageCorruption, StorageFormatUnknown, and the engine's bare exceptions.
+    Raises IndexError for a record without flags, StorageCorruption, StorageFormatUnknown, and the engine's bare
+    exceptions.
     """
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted, read = limit_bytes, 1, 0
@@ -141,7 +145,7 @@ def _read(
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
             record = row
-            if len(row) > 1 and row[1] & special:
+            if row[1] & special:
                 left_read_bytes -= len(row)
                 if row[1] & hidden:
                     continue

@@ -230,9 +230,8 @@ class TableLog:
         partitions = table.partitions[table.source_id]
         self._places = [layout.encode_counter(one.hashes.first) for one in partitions[1:]]
         self._prefixes = [layout.log_prefix(self.table_id, one.number) for one in partitions]
-        names = table.keys.partition_names + table.keys.sort_names
-        self.encode = record_encoder(images_of([one.stream.view_type for one in self.views.values()]), names)
-        self.encode_whole = record_encoder(ALL_IMAGES, names)
+        self.encode = record_encoder(images_of([one.stream.view_type for one in self.views.values()]), table.keys)
+        self.encode_whole = record_encoder(ALL_IMAGES, table.keys)
         self._table = table
 
     def add(self, view: StreamState) -> None:
