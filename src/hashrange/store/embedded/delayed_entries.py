@@ -134,13 +134,13 @@ class DelayedEntries:
         time, and for the id of each change that has any, these.
         """
         entries = draft.entries
-        later = [entry for entry in entries if is_global(entry)]
+        later = [entry for entry in entries if entry.source.is_global]
         if not later:
             return 0, {}
         if len(later) == len(entries):
             draft.entries = ()
         else:
-            draft.entries = [entry for entry in entries if not is_global(entry)]
+            draft.entries = [entry for entry in entries if not entry.source.is_global]
         if len(changes) == 1:
             found: dict[int, Sequence[EntryWrite]] = {id(changes[0]): later}
         else:
@@ -402,8 +402,3 @@ def kept_bytes(entries: Sequence[EntryWrite]) -> int:
     for _, old, new in entries:
         size_bytes += ENTRY_BYTES + (0 if old is None else len(old.row)) + (0 if new is None else len(new.row))
     return size_bytes
-
-
-def is_global(entry: EntryWrite) -> bool:
-    """True if the write is to a global index."""
-    return entry.source.index is not None and entry.source.index.is_global

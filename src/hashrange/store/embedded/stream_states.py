@@ -10,6 +10,8 @@ from math import inf
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
+import msgspec
+
 from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.limits import SHARD_SECONDS
@@ -252,7 +254,7 @@ def _nobody_follows(change: Change, more_flags: int, waiting: bytes) -> bytes:
 # --- changes whose index entries wait -------------------------------------------------------------
 
 
-class WaitingChange(NamedTuple):
+class WaitingChange(msgspec.Struct, frozen=True, gc=False):
     """A change whose entries wait."""
 
     sequence: rules.Sequence
