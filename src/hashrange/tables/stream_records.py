@@ -101,8 +101,8 @@ RecordForms = dict[int, bytes]
 record to record; made once per reply.
 """
 
-EncodeRecord = Callable[[Change, int, bytes], bytes]
-"""(change, flags and bytes of `waiting_parts`; 0 and none if no index entries wait) → the change's record."""
+EncodeRecord = Callable[[Change, bytes], bytes]
+"""(change, what `encode_waiting_part` returns; nothing if no index entries wait) → the change's record."""
 
 
 def record_encoder(images: Images, schema: KeySchema) -> EncodeRecord:
@@ -114,9 +114,11 @@ def record_encoder(images: Images, schema: KeySchema) -> EncodeRecord:
     empty: Item = {name: {"S": ""} for name in names}
     beyond_bytes = len(_encode(empty)) - item_size_bytes(empty)
 
-    def encode(change: Change, more_flags: int, waiting: bytes) -> bytes:
+    def encode(change: Change, waiting: bytes) -> bytes:
         old, new = change.old, change.new
-        flags = more_flags | (INSERT if old is None else MODIFY if new is not None else REMOVE)
+        flags = INSERT if old is None else MODIFY if new is not None else REMOVE
+        if waiting:
+            flags |= WAITS
         if change.origin == "ttl":
             flags |= _BY_TIME_TO_LIVE
         item = change.new_item or change.old_item
@@ -137,11 +139,11 @@ def record_encoder(images: Images, schema: KeySchema) -> EncodeRecord:
     return encode
 
 
-def hidden_record(change: Change, more_flags: int, waiting: bytes) -> bytes:
-    """The record of a change that no stream shows: an `EncodeRecord` without keys, which the images have."""
-    old, new = change.old, change.new
-    flags = more_flags | (INSERT if old is None else MODIFY if new is not None else REMOVE)
-    return b"".join((_header.pack(VERSION, flags, 0, 0, len(old or b"")), waiting, old or b"", new or b""))
+def hidden_record(change: Change, waiting: bytes) -> bytes:
+    """The record of a change that waits and that no stream shows: it has no keys, which the images have."""
+    old, new = change.old or b"", change.new or b""
+    flags = _HIDDEN_AND_WAITS | (INSERT if not old else MODIFY if new else REMOVE)
+    return b"".join((_header.pack(VERSION, flags, 0, 0, len(old)), waiting, old, new))
 
 
 def images_bytes(table: OpenTable, old: Row | None, new: Row | None) -> int:
@@ -170,11 +172,9 @@ class WaitingPart(NamedTuple):
     index_ids: list[bytes]
 
 
-def waiting_parts(due_ms: int, index_ids: Collection[bytes], *, is_shown: bool) -> tuple[int, bytes]:
-    """Flags and bytes that say in the record of a change that entries of these indexes wait.
-    `is_shown`: False hides the record from all streams.
-    """
-    return WAITS if is_shown else _HIDDEN_AND_WAITS, _waiting.pack(due_ms, len(index_ids)) + b"".join(index_ids)
+def encode_waiting_part(due_ms: int, index_ids: Collection[bytes]) -> bytes:
+    """The part of a change's record that says that entries of these indexes wait."""
+    return _waiting.pack(due_ms, len(index_ids)) + b"".join(index_ids)
 
 
 def waiting_part(record: bytes) -> WaitingPart | None:

@@ -55,7 +55,7 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     old, new = EVENTS[event]
     told_old = old if view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
     told_new = new if view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
-    record = record_encoder(IMAGES[view_type], SCHEMA)(change_of(old, new, has_items=has_items), 0, b"")
+    record = record_encoder(IMAGES[view_type], SCHEMA)(change_of(old, new, has_items=has_items), b"")
     found = decode_record(record, IMAGES[view_type], NAMES)
     assert (keys_of(found, NAMES), found.old, found.new) == (KEYS, row_of(told_old), row_of(told_new))
 
@@ -70,7 +70,7 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     images = {"Keys": KEYS, "OldImage": told_old, "NewImage": told_new}
     assert {name: content["dynamodb"].get(name) for name in images} == images
 
-    whole = record_encoder(ALL_IMAGES, SCHEMA)(change_of(old, new, has_items=has_items), 0, b"")
+    whole = record_encoder(ALL_IMAGES, SCHEMA)(change_of(old, new, has_items=has_items), b"")
     assert shown_record(whole, IMAGES[view_type]) == record
 
 
@@ -91,7 +91,7 @@ def test_a_record_tells_keys_of_any_type_and_their_size(schema: KeySchema, keys:
     table = OpenTable(replace(table_maker("t", region="a%b")(1), keys=schema, stream_view_type="KEYS_ONLY"))
     item = keys | {"n": {"N": "1"}}
     change = Change(table, table.item_key(keys), None, row_of(item), (), "client", 0.0, 1, None, item)
-    record = record_encoder(NO_IMAGES, schema)(change if has_items else replace(change, new_item=None), 0, b"")
+    record = record_encoder(NO_IMAGES, schema)(change if has_items else replace(change, new_item=None), b"")
     assert keys_of(decode_record(record, NO_IMAGES, schema.names), schema.names) == keys
 
     stream = stream_of(replace(table.schema, stream_label="label"), 7, 1.0)
@@ -104,7 +104,7 @@ def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
     stream = stream_of(replace(table_maker("t")(1), stream_view_type="NEW_IMAGE", stream_label="label"), 7, 1.0)
     encode = record_encoder(IMAGES["NEW_IMAGE"], SCHEMA)
     for origin in ("client", "ttl"):
-        record = encode(replace(change_of(OLD, None, has_items=True), origin=origin), 0, b"")
+        record = encode(replace(change_of(OLD, None, has_items=True), origin=origin), b"")
         told: dict[str, Any] = msgspec.json.decode(record_json(forms_of(stream), 5, record))
         event: dict[str, Any] = msgspec.json.decode(record_json(event_forms_of(stream), 5, record))
         assert event.pop("eventSourceARN") == stream.arn
@@ -116,7 +116,7 @@ def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
 @pytest.mark.parametrize("view_type", VIEW_TYPES)
 def test_damage_is_told(view_type: StreamViewType) -> None:
     images = IMAGES[view_type]
-    record = record_encoder(images, SCHEMA)(change_of(OLD, NEW, has_items=True), 0, b"")
+    record = record_encoder(images, SCHEMA)(change_of(OLD, NEW, has_items=True), b"")
     for place in (3, 5, 9, 14) if images == NO_IMAGES else (3, 5, 9, 14, 22):
         spoilt = record[:place] + bytes((record[place] ^ 1,)) + record[place + 1 :]
         with pytest.raises(StorageCorruption):

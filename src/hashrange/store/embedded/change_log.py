@@ -22,7 +22,7 @@ from hashrange.tables.entries import EntryWrite
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
-from hashrange.tables.stream_records import UNRECORDED, hidden_record, waiting_parts
+from hashrange.tables.stream_records import UNRECORDED, encode_waiting_part, hidden_record
 from hashrange.tables.streams import FOLLOWERS, SEQUENCE_BYTES, Purpose, sequence_at, view_types_on
 
 NOTHING_WAITS: tuple[int, dict[int, Sequence[EntryWrite]]] = (0, {})
@@ -88,7 +88,7 @@ class ChangeLog(Participant):
         due_ms, waiting = delayed.take(draft, changes) if draft.entries and delayed.is_used else NOTHING_WAITS
         last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
         written: dict[bytes, TableLog] = {}
-        recorded: list[tuple[bytes, TableLog, WaitingChange]] = []
+        recorded: list[tuple[bytes, WaitingChange]] = []
         for change in changes:
             entries = waiting.get(id(change)) if waiting else None
             log = logs.get(change.table.table_id)
@@ -101,13 +101,12 @@ class ChangeLog(Participant):
             prefix = log.prefix_of(change)
             engine_key = prefix + last.to_bytes(SEQUENCE_BYTES, "big")
             if entries is None:
-                put(engine_key, log.encode(change, 0, b""))
+                put(engine_key, log.encode(change, b""))
             else:
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
                 encode = hidden_record if is_hidden else log.encode_whole
-                put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=not is_hidden)))
-                size_bytes = kept_bytes(entries)
-                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, is_hidden, size_bytes)))
+                put(engine_key, encode(change, encode_waiting_part(due_ms, index_ids)))
+                recorded.append((prefix, WaitingChange(last, due_ms, entries, is_hidden, kept_bytes(entries))))
             written[prefix] = log
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:

@@ -23,7 +23,7 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
-from hashrange.store.embedded.stream_states import TableLog, WaitingChange, WaitingPartition
+from hashrange.store.embedded.stream_states import WaitingChange, WaitingPartition
 from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite, derive_entry
@@ -149,22 +149,22 @@ class DelayedEntries:
             found = {which: some for which, some in by_change if some}
         return max(self._last_due_ms, self._due_ms(changes, draft.at_seconds)), found
 
-    def add(self, draft: Draft, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
+    def add(self, draft: Draft, recorded: Sequence[tuple[bytes, WaitingChange]]) -> None:
         """Note in the draft the changes that are recorded in it and wait, in order. Each with the first bytes of the
-        engine keys of its partition's records, and its table's log.
+        engine keys of its partition's records.
         """
         begun: set[bytes] = set()
-        for prefix, _, change in recorded:
+        for prefix, change in recorded:
             if prefix not in self.partitions and prefix not in begun:
                 begun.add(prefix)
                 draft.batch.put(waiting_key(prefix), layout.encode_waiting(change.sequence, 0, change.due_ms))
         draft.afterwards.append(partial(self._added, recorded))
 
-    def _added(self, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
-        for prefix, log, change in recorded:
+    def _added(self, recorded: Sequence[tuple[bytes, WaitingChange]]) -> None:
+        for prefix, change in recorded:
             partition = self.partitions.get(prefix)
             if partition is None:
-                partition = WaitingPartition(prefix, log.table_id, change.sequence, 0, change.due_ms)
+                partition = WaitingPartition(prefix, change.sequence, 0, change.due_ms)
                 partition.is_split = False
                 self.partitions[prefix] = partition
                 self._wake()
@@ -313,7 +313,7 @@ def waiting_partitions(engine: Engine) -> Iterator[WaitingPartition]:
     """The partitions that have waiting changes. Raises StorageCorruption and the engine's bare exceptions."""
     for engine_key, row in scan_prefix(engine, layout.WAITING_PREFIX):
         place = engine_key[len(layout.WAITING_PREFIX) :]
-        yield WaitingPartition(layout.LOG_PREFIX + place, int.from_bytes(place[:4], "big"), *layout.decode_waiting(row))
+        yield WaitingPartition(layout.LOG_PREFIX + place, *layout.decode_waiting(row))
 
 
 def stored_changes(

@@ -247,7 +247,7 @@ class TableLog:
         self._table = None
 
 
-def _nobody_follows(change: Change, more_flags: int, waiting: bytes) -> bytes:
+def _nobody_follows(change: Change, waiting: bytes) -> bytes:
     raise AssertionError(change)
 
 
@@ -288,10 +288,10 @@ class WaitingPartition:
         "table_id",
     )
 
-    def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int, due_ms: int) -> None:
+    def __init__(self, prefix: bytes, first: rules.Sequence, done: int, due_ms: int) -> None:
         self.prefix = prefix
         """First bytes of the engine keys of the partition's records."""
-        self.table_id = table_id
+        self.table_id = int.from_bytes(prefix[-8:-4], "big")
         self.number = int.from_bytes(prefix[-4:], "big")
         """The partition's number."""
         self.first = first
