@@ -76,11 +76,14 @@ class Passes(Generic[Concern]):
         else:
             self._news.set()
 
-    async def run_slice(self, *, waits_for_syncs: bool = False) -> float | None:
+    async def run_slice(
+        self, *, waits_for_syncs: bool = False, is_over: Callable[[], bool] = lambda: False
+    ) -> float | None:
         """Make passes until nothing runs and nothing is due; returns the seconds of service time
         until something is, or None.
 
-        `waits_for_syncs`: a sync that makes changes durable counts as something that runs.
+        `waits_for_syncs`: a sync that makes changes durable counts as something that runs. `is_over`: asked after each
+        pass; True if nothing that runs need be waited for. The end of what runs wakes the job.
         Raises what a pass raises; what runs then goes on.
         """
         news = self._news = asyncio.Event()
@@ -94,6 +97,8 @@ class Passes(Generic[Concern]):
                     due_seconds = await self._make_pass()
                 except Outdated:
                     continue
+                if self._running and is_over():
+                    return due_seconds
                 if news.is_set() or self.is_outdated or (due_seconds is not None and due_seconds <= 0):
                     continue
                 if not self._running and not (waits_for_syncs and self.sync.is_awaited):

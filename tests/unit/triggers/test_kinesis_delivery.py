@@ -201,6 +201,36 @@ def test_a_request_that_hangs_does_not_hold_up_other_shards() -> None:
     in_world(test, "changes", "second")
 
 
+def test_a_slice_ends_although_changes_go_on() -> None:
+    """It waits for what was written before it began: else other jobs, and who moves the clock, would wait forever."""
+
+    async def test(world: KinesisWorld) -> None:
+        woken = asyncio.Event()
+        world.wake = woken.set
+        world.enable()
+        await world.deliver_all()
+        world.store.streams.follow(world.delivery.wake)
+        world.kinesis.misbehave = lambda _: "late"
+        change(world, 1, 1)
+        slice_ = asyncio.create_task(world.delivery.run_slice())
+        await until(lambda: world.kinesis.met["late"] == 1)
+        change(world, 1, 2)
+        await asyncio.sleep(0)
+        assert not slice_.done()
+        world.kinesis.release()
+        assert await slice_ is None
+        assert world.numbers() == [1]
+        await until(lambda: world.kinesis.met["late"] == 2)
+        woken.clear()
+        world.kinesis.misbehave = lambda _: None
+        world.kinesis.release()
+        await woken.wait()
+        await world.deliver_all()
+        assert world.numbers() == [1, 2]
+
+    in_world(test)
+
+
 def test_shards_take_turns() -> None:
     """Those with much to send do not hold up the others, and only those with a request under
     way keep what they have read.

@@ -63,6 +63,10 @@ class KinesisDelivery:
         self._unsaved: dict[str, bytes | None] = {}
         """Checkpoints to store, or to delete (None), in one commit."""
         self._observe: ObserveDelivery | None = None
+        self._goal: Sequence | None = None
+        """Up to this sequence number, changes are to be sent before the slice ends; None: it is not known yet."""
+        self._has_begun_sync = False
+        """True if a sync that is, or was, awaited has begun in this slice."""
 
     def wake(self) -> None:
         """Look for changes to send. To be called after each commit that wrote changes,
@@ -80,12 +84,27 @@ class KinesisDelivery:
         await self._passes.stop()
 
     async def run_slice(self) -> float | None:
-        """Send what there is to send, and wait until it has been accepted or has failed.
+        """Send what there is to send, and wait until what was written before the call has been accepted or has failed:
+        whoever moves the clock, and other jobs, would wait forever for a client that goes on writing.
 
         Returns the seconds of service time until a pause ends; None if nothing is to be done until the job is woken.
         Raises StorageError.
         """
-        return None if self._is_stopped else await self._passes.run_slice(waits_for_syncs=True)
+        self._goal, self._has_begun_sync = None, False
+        return None if self._is_stopped else await self._passes.run_slice(waits_for_syncs=True, is_over=self._is_over)
+
+    def _is_over(self) -> bool:
+        """True if all changes up to the goal have been sent, or wait for the end of a pause."""
+        goal, now_seconds = self._goal, self._clock.service_time()
+        if goal is None:
+            return False
+        for feed in walk(self._feeds.values()):
+            if feed.enabling is not None and feed.enabling.due_seconds <= now_seconds:
+                return False
+            for shard in walk(feed.shards.values()):
+                if shard.has_news and shard.position <= goal and shard.due_seconds <= now_seconds:
+                    return False
+        return True
 
     # --- a pass ---------------------------------------------------------------------------------
 
@@ -131,8 +150,13 @@ class KinesisDelivery:
                 present.update(known.look_for_shards(streams, changed, self._positions, oldest))
                 feeds[feed.stream_id] = known
         self._feeds = feeds
-        if not is_all:
-            self._passes.sync.begin()
+        sync = self._passes.sync
+        if self._goal is None and (is_all or (self._has_begun_sync and not sync.is_awaited)):
+            news = [one.shard for feed in feeds.values() for one in walk(feed.shards.values()) if one.has_news]
+            self._goal = max([await streams.last_of_shard(shard) for shard in walk(news)], default=0)
+        if not is_all and not sync.is_awaited:
+            sync.begin()
+            self._has_begun_sync = True
         for key in walk(self._positions.keys() - present):
             del self._positions[key]
             self._unsaved[checkpoint_of(key)] = None
