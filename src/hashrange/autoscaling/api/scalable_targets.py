@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    SCALING_MEMBERS,
     DescribingRequest,
-    check_scaling_length,
     check_space,
     check_target_tags,
     described_part,
@@ -75,7 +75,7 @@ async def register_scalable_target(
     Raises ServiceError and StorageError.
     """
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
+    SCALING_MEMBERS.check_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
     if before is not None and request.Tags:

@@ -11,11 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    SCALING_MEMBERS,
     DescribingResourceRequest,
-    check_scaling_length,
     check_scaling_name,
     check_scaling_names,
-    check_scaling_value,
     check_space,
     described_named,
     described_part,
@@ -108,7 +107,7 @@ async def put_scaling_policy(
     """
     check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    check_scaling_value("PolicyType", request.PolicyType, KINDS)
+    SCALING_MEMBERS.check_choice("PolicyType", request.PolicyType, KINDS)
     if request.PolicyType not in (None, "TargetTrackingScaling") or request.StepScalingPolicyConfiguration:
         refuse_scaling(sentences.ONLY_TRACKING)
     given = request.TargetTrackingScalingPolicyConfiguration
@@ -144,8 +143,8 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         refuse_scaling(sentences.ONE_METRIC)
     if predefined is not None:
         path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
-        check_scaling_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
-        check_scaling_value(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
+        SCALING_MEMBERS.check_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
+        SCALING_MEMBERS.check_choice(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
         if PREDEFINED.get(kind) != unit_name(place):
             refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
         least, most = SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX
@@ -190,7 +189,9 @@ def _check_metric(given: CustomizedMetricMember) -> None:
     if not given.Namespace or not given.MetricName or not given.Statistic:
         refuse_scaling(sentences.METRIC_INCOMPLETE)
     check_metric(given.Namespace, given.MetricName)
-    check_scaling_value(f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS)
+    SCALING_MEMBERS.check_choice(
+        f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS
+    )
     check_one_of("Unit", given.Unit, STANDARD_UNITS)
     dimensions_of(given.Dimensions)
 

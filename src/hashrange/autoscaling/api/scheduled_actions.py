@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    SCALING_MEMBERS,
     DescribingResourceRequest,
-    check_scaling_length,
     check_scaling_name,
     check_scaling_names,
     check_space,
@@ -72,7 +72,7 @@ async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: Pu
     check_scaling_name("ScheduledActionName", request.ScheduledActionName, ACTION_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     for path, text in (("Schedule", request.Schedule), ("Timezone", request.Timezone)):
-        check_scaling_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
+        SCALING_MEMBERS.check_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
     registered(scaling, place)
     now_seconds = scaling.now_seconds()
     before = scaling.scheduled_action(place, request.ScheduledActionName)

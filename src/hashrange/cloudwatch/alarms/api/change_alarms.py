@@ -11,9 +11,7 @@ from hashrange.cloudwatch.alarms.alarm import STATES
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
-    check_alarm_choice,
-    check_alarm_count,
-    check_alarm_length,
+    ALARM_MEMBERS,
     check_alarm_name,
     found_alarm,
     refuse_alarm,
@@ -35,7 +33,7 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsReq
     Deletes the alarms, all or none. Raises ServiceError and StorageError.
     """
     names = request.AlarmNames
-    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
+    ALARM_MEMBERS.check_count("AlarmNames", names, ALARMS_DELETED_MAX)
     for place, name in enumerate(names, 1):
         check_alarm_name(name, f"AlarmNames.{place}")
     every = alarms.of(caller.account, caller.region)
@@ -67,7 +65,7 @@ async def _switch_actions(
     Raises ServiceError and StorageError.
     """
     names = request.AlarmNames
-    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
+    ALARM_MEMBERS.check_count("AlarmNames", names, ALARMS_DELETED_MAX)
     for place, name in enumerate(names, 1):
         check_alarm_name(name, f"AlarmNames.{place}")
     for name in dict.fromkeys(names):
@@ -91,9 +89,9 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
     Changes the state. Raises ServiceError and StorageError.
     """
     check_alarm_name(request.AlarmName)
-    check_alarm_choice("StateValue", request.StateValue, STATES)
-    check_alarm_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
-    check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_choice("StateValue", request.StateValue, STATES)
+    ALARM_MEMBERS.check_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
     if request.StateReasonData is not None:
         try:
             msgspec.json.decode(request.StateReasonData)

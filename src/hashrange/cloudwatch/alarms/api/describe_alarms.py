@@ -13,9 +13,7 @@ from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
-    check_alarm_choice,
-    check_alarm_count,
-    check_alarm_length,
+    ALARM_MEMBERS,
     refuse_alarm,
 )
 from hashrange.cloudwatch.alarms.description import describe_alarm
@@ -88,20 +86,20 @@ def _described(alarm: Alarm, request: DescribeAlarmsRequest) -> Mapping[str, Any
 
 def _check(request: DescribeAlarmsRequest) -> None:
     for path in ("AlarmNamePrefix", "ChildrenOfAlarmName", "ParentsOfAlarmName"):
-        check_alarm_length(path, getattr(request, path), ALARM_NAME_LENGTH_MAX)
-    check_alarm_length("ActionPrefix", request.ActionPrefix, ALARM_ACTION_LENGTH_MAX)
+        ALARM_MEMBERS.check_length(path, getattr(request, path), ALARM_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("ActionPrefix", request.ActionPrefix, ALARM_ACTION_LENGTH_MAX)
     for path in KIN:
         others = {*request.__struct_fields__} - {path, "MaxRecords", "NextToken"}
         if getattr(request, path) is not None and any(getattr(request, one) is not None for one in others):
             refuse_alarm(sentences.KIN_AND_OTHERS.format(path=path))
     if request.AlarmNames is not None and request.AlarmNamePrefix is not None:
         raise ServiceError("InvalidParameterCombinationException", sentences.NAMES_AND_PREFIX)
-    check_alarm_count("AlarmNames", request.AlarmNames or (), ALARMS_DESCRIBED_MAX)
+    ALARM_MEMBERS.check_count("AlarmNames", request.AlarmNames or (), ALARMS_DESCRIBED_MAX)
     for place, name in enumerate(request.AlarmNames or (), 1):
-        check_alarm_length(f"AlarmNames.{place}", name, ALARM_NAME_LENGTH_MAX)
+        ALARM_MEMBERS.check_length(f"AlarmNames.{place}", name, ALARM_NAME_LENGTH_MAX)
     for place, kind in enumerate(request.AlarmTypes or (), 1):
-        check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
-    check_alarm_choice("StateValue", request.StateValue, STATES)
+        ALARM_MEMBERS.check_choice(f"AlarmTypes.{place}", kind, KINDS)
+    ALARM_MEMBERS.check_choice("StateValue", request.StateValue, STATES)
 
 
 def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> list[Alarm]:
@@ -161,8 +159,8 @@ async def describe_alarms_for_metric(
     """
     check_metric(request.Namespace, request.MetricName)
     dimensions = dimensions_of(request.Dimensions)
-    check_alarm_choice("Statistic", request.Statistic, SIMPLE_STATISTICS)
-    check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
+    ALARM_MEMBERS.check_choice("Statistic", request.Statistic, SIMPLE_STATISTICS)
+    ALARM_MEMBERS.check_choice("Unit", request.Unit, STANDARD_UNITS)
     return {
         "MetricAlarms": [
             describe_alarm(alarm)
@@ -200,11 +198,11 @@ async def describe_alarm_history(
 
     Returns a page of events; may give way. Raises ServiceError and StorageError.
     """
-    check_alarm_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
     for place, kind in enumerate(request.AlarmTypes or (), 1):
-        check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
-    check_alarm_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
-    check_alarm_choice("ScanBy", request.ScanBy, ORDERS)
+        ALARM_MEMBERS.check_choice(f"AlarmTypes.{place}", kind, KINDS)
+    ALARM_MEMBERS.check_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
+    ALARM_MEMBERS.check_choice("ScanBy", request.ScanBy, ORDERS)
     begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
     if request.StartDate is not None:
         begin_seconds = max(begin_seconds, request.StartDate.timestamp())

@@ -9,10 +9,10 @@ from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
+    ALARM_MEMBERS,
     AlarmMembers,
     actions_of,
     check_action_configuration,
-    check_alarm_length,
     check_alarm_name,
     check_alarm_place,
     refuse_alarm,
@@ -41,9 +41,9 @@ class PutCompositeAlarmRequest(AlarmMembers, frozen=True, kw_only=True):
 async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
-    check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
     check_action_configuration(request.ActionConfiguration)
-    check_alarm_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
     rule = _checked_rule(alarms, caller, request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=True)
     definition = AlarmDefinition(
