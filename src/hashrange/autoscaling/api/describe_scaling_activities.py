@@ -8,8 +8,7 @@ from typing import Any
 from hashrange.autoscaling.api.members import (
     DescribingResourceRequest,
     check_space,
-    described_part,
-    filtered,
+    described_records,
     place_members,
     time_of,
 )
@@ -31,11 +30,13 @@ async def describe_scaling_activities(
     """Returns a page of activities. Raises ServiceError and StorageError."""
     check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.activities(caller.account, caller.region)
-    found = filtered(request, request.resource_ids, every, lambda one: one[0])
     if not request.IncludeNotScaledActivities:
-        found = [one for one in walk(found) if one[1].not_scaled is None]
-    page, token = described_part(request, found)
-    return {"ScalingActivities": [_described(scaling, *one) for one in page], "NextToken": token}
+        every = [one for one in walk(every) if one[1].not_scaled is None]
+
+    def show(one: tuple[TargetPlace, Activity]) -> dict[str, Any]:
+        return _described(scaling, *one)
+
+    return described_records(request, request.resource_ids, every, lambda one: one[0], "ScalingActivities", show)
 
 
 def _described(scaling: AutoScaling, place: TargetPlace, activity: Activity) -> dict[str, Any]:

@@ -132,6 +132,21 @@ def place_members(place: TargetPlace) -> dict[str, Any]:
     }
 
 
+class TargetMembers(msgspec.Struct, frozen=True, kw_only=True):
+    """The members with which requests name a target."""
+
+    ServiceNamespace: str
+    ResourceId: str
+    ScalableDimension: str
+
+    def place(self, caller: Caller) -> TargetPlace:
+        """The place that they name. Raises ServiceError."""
+        return target_place(caller, self.ServiceNamespace, self.ResourceId, self.ScalableDimension)
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
 class DescribingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The members that requests for pages of records share."""
 
@@ -152,48 +167,52 @@ class DescribingResourceRequest(DescribingRequest, frozen=True, kw_only=True):
         return None if self.ResourceId is None else [self.ResourceId]
 
 
-def filtered(
+def described_named(
+    request: DescribingResourceRequest,
+    path: str,
+    records: Sequence[NamedT],
+    key: str,
+    show: Callable[[NamedT], dict[str, Any]],
+) -> dict[str, Any]:
+    """As `described_records`, of the records with the names at `path` of the request; without any, of all."""
+    names = getattr(request, path) or ()
+    check_scaling_names(path, names, SCALING_DESCRIBED_MAX)
+    named = [one for one in walk(records) if one.name in names] if names else records
+    return described_records(request, request.resource_ids, named, lambda one: one.place, key, show)
+
+
+def described_records(
     request: DescribingRequest,
     resource_ids: Sequence[str] | None,
     records: Sequence[DescribedT],
     place_in: Callable[[DescribedT], TargetPlace],
-) -> list[DescribedT]:
-    """The records of these resources, None: of all, and of the request's dimension. May give way.
-    Raises ServiceError.
+    key: str,
+    show: Callable[[DescribedT], dict[str, Any]],
+) -> dict[str, Any]:
+    """The reply with the page that a request asks for, of the records of these resources, None: of all, and of the
+    request's dimension. `key`: the member that has them. May give way. Raises ServiceError.
     """
     dimension = request.ScalableDimension
     check_scaling_names("ResourceIds", resource_ids or (), SCALING_DESCRIBED_MAX)
     if dimension is not None and not resource_ids:
         refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
-    return [
+    found = [
         one
         for one in walk(records)
         if (resource_ids is None or place_in(one).resource_id in resource_ids)
         and dimension in (None, place_in(one).dimension)
     ]
-
-
-def described_named(
-    request: DescribingResourceRequest, records: Sequence[NamedT], names: Sequence[str] | None
-) -> Sequence[NamedT]:
-    """The records of the request's resource and dimension, and with these names; None, or no names: of all.
-    May give way. Raises ServiceError.
-    """
-    found = filtered(request, request.resource_ids, records, lambda one: one.place)
-    return [one for one in walk(found) if one.name in names] if names else found
-
-
-def described_part(
-    request: DescribingRequest, records: Sequence[DescribedT]
-) -> tuple[Sequence[DescribedT], str | None]:
-    """The page of the records that the request asks for, and the token of the next one. Raises ServiceError."""
     begin = place_of_token(request.NextToken)
     most = SCALING_DESCRIBED_MAX if request.MaxResults is None else request.MaxResults
     if begin is None:
         raise ServiceError("InvalidNextTokenException", sentences.NEXT_TOKEN)
     if constraint := out_of_bounds(most, 1, SCALING_DESCRIBED_MAX):
         raise SCALING_MEMBERS.refusal(SCALING_MEMBERS.fault("MaxResults", most, constraint))
-    return part_from(records, begin, most)
+    page, token = part_from(found, begin, most)
+    return {key: [show(one) for one in page], "NextToken": token}
+
+
+# --- tags and times -------------------------------------------------------------------------------
 
 
 def check_target_tags(given: dict[str, str]) -> None:

@@ -10,15 +10,14 @@ from msgspec import Meta
 from hashrange.autoscaling.api.members import (
     SCALING_MEMBERS,
     DescribingRequest,
+    TargetMembers,
     check_space,
     check_target_tags,
-    described_part,
-    filtered,
+    described_records,
     place_members,
     refuse_scaling,
     registered,
     scaling_invalid,
-    target_place,
     time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
@@ -47,15 +46,7 @@ class SuspendedStateMember(msgspec.Struct, frozen=True):
     ScheduledScalingSuspended: bool | None = None
 
 
-class DeregisterScalableTargetRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Request of DeregisterScalableTarget."""
-
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
-
-
-class RegisterScalableTargetRequest(DeregisterScalableTargetRequest, frozen=True, kw_only=True):
+class RegisterScalableTargetRequest(TargetMembers, frozen=True, kw_only=True):
     """Request of RegisterScalableTarget. Capacities in units."""
 
     MinCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
@@ -74,7 +65,7 @@ async def register_scalable_target(
     Creates or changes the target; capacity outside of its bounds is changed at once.
     Raises ServiceError and StorageError.
     """
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    place = request.place(caller)
     SCALING_MEMBERS.check_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
@@ -145,16 +136,13 @@ def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -
         refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
 
 
-async def deregister_scalable_target(
-    scaling: AutoScaling, caller: Caller, request: DeregisterScalableTargetRequest
-) -> None:
+async def deregister_scalable_target(scaling: AutoScaling, caller: Caller, request: TargetMembers) -> None:
     """DeregisterScalableTarget: ends the scaling of a target, and deletes its policies,
     their alarms and its scheduled actions.
 
     The capacity stays as it is. Raises ServiceError and StorageError.
     """
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    await scaling.remove_target(registered(scaling, place, sentences.NO_TARGET_FOUND))
+    await scaling.remove_target(registered(scaling, request.place(caller), sentences.NO_TARGET_FOUND))
 
 
 class DescribeScalableTargetsRequest(DescribingRequest, frozen=True, kw_only=True):
@@ -172,9 +160,9 @@ async def describe_scalable_targets(
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.targets(caller.account, caller.region)
-    found = filtered(request, request.ResourceIds, every, lambda one: one.place)
-    page, token = described_part(request, found)
-    return {"ScalableTargets": [_described_target(target) for target in page], "NextToken": token}
+    return described_records(
+        request, request.ResourceIds, every, lambda one: one.place, "ScalableTargets", _described_target
+    )
 
 
 def _described_target(target: ScalableTarget) -> dict[str, Any]:
@@ -195,6 +183,6 @@ def _described_target(target: ScalableTarget) -> dict[str, Any]:
 
 OPERATIONS = (
     Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM),
-    Operation("DeregisterScalableTarget", DeregisterScalableTargetRequest, deregister_scalable_target, FORM),
+    Operation("DeregisterScalableTarget", TargetMembers, deregister_scalable_target, FORM),
     Operation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets, FORM),
 )

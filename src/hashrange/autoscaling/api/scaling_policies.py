@@ -13,23 +13,20 @@ from msgspec import Meta
 from hashrange.autoscaling.api.members import (
     SCALING_MEMBERS,
     DescribingResourceRequest,
+    TargetMembers,
     check_scaling_name,
-    check_scaling_names,
     check_space,
     described_named,
-    described_part,
     not_found,
     place_members,
     refuse_scaling,
     registered,
     scaling_invalid,
-    target_place,
     time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.enumerations import METRIC_TYPES
 from hashrange.autoscaling.limits import (
-    SCALING_DESCRIBED_MAX,
     SCALING_INTEGER_MAX,
     SCALING_LABEL_LENGTH_MAX,
     SCALING_POLICIES_MAX,
@@ -85,13 +82,15 @@ class TrackingMember(msgspec.Struct, frozen=True):
     DisableScaleIn: bool | None = None
 
 
-class PutScalingPolicyRequest(msgspec.Struct, frozen=True):
-    """Request of PutScalingPolicy."""
+class DeleteScalingPolicyRequest(TargetMembers, frozen=True):
+    """Request of DeleteScalingPolicy."""
 
     PolicyName: str
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
+
+
+class PutScalingPolicyRequest(DeleteScalingPolicyRequest, frozen=True, kw_only=True):
+    """Request of PutScalingPolicy."""
+
     PolicyType: str | None = None
     StepScalingPolicyConfiguration: dict[str, Any] | None = None
     TargetTrackingScalingPolicyConfiguration: TrackingMember | None = None
@@ -106,7 +105,7 @@ async def put_scaling_policy(
     Returns the ARN of the policy, and its alarms. Raises ServiceError and StorageError.
     """
     check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    place = request.place(caller)
     SCALING_MEMBERS.check_choice("PolicyType", request.PolicyType, KINDS)
     if request.PolicyType not in (None, "TargetTrackingScaling") or request.StepScalingPolicyConfiguration:
         refuse_scaling(sentences.ONLY_TRACKING)
@@ -207,21 +206,12 @@ def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking:
         raise ServiceError("LimitExceededException", message)
 
 
-class DeleteScalingPolicyRequest(msgspec.Struct, frozen=True):
-    """Request of DeleteScalingPolicy."""
-
-    PolicyName: str
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
-
-
 async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: DeleteScalingPolicyRequest) -> None:
     """DeleteScalingPolicy: deletes a policy and its alarms.
 
     The capacity stays as it is. Raises ServiceError and StorageError.
     """
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    place = request.place(caller)
     policy = scaling.policy(place, request.PolicyName)
     if policy is None:
         raise not_found(sentences.NO_POLICY, place, request.PolicyName[:256])
@@ -242,11 +232,8 @@ async def describe_scaling_policies(
     Returns a page of policies. Raises ServiceError.
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
-    check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.policies(caller.account, caller.region)
-    found = described_named(request, every, request.PolicyNames)
-    page, token = described_part(request, found)
-    return {"ScalingPolicies": [_described_policy(policy) for policy in page], "NextToken": token}
+    return described_named(request, "PolicyNames", every, "ScalingPolicies", _described_policy)
 
 
 def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
@@ -272,12 +259,9 @@ def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
     }
 
 
-class GetPredictiveScalingForecastRequest(msgspec.Struct, frozen=True):
+class GetPredictiveScalingForecastRequest(TargetMembers, frozen=True, kw_only=True):
     """Request of GetPredictiveScalingForecast."""
 
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
     PolicyName: str
     StartTime: datetime
     EndTime: datetime
@@ -290,7 +274,7 @@ async def get_predictive_scaling_forecast(
 
     Raises ServiceError.
     """
-    target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    request.place(caller)
     refuse_scaling(sentences.NO_FORECAST)
 
 

@@ -12,10 +12,8 @@ from hashrange.autoscaling.api.members import (
     SCALING_MEMBERS,
     DescribingResourceRequest,
     check_scaling_name,
-    check_scaling_names,
     check_space,
     described_named,
-    described_part,
     not_found,
     place_members,
     refuse_scaling,
@@ -26,7 +24,6 @@ from hashrange.autoscaling.api.members import (
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
 from hashrange.autoscaling.limits import (
-    SCALING_DESCRIBED_MAX,
     SCALING_INTEGER_MAX,
     SCALING_RESOURCE_LENGTH_MAX,
     SCHEDULED_ACTIONS_MAX,
@@ -48,15 +45,20 @@ class ScalableTargetActionMember(msgspec.Struct, frozen=True):
     MaxCapacity: BoundUnits | None = None
 
 
-class PutScheduledActionRequest(msgspec.Struct, frozen=True):
-    """Request of PutScheduledAction. In an action that exists, members that are not given keep their
-    value, except for the two times.
-    """
+class DeleteScheduledActionRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteScheduledAction."""
 
     ServiceNamespace: str
     ScheduledActionName: str
     ResourceId: str
     ScalableDimension: str
+
+
+class PutScheduledActionRequest(DeleteScheduledActionRequest, frozen=True):
+    """Request of PutScheduledAction. In an action that exists, members that are not given keep their
+    value, except for the two times.
+    """
+
     Schedule: str | None = None
     Timezone: str | None = None
     StartTime: datetime | None = None
@@ -120,15 +122,6 @@ def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_se
     return msgspec.structs.replace(action, due_seconds=due_seconds)
 
 
-class DeleteScheduledActionRequest(msgspec.Struct, frozen=True):
-    """Request of DeleteScheduledAction."""
-
-    ServiceNamespace: str
-    ScheduledActionName: str
-    ResourceId: str
-    ScalableDimension: str
-
-
 async def delete_scheduled_action(scaling: AutoScaling, caller: Caller, request: DeleteScheduledActionRequest) -> None:
     """DeleteScheduledAction: deletes a scheduled action.
 
@@ -155,11 +148,8 @@ async def describe_scheduled_actions(
     Returns a page of scheduled actions. Raises ServiceError.
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
-    check_scaling_names("ScheduledActionNames", request.ScheduledActionNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.scheduled_actions(caller.account, caller.region)
-    found = described_named(request, every, request.ScheduledActionNames)
-    page, token = described_part(request, found)
-    return {"ScheduledActions": [_described_action(action) for action in page], "NextToken": token}
+    return described_named(request, "ScheduledActionNames", every, "ScheduledActions", _described_action)
 
 
 def _described_action(action: ScheduledAction) -> dict[str, Any]:
