@@ -1,6 +1,6 @@
 """The operations that describe alarms: DescribeAlarms, DescribeAlarmsForMetric, DescribeAlarmHistory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -97,9 +97,17 @@ def _check(request: DescribeAlarmsRequest) -> None:
     ALARM_MEMBERS.check_count("AlarmNames", request.AlarmNames or (), ALARMS_DESCRIBED_MAX)
     for place, name in enumerate(request.AlarmNames or (), 1):
         ALARM_MEMBERS.check_length(f"AlarmNames.{place}", name, ALARM_NAME_LENGTH_MAX)
-    for place, kind in enumerate(request.AlarmTypes or (), 1):
-        ALARM_MEMBERS.check_choice(f"AlarmTypes.{place}", kind, KINDS)
+    _check_kinds(request.AlarmTypes)
     ALARM_MEMBERS.check_choice("StateValue", request.StateValue, STATES)
+
+
+def _check_kinds(kinds: Sequence[str] | None) -> None:
+    for place, kind in enumerate(kinds or (), 1):
+        ALARM_MEMBERS.check_choice(f"AlarmTypes.{place}", kind, KINDS)
+
+
+def _kind(*, is_composite: bool) -> str:
+    return "CompositeAlarm" if is_composite else "MetricAlarm"
 
 
 def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> list[Alarm]:
@@ -118,11 +126,7 @@ def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) 
             if alarm.definition.is_composite and request.ParentsOfAlarmName in alarms.rules.watched_by(alarm)
         ]
     kinds = request.AlarmTypes or ["MetricAlarm"]
-    return [
-        alarm
-        for alarm in walk(every)
-        if ("CompositeAlarm" if alarm.definition.is_composite else "MetricAlarm") in kinds
-    ]
+    return [alarm for alarm in walk(every) if _kind(is_composite=alarm.definition.is_composite) in kinds]
 
 
 def _fits(alarm: Alarm, request: DescribeAlarmsRequest) -> bool:
@@ -199,8 +203,7 @@ async def describe_alarm_history(
     Returns a page of events; may give way. Raises ServiceError and StorageError.
     """
     ALARM_MEMBERS.check_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
-    for place, kind in enumerate(request.AlarmTypes or (), 1):
-        ALARM_MEMBERS.check_choice(f"AlarmTypes.{place}", kind, KINDS)
+    _check_kinds(request.AlarmTypes)
     ALARM_MEMBERS.check_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
     ALARM_MEMBERS.check_choice("ScanBy", request.ScanBy, ORDERS)
     begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
@@ -211,8 +214,7 @@ async def describe_alarm_history(
     found = [
         (item, name, kind)
         for name, history in alarms.history(caller.account, caller.region, request.AlarmName)
-        if (kind := "CompositeAlarm" if history.is_composite else "MetricAlarm") in kinds
-        and request.AlarmContributorId is None
+        if (kind := _kind(is_composite=history.is_composite)) in kinds and request.AlarmContributorId is None
         for item in history.events()
         if begin_seconds <= item.at_seconds < end_seconds and request.HistoryItemType in (None, item.kind)
     ]

@@ -173,8 +173,9 @@ def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
     return found
 
 
-def found_alarm(alarm: Alarm | None, name: str) -> Alarm:
-    """The alarm. Raises ServiceError if there is none."""
+def found_alarm(alarms: Alarms, caller: Caller, name: str) -> Alarm:
+    """The alarm of this name. Raises ServiceError if there is none."""
+    alarm = alarms.get(*caller, name)
     if alarm is None:
         raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
     return alarm
