@@ -87,7 +87,7 @@ class MetricDocuments:
             return recent[0]
         block = self._documents.get(_block_document(number, name))
         cells = {} if block is None else decode_cells(block)
-        size_bytes = _memory_bytes(cells)
+        size_bytes = sum(cell_bytes(cell.distribution) for cell in cells.values())
         self._recent[key] = cells, size_bytes
         self._recent_bytes += size_bytes
         while self._recent_bytes > RECENT_BYTES_MAX and len(self._recent) > 1:
@@ -119,11 +119,6 @@ class MetricDocuments:
 def cell_bytes(distribution: Distribution | None) -> int:
     """About what a cell with this distribution takes in memory."""
     return CELL_BYTES if distribution is None else CELL_BYTES + DISTRIBUTION_BYTES + BUCKET_BYTES * len(distribution)
-
-
-def _memory_bytes(cells: Cells) -> int:
-    """About what cells take in memory."""
-    return sum(cell_bytes(cell.distribution) for cell in cells.values())
 
 
 def _block_document(number: int, name: BlockName) -> str:

@@ -9,7 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timezone
 from typing import NamedTuple
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller
+from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, dimensions_of
 from hashrange.cloudwatch.limits import METRIC_MATH_HELD_MAX, METRIC_RESULTS_MAX, METRIC_SEARCH_SERIES_MAX
 from hashrange.cloudwatch.math.functions import FUNCTIONS, MINUTE_SECONDS, OPERATORS, REDUCING_FUNCTIONS, finite
 from hashrange.cloudwatch.math.program import MathProgram, MathStep
@@ -42,43 +45,48 @@ READ_POINTS = 4
 """A datapoint that is read costs as much as this many that are computed."""
 
 
-class MetricQuery(NamedTuple):
-    """A query of one metric."""
+class MetricMember(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The metric of a query."""
 
-    metric: MetricId
-    """Account and Region are empty: those of the caller."""
-    statistic: str
-    period_seconds: int
-    unit: str | None
+    Namespace: str | None = None
+    MetricName: str | None = None
+    Dimensions: list[DimensionMember] | None = None
+
+
+class MetricStatMember(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One metric with a statistic; `Period` in seconds."""
+
+    Metric: MetricMember
+    Period: IntegerFromOne
+    Stat: str
+    Unit: str | None = None
+
+
+class MetricDataQuery(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One query, with the members of the API. `Period` in seconds, of an expression."""
+
+    Id: str
+    MetricStat: MetricStatMember | None = None
+    Expression: str | None = None
+    Label: str | None = None
+    ReturnData: bool | None = None
+    Period: IntegerFromOne | None = None
+    AccountId: str | None = None
 
 
 class CheckedQuery(NamedTuple):
     """A query that is valid, with its expression read."""
 
-    id: str
-    label: str | None
-    source: MetricQuery | MathProgram
-    period_seconds: int | None = None
-    """Of an expression: the period of what has none of its own."""
+    given: MetricDataQuery
+    program: MathProgram = ()
+    """The steps of the expression; none for a metric."""
     needs: Sequence[str] = ()
     """Ids of the queries that the expression names."""
-    account: str | None = None
-    """The account whose metrics are asked for; None: the caller's."""
 
     @property
-    def program(self) -> MathProgram:
-        """The steps of the expression; none for a metric."""
-        return () if isinstance(self.source, MetricQuery) else self.source
-
-
-class CheckedQueries(NamedTuple):
-    """The queries of one request."""
-
-    by_id: Mapping[str, CheckedQuery]
-    order: Sequence[str]
-    """The ids, each after those that its expression names."""
-    returned: Sequence[str]
-    """Ids of the queries whose data is returned, for each of which `QueryEvaluation.results` is called once."""
+    def own_period_seconds(self) -> int | None:
+        """The period of the metric, or of what the expression has without one of its own; None: it is not given."""
+        return (self.given.MetricStat or self.given).Period
 
 
 class QueryResult(NamedTuple):
@@ -133,26 +141,31 @@ class QueryEvaluation:
 
     def __init__(
         self,
-        checked: CheckedQueries,
+        queries: Mapping[str, CheckedQuery],
+        order: Sequence[str],
+        returned: Sequence[str],
         metrics: Metrics,
         caller: Caller,
         window: Window,
         zone: timezone,
         points_max: int,
     ) -> None:
-        """`zone`: of times in labels. `points_max`: datapoints that the expressions may work on."""
+        """`order`: the ids of the queries, each after those that its expression names. `returned`: those whose data is
+        returned, for each of which `results` is called once. `zone`: of times in labels. `points_max`: datapoints that
+        the expressions may work on.
+        """
         self.window = window
         self.has_too_many = False
         """True if searches have found more series than they may give, or an array has more."""
-        self._queries = queries = checked.by_id
-        self._order = checked.order
+        self._queries = queries
+        self._order = order
         self._metrics = metrics
         self._caller = caller
         self._zone = zone
         self._budget = MathBudget(points_max)
         self._keeps_values = any(query.program for query in queries.values())
         self._values: dict[str, MathValue] = {}
-        self._uses = _uses(queries, checked.returned)
+        self._uses = _uses(queries, returned)
         """How often what each query gives will still be used."""
         self._uses_metrics = any(step.text == "METRICS" for query in queries.values() for step in query.program)
         self._searched: dict[str | None, SearchedMetrics] = {}
@@ -161,10 +174,10 @@ class QueryEvaluation:
         """Series that searches may still give."""
         self._forbidden: dict[str, str] = {}
         """Queries that ask for another account's metrics, and those that name these → that account."""
-        for query_id in checked.order:
+        for query_id in order:
             query = queries[query_id]
-            if query.account not in (None, caller.account):
-                self._forbidden[query_id] = query.account
+            if query.given.AccountId not in (None, caller.account):
+                self._forbidden[query_id] = query.given.AccountId
             elif needed := next((one for one in query.needs if one in self._forbidden), None):
                 self._forbidden[query_id] = self._forbidden[needed]
 
@@ -172,7 +185,7 @@ class QueryEvaluation:
         """The series of one query: an array gives several. Raises MathError and StorageError."""
         query = self._queries[query_id]
         if (account := self._forbidden.get(query_id)) is not None:
-            return [QueryResult(query_id, query.label or query_id, {}, MINUTE_SECONDS, forbidden_account=account)]
+            return [QueryResult(query_id, query.given.Label or query_id, {}, MINUTE_SECONDS, forbidden_account=account)]
         for needed in self._needed(query_id):
             self._keep(needed)
         value = self.value_of(query_id) if self._keeps_values else self._computed(query)
@@ -189,11 +202,13 @@ class QueryEvaluation:
         """The result of a query whose values are not computed, because the reply is full."""
         if query_id in self._forbidden:
             return self.results(query_id)[0]
-        return QueryResult(query_id, self._queries[query_id].label or query_id, {}, MINUTE_SECONDS, is_left_out=True)
+        return QueryResult(
+            query_id, self._queries[query_id].given.Label or query_id, {}, MINUTE_SECONDS, is_left_out=True
+        )
 
     def _result(self, query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> QueryResult:
         label = shown_label(_label(query, series, is_alone=is_alone), series, self.window.now_seconds, self._zone)
-        return QueryResult(query.id, label, series.values, series.period_seconds, series.has_dropped)
+        return QueryResult(query.given.Id, label, series.values, series.period_seconds, series.has_dropped)
 
     def _needed(self, query_id: str) -> list[str]:
         """Expressions that are not computed yet and lead to this one, in the order in which they can be computed."""
@@ -207,11 +222,12 @@ class QueryEvaluation:
         return [one for one in self._order if one in needed] if needed else []
 
     def _computed(self, query: CheckedQuery) -> MathValue:
-        source = query.source
-        if not isinstance(source, MetricQuery):
-            return _Program(self, self._budget, query.period_seconds or MINUTE_SECONDS).value(source)
-        metric = source.metric._replace(account=self._caller.account, region=self._caller.region)
-        return self._series(metric, source.statistic, source.period_seconds, metric.name, source.unit)
+        stat = query.given.MetricStat
+        if stat is None:
+            return _Program(self, self._budget, query.own_period_seconds or MINUTE_SECONDS).value(query.program)
+        dimensions = dimensions_of(stat.Metric.Dimensions)
+        metric = MetricId(*self._caller, stat.Metric.Namespace or "", stat.Metric.MetricName or "", dimensions)
+        return self._series(metric, stat.Stat, stat.Period, metric.name, stat.Unit)
 
     def _series(
         self, metric: MetricId, name: str, period_seconds: int, label: str, unit: str | None = None
@@ -262,8 +278,8 @@ class QueryEvaluation:
 
     def metrics_with(self, part: str) -> Sequence[TimeSeries]:
         """Series of all queries of metrics whose id contains `part`."""
-        metrics = [one.id for one in self._queries.values() if not one.program and one.id not in self._forbidden]
-        found = [one for one in metrics if part in one]
+        metrics = [query_id for query_id, one in self._queries.items() if not one.program]
+        found = [one for one in metrics if part in one and one not in self._forbidden]
         self._budget.spend(len(found))
         return [series for one in found for series in as_array(self.value_of(one))]
 
@@ -318,11 +334,12 @@ def _uses(queries: Mapping[str, CheckedQuery], returned: Sequence[str]) -> Count
 
 def _label(query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> str:
     """The label of a series before its dynamic parts are replaced."""
-    if query.label is not None:
-        return query.label if is_alone or "${" in query.label else f"{query.label} {series.label}".strip()
+    label = query.given.Label
+    if label is not None:
+        return label if is_alone or "${" in label else f"{label} {series.label}".strip()
     if not query.program or (not is_alone and series.label):
         return series.label
-    return query.id
+    return query.given.Id
 
 
 def _search_label(metric: MetricId) -> str:

@@ -53,12 +53,7 @@ class Series:
     # --- recording -------------------------------------------------------------------------------
 
     def record(
-        self,
-        at_seconds: float,
-        observed: StatisticSet,
-        distribution: Distribution | None,
-        *,
-        by_second: bool = False,
+        self, at_seconds: float, observed: StatisticSet, distribution: Distribution | None, *, by_second: bool = False
     ) -> None:
         """Add observations of one minute, or of one second."""
         tier = SECONDS if by_second else MINUTES
@@ -164,15 +159,7 @@ class Series:
         if name in self._pending:
             block = self._pending[name]
             return {} if block is None else decode_cells(block)
-        return self._read_cells(name) if self._is_kept(name) else {}
-
-    def _is_kept(self, name: BlockName) -> bool:
-        kept = self._kept_of(name)
-        place = bisect_left(kept, name[1])
-        return place < len(kept) and kept[place] == name[1]
-
-    def _kept_of(self, name: BlockName) -> "array[int]":
-        return self._kept[_PLACES[name[0]]]
+        return self._read_cells(name) if name[1] in self._kept[_PLACES[name[0]]] else {}
 
     # --- rolling up ------------------------------------------------------------------------------
 
@@ -215,17 +202,12 @@ class Series:
     # --- keeping ---------------------------------------------------------------------------------
 
     @property
-    def kept(self) -> list[list[int]]:
-        """Numbers of each tier's blocks that are kept once all changes are:
-        three lists, or four if there are seconds.
+    def kept(self) -> "list[array[int]]":
+        """Numbers of each tier's blocks that are kept once all changes are: three arrays, or four if there are
+        seconds.
         """
-        numbers = [list(kept) for kept in self._kept]
-        for name, block in self._pending.items():
-            of_tier = numbers[_PLACES[name[0]]]
-            if block is None and name[1] in of_tier:
-                of_tier.remove(name[1])
-            elif block is not None and name[1] not in of_tier:
-                insort(of_tier, name[1])
+        numbers = [kept[:] for kept in self._kept]
+        _change(numbers, self._pending)
         return numbers if numbers[-1] else numbers[: len(TIERS)]
 
     @property
@@ -261,16 +243,22 @@ class Series:
 
     def have_kept(self, changes: dict[BlockName, bytes | None]) -> None:
         """Tell that the changes of the last `take_changes` are kept."""
-        for name, block in changes.items():
-            kept = self._kept_of(name)
-            if block is None and self._is_kept(name):
-                kept.remove(name[1])
-            elif block is not None and not self._is_kept(name):
-                insort(kept, name[1])
+        _change(self._kept, changes)
+        for name in changes:
             self._pending.pop(name, None)
 
 
 _PLACES = {tier.period_seconds: place for place, tier in enumerate((*TIERS, SECONDS))}
+
+
+def _change(kept: "list[array[int]]", changes: dict[BlockName, bytes | None]) -> None:
+    """Let the numbers of kept blocks be those after changes."""
+    for (period_seconds, number), block in changes.items():
+        numbers = kept[_PLACES[period_seconds]]
+        if block is None and number in numbers:
+            numbers.remove(number)
+        elif block is not None and number not in numbers:
+            insort(numbers, number)
 
 
 def _cells_in(cells: Cells, numbers: range) -> list[tuple[int, Cell]]:

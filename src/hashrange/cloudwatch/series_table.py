@@ -62,17 +62,13 @@ class SeriesTable:
         self.by_number: dict[int, KnownSeries] = {}
         self.to_take: list[list[StoredSeries]] = []
         """What has been read from the store and is not in the table yet, in parts."""
-        self._next_number = 0
+        self.next_number = 0
+        """A number that no series has had."""
         self._custom = SeriesOrder(METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX)
         """The order of the series in programs' own namespaces."""
         self._others = SeriesOrder(METRIC_SERIES_MAX, inf)
         """The order of the series in AWS's namespaces."""
         self._is_full = False
-
-    @property
-    def next_number(self) -> int:
-        """A number that no series has had."""
-        return self._next_number
 
     def units_of(self, metric: MetricId) -> Mapping[str, KnownSeries]:
         """The series of a metric by their units."""
@@ -92,7 +88,7 @@ class SeriesTable:
         """Add a series. Also returns those that give way if there are too many now: they have been removed."""
         removed = self._make_room(metric)
         known = self.by_number[number] = KnownSeries(number, metric, unit, series)
-        self._next_number = max(self._next_number, number + 1)
+        self.next_number = max(self.next_number, number + 1)
         by_unit = self._by_metric.get(metric)
         if by_unit is None:
             by_unit = self._by_metric[metric] = {}

@@ -15,7 +15,7 @@ from hashrange.cloudwatch.api.get_metric_data import GetMetricDataRequest, get_m
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.queries import MetricDataQuery
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.messages.metric_queries import MAX_METRICS
 from tests.support.working import lines_between_looks
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, NAMESPACE, FakeMetrics, evaluated

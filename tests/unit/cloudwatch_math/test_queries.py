@@ -10,7 +10,8 @@ from hashrange.cloudwatch import queries as queries_module
 from hashrange.cloudwatch import query_evaluation
 from hashrange.cloudwatch.math.values import TimeSeries, times_of
 from hashrange.cloudwatch.math.windows import told_times
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.cloudwatch.queries import Queries
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.items import steps
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, FakeMetrics, evaluated, metric_query
 

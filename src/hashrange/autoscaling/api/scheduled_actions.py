@@ -23,11 +23,7 @@ from hashrange.autoscaling.api.members import (
     time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
-from hashrange.autoscaling.limits import (
-    SCALING_INTEGER_MAX,
-    SCALING_RESOURCE_LENGTH_MAX,
-    SCHEDULED_ACTIONS_MAX,
-)
+from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.autoscaling.schedule import ScheduleError, check_schedule
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError

@@ -1,6 +1,7 @@
 """What is an alarm? Its definition, and the state that it is in."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -167,6 +168,12 @@ class Alarm(msgspec.Struct, omit_defaults=True):
 def arn_of(account: str, region: str, name: str) -> str:
     """The ARN of an alarm of this name."""
     return f"arn:aws:cloudwatch:{region}:{account}:alarm:{name}"
+
+
+def stamp_of(at_seconds: float) -> str:
+    """A time as notifications and reasons of states have it, in UTC with milliseconds."""
+    time = datetime.fromtimestamp(at_seconds, UTC)
+    return f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}+0000"
 
 
 def name_in(arn_or_name: str, account: str, region: str) -> str:

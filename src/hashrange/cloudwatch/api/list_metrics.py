@@ -7,13 +7,7 @@ import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.aws_services.paging import part_from
-from hashrange.cloudwatch.api.checks import (
-    DimensionMember,
-    check_length,
-    dimension_members,
-    place_in,
-    refuse_value,
-)
+from hashrange.cloudwatch.api.checks import DimensionMember, check_length, dimension_members, place_in, refuse_value
 from hashrange.cloudwatch.limits import (
     METRIC_DIMENSION_NAME_LENGTH_MAX,
     METRIC_DIMENSION_VALUE_LENGTH_MAX,

@@ -11,20 +11,10 @@ from hashrange.aws_services.operation import Caller, Operation, ServiceError
 from hashrange.aws_services.paging import part_from
 from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.members import (
-    ALARM_FORM,
-    ALARM_MEMBERS,
-    refuse_alarm,
-)
+from hashrange.cloudwatch.alarms.api.members import ALARM_FORM, ALARM_MEMBERS, refuse_alarm
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
-from hashrange.cloudwatch.api.checks import (
-    DimensionMember,
-    IntegerFromOne,
-    check_metric,
-    dimensions_of,
-    place_in,
-)
+from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, dimensions_of, place_in
 from hashrange.cloudwatch.limits import (
     ALARM_ACTION_LENGTH_MAX,
     ALARM_HISTORY_DESCRIBED_MAX,

@@ -4,13 +4,7 @@ import math
 from typing import Any
 
 from hashrange.aws_services.operation import Caller, Operation
-from hashrange.cloudwatch.alarms.alarm import (
-    COMPARISONS,
-    MISSING_DATA,
-    AlarmDefinition,
-    Threshold,
-    WatchedMetric,
-)
+from hashrange.cloudwatch.alarms.alarm import COMPARISONS, MISSING_DATA, AlarmDefinition, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
@@ -32,7 +26,7 @@ from hashrange.cloudwatch.limits import (
     ALARM_SHORT_SECONDS_MAX,
     METRIC_NAME_LENGTH_MAX,
 )
-from hashrange.cloudwatch.queries import MetricDataQuery
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, statistic_of
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import alarms as sentences
@@ -117,12 +111,7 @@ def _threshold(request: PutMetricAlarmRequest) -> Threshold:
     if request.DatapointsToAlarm is not None and request.DatapointsToAlarm > evaluation_periods:
         refuse_alarm(sentences.TOO_MANY_DATAPOINTS)
     return Threshold(
-        comparison,
-        threshold,
-        evaluation_periods,
-        request.DatapointsToAlarm,
-        request.TreatMissingData,
-        low_samples,
+        comparison, threshold, evaluation_periods, request.DatapointsToAlarm, request.TreatMissingData, low_samples
     )
 
 
