@@ -29,8 +29,9 @@ class AlarmActions(msgspec.Struct, frozen=True, omit_defaults=True):
     are_enabled: bool = True
 
     def of(self, state: StateValue) -> Sequence[str]:
-        """The actions that an alarm executes when it enters this state."""
-        return {"OK": self.ok, "ALARM": self.alarm, "INSUFFICIENT_DATA": self.insufficient_data}[state]
+        """The actions that an alarm executes when it enters this state; none if they are not enabled."""
+        actions = {"OK": self.ok, "ALARM": self.alarm, "INSUFFICIENT_DATA": self.insufficient_data}
+        return actions[state] if self.are_enabled else ()
 
 
 class WatchedMetric(msgspec.Struct, frozen=True, omit_defaults=True):

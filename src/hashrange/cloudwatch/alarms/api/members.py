@@ -13,7 +13,7 @@ import msgspec
 from hashrange.aws_services.constraints import MemberChecks, lower_path
 from hashrange.aws_services.operation import Caller, FormWire, MemberFault, ServiceError
 from hashrange.aws_services.tagging import is_reserved_tag
-from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions
+from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions, AlarmDefinition
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
@@ -106,8 +106,13 @@ class AlarmMembers(msgspec.Struct, frozen=True, kw_only=True):
     ActionConfiguration: "ActionConfiguration | None" = None
 
 
-def actions_of(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmActions:
-    """The actions of a request. Raises ServiceError."""
+def shared_definition(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmDefinition:
+    """What the members say that the requests for all kinds of alarms share. Raises ServiceError for actions."""
+    actions, configuration = _actions_of(alarms, caller, request), request.ActionConfiguration
+    return AlarmDefinition(request.AlarmName, request.AlarmDescription, actions, action_configuration=configuration)
+
+
+def _actions_of(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmActions:
     given = {name: getattr(request, name) or () for name in ("OKActions", "AlarmActions", "InsufficientDataActions")}
     for path, actions in given.items():
         ALARM_MEMBERS.check_count(path, actions, ALARM_ACTIONS_MAX)

@@ -2,21 +2,22 @@
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation
-from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
+from hashrange.cloudwatch.alarms.alarm import Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
     ALARM_MEMBERS,
     AlarmMembers,
-    actions_of,
     check_action_configuration,
     check_alarm_name,
     check_alarm_place,
     refuse_alarm,
     required_alarm_member,
+    shared_definition,
     tags_of,
 )
 from hashrange.cloudwatch.alarms.rule import RuleError, RuleNode, read_rule
@@ -46,14 +47,8 @@ async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompos
     ALARM_MEMBERS.check_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
     rule = _checked_rule(alarms, caller, request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=True)
-    definition = AlarmDefinition(
-        request.AlarmName,
-        request.AlarmDescription,
-        actions_of(alarms, caller, request),
-        rule=request.AlarmRule,
-        suppressor=_suppressor(caller, request),
-        action_configuration=request.ActionConfiguration,
-    )
+    shared = shared_definition(alarms, caller, request)
+    definition = msgspec.structs.replace(shared, rule=request.AlarmRule, suppressor=_suppressor(caller, request))
     alarm = await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
     alarms.rules.keep(alarm, rule)
 

@@ -3,20 +3,22 @@
 import math
 from typing import Any
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller, Operation
-from hashrange.cloudwatch.alarms.alarm import COMPARISONS, MISSING_DATA, AlarmDefinition, Threshold, WatchedMetric
+from hashrange.cloudwatch.alarms.alarm import COMPARISONS, MISSING_DATA, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
     ALARM_MEMBERS,
     AlarmMembers,
-    actions_of,
     check_action_configuration,
     check_alarm_name,
     check_alarm_place,
     refuse_alarm,
     required_alarm_member,
+    shared_definition,
     tags_of,
 )
 from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, dimensions_of
@@ -84,15 +86,8 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
                 refuse_alarm(sentences.SET_BESIDE_METRICS.format(path=name))
         check_queries(caller, request.Metrics, threshold)
         queries = kept_queries(request.Metrics)
-    definition = AlarmDefinition(
-        request.AlarmName,
-        request.AlarmDescription,
-        actions_of(alarms, caller, request),
-        threshold,
-        metric,
-        queries,
-        action_configuration=request.ActionConfiguration,
-    )
+    shared = shared_definition(alarms, caller, request)
+    definition = msgspec.structs.replace(shared, threshold=threshold, metric=metric, queries=queries)
     await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
 
 
