@@ -10,15 +10,9 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from hashrange.autoscaling import limits
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.enumerations import SCALABLE_DIMENSIONS, SERVICE_NAMESPACES
-from hashrange.autoscaling.limits import (
-    SCALING_DESCRIBED_MAX,
-    SCALING_NAME_LENGTH_MAX,
-    SCALING_RESOURCE_LENGTH_MAX,
-    SCALING_TAG_KEY_LENGTH_MAX,
-    SCALING_TAG_VALUE_LENGTH_MAX,
-)
 from hashrange.autoscaling.records import (
     DIMENSIONS,
     SERVICE_NAMESPACE,
@@ -64,13 +58,13 @@ def refuse_scaling(message: str) -> NoReturn:
 
 def check_scaling_name(path: str, name: str, pattern: str) -> None:
     """Raise ServiceError unless the name has a length of 1 to 256 and the pattern."""
-    SCALING_MEMBERS.check_length(path, name, SCALING_NAME_LENGTH_MAX)
+    SCALING_MEMBERS.check_length(path, name, limits.SCALING_NAME_LENGTH_MAX)
     if re.fullmatch(pattern, name) is None:
         raise SCALING_MEMBERS.refusal(SCALING_MEMBERS.fault(path, name, MATCHING.format(pattern=pattern)))
 
 
 def check_scaling_names(
-    path: str, names: Sequence[str], most: int, length_max: int = SCALING_RESOURCE_LENGTH_MAX
+    path: str, names: Sequence[str], most: int, length_max: int = limits.SCALING_RESOURCE_LENGTH_MAX
 ) -> None:
     """Raise ServiceError if there are too many names, or one has not a length of 1 to `length_max`."""
     SCALING_MEMBERS.check_count(path, names, most)
@@ -99,7 +93,7 @@ def check_space(namespace: str, dimension: str | None = None) -> ScalableDimensi
 def target_place(caller: Caller, namespace: str, resource_id: str, dimension: str) -> TargetPlace:
     """The place that a request names. Raises ServiceError."""
     known = check_space(namespace, dimension)
-    SCALING_MEMBERS.check_length("ResourceId", resource_id, SCALING_RESOURCE_LENGTH_MAX)
+    SCALING_MEMBERS.check_length("ResourceId", resource_id, limits.SCALING_RESOURCE_LENGTH_MAX)
     parts = resource_id.split("/")
     is_table = len(parts) == 2 and parts[0] == "table"
     is_index = len(parts) == 4 and (parts[0], parts[2]) == ("table", "index")
@@ -176,7 +170,7 @@ def described_named(
 ) -> dict[str, Any]:
     """As `described_records`, of the records with the names at `path` of the request; without any, of all."""
     names = getattr(request, path) or ()
-    check_scaling_names(path, names, SCALING_DESCRIBED_MAX)
+    check_scaling_names(path, names, limits.SCALING_DESCRIBED_MAX)
     named = [one for one in walk(records) if one.name in names] if names else records
     return described_records(request, request.resource_ids, named, lambda one: one.place, key, show)
 
@@ -193,7 +187,7 @@ def described_records(
     request's dimension. `key`: the member that has them. May give way. Raises ServiceError.
     """
     dimension = request.ScalableDimension
-    check_scaling_names("ResourceIds", resource_ids or (), SCALING_DESCRIBED_MAX)
+    check_scaling_names("ResourceIds", resource_ids or (), limits.SCALING_DESCRIBED_MAX)
     if dimension is not None and not resource_ids:
         refuse_scaling(sentences.DIMENSION_NEEDS_RESOURCE)
     found = [
@@ -203,10 +197,10 @@ def described_records(
         and dimension in (None, place_in(one).dimension)
     ]
     begin = place_of_token(request.NextToken)
-    most = SCALING_DESCRIBED_MAX if request.MaxResults is None else request.MaxResults
+    most = limits.SCALING_DESCRIBED_MAX if request.MaxResults is None else request.MaxResults
     if begin is None:
         raise ServiceError("InvalidNextTokenException", sentences.NEXT_TOKEN)
-    if constraint := out_of_bounds(most, 1, SCALING_DESCRIBED_MAX):
+    if constraint := out_of_bounds(most, 1, limits.SCALING_DESCRIBED_MAX):
         raise SCALING_MEMBERS.refusal(SCALING_MEMBERS.fault("MaxResults", most, constraint))
     page, token = part_from(found, begin, most)
     return {key: [show(one) for one in page], "NextToken": token}
@@ -218,8 +212,8 @@ def described_records(
 def check_target_tags(given: dict[str, str]) -> None:
     """Raise ServiceError for tags that are too long, have a reserved key or a blank value."""
     for key, value in given.items():
-        SCALING_MEMBERS.check_length("Tags", key, SCALING_TAG_KEY_LENGTH_MAX)
-        SCALING_MEMBERS.check_length("Tags", value, SCALING_TAG_VALUE_LENGTH_MAX, 0)
+        SCALING_MEMBERS.check_length("Tags", key, limits.SCALING_TAG_KEY_LENGTH_MAX)
+        SCALING_MEMBERS.check_length("Tags", value, limits.SCALING_TAG_VALUE_LENGTH_MAX, 0)
         if not value.strip():
             refuse_scaling(sentences.BLANK_TAG)
         if is_reserved_tag(key):

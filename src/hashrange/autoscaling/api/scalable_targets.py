@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hashrange.autoscaling import limits
 from hashrange.autoscaling.api.members import (
     SCALING_MEMBERS,
     DescribingRequest,
@@ -22,12 +23,6 @@ from hashrange.autoscaling.api.members import (
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
-from hashrange.autoscaling.limits import (
-    SCALING_INTEGER_MAX,
-    SCALING_RESOURCE_LENGTH_MAX,
-    SCALING_TAGS_MAX,
-    SCALING_TARGETS_MAX,
-)
 from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.messages import autoscaling as sentences
@@ -49,8 +44,8 @@ class SuspendedStateMember(msgspec.Struct, frozen=True):
 class RegisterScalableTargetRequest(TargetMembers, frozen=True, kw_only=True):
     """Request of RegisterScalableTarget. Capacities in units."""
 
-    MinCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
-    MaxCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
+    MinCapacity: Annotated[int, Meta(ge=1, le=limits.SCALING_INTEGER_MAX)] | None = None
+    MaxCapacity: Annotated[int, Meta(ge=1, le=limits.SCALING_INTEGER_MAX)] | None = None
     RoleARN: str | None = None
     SuspendedState: SuspendedStateMember | None = None
     Tags: dict[str, str] | None = None
@@ -66,7 +61,7 @@ async def register_scalable_target(
     Raises ServiceError and StorageError.
     """
     place = request.place(caller)
-    SCALING_MEMBERS.check_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
+    SCALING_MEMBERS.check_length("RoleARN", request.RoleARN, limits.SCALING_RESOURCE_LENGTH_MAX)
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
     if before is not None and request.Tags:
@@ -82,15 +77,15 @@ async def register_scalable_target(
 
 def _check_tags(tags: dict[str, str]) -> None:
     check_target_tags(tags)
-    if len(tags) > SCALING_TAGS_MAX:
-        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=SCALING_TAGS_MAX))
+    if len(tags) > limits.SCALING_TAGS_MAX:
+        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX))
 
 
 def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
     if request.MinCapacity is None or request.MaxCapacity is None:
         raise scaling_invalid(sentences.BOUNDS_MISSING)
-    if scaling.count_targets(place.account, place.region) >= SCALING_TARGETS_MAX:
-        message = sentences.TOO_MANY.format(most=SCALING_TARGETS_MAX, what="scalable targets")
+    if scaling.count_targets(place.account, place.region) >= limits.SCALING_TARGETS_MAX:
+        message = sentences.TOO_MANY.format(most=limits.SCALING_TARGETS_MAX, what="scalable targets")
         raise ServiceError("LimitExceededException", message)
     return ScalableTarget(
         place,

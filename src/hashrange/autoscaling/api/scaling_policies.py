@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hashrange.autoscaling import limits
 from hashrange.autoscaling.api.members import (
     SCALING_MEMBERS,
     DescribingResourceRequest,
@@ -26,13 +27,6 @@ from hashrange.autoscaling.api.members import (
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.enumerations import METRIC_TYPES
-from hashrange.autoscaling.limits import (
-    SCALING_INTEGER_MAX,
-    SCALING_LABEL_LENGTH_MAX,
-    SCALING_POLICIES_MAX,
-    SCALING_TARGET_PERCENT_MAX,
-    SCALING_TARGET_PERCENT_MIN,
-)
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names, metric_queries, unit_name
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
@@ -50,7 +44,7 @@ CONFIGURATION = "TargetTrackingScalingPolicyConfiguration"
 KINDS = ("StepScaling", "TargetTrackingScaling", "PredictiveScaling")
 POLICY_NAME = r"[^\u0000-\u001f\u007f-\u009f]+"
 """Names of policies: printable characters, `\\p{Print}+` in the service model."""
-CooldownSeconds = Annotated[int, Meta(ge=0, le=SCALING_INTEGER_MAX)]
+CooldownSeconds = Annotated[int, Meta(ge=0, le=limits.SCALING_INTEGER_MAX)]
 
 
 class PredefinedMetricMember(msgspec.Struct, frozen=True):
@@ -142,11 +136,11 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         refuse_scaling(sentences.ONE_METRIC)
     if predefined is not None:
         path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
-        SCALING_MEMBERS.check_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
+        SCALING_MEMBERS.check_length(f"{path}.ResourceLabel", predefined.ResourceLabel, limits.SCALING_LABEL_LENGTH_MAX)
         SCALING_MEMBERS.check_choice(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
         if PREDEFINED.get(kind) != unit_name(place):
             refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
-        least, most = SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX
+        least, most = limits.SCALING_TARGET_PERCENT_MIN, limits.SCALING_TARGET_PERCENT_MAX
         if not least <= given.TargetValue <= most:
             refuse_scaling(sentences.TARGET_VALUE.format(least=least, most=most, metric=kind))
     else:
@@ -201,8 +195,8 @@ def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking:
     metric = tracking.predefined, tracking.customized
     if any((one.tracking.predefined, one.tracking.customized) == metric for one in others):
         refuse_scaling(sentences.SECOND_POLICY)
-    if len(others) >= SCALING_POLICIES_MAX:
-        message = sentences.TOO_MANY.format(most=SCALING_POLICIES_MAX, what="policies of a scalable target")
+    if len(others) >= limits.SCALING_POLICIES_MAX:
+        message = sentences.TOO_MANY.format(most=limits.SCALING_POLICIES_MAX, what="policies of a scalable target")
         raise ServiceError("LimitExceededException", message)
 
 

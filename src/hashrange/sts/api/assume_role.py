@@ -14,6 +14,7 @@ import msgspec
 from hashrange.aws_services.operation import FORM, FormWire, Operation, ServiceError, SignedCaller
 from hashrange.aws_services.tagging import is_reserved_tag
 from hashrange.messages import sts as sentences
+from hashrange.sts import limits
 from hashrange.sts.api.members import (
     ARN_RULE,
     EXTERNAL_ID_RULE,
@@ -30,14 +31,6 @@ from hashrange.sts.api.members import (
     packed_percent,
     refuse_sts,
     role_of,
-)
-from hashrange.sts.limits import (
-    CHAINED_SECONDS_MAX,
-    CONTEXTS_MAX,
-    ROLE_SECONDS_DEFAULT,
-    ROLE_SECONDS_MAX,
-    SESSION_SECONDS_MIN,
-    SESSION_TAGS_MAX,
 )
 from hashrange.sts.session import RoleSession
 from hashrange.sts.sessions import Sessions, assumed_role_user
@@ -99,8 +92,8 @@ async def assume_role(sessions: Sessions, caller: SignedCaller, request: AssumeR
         _refuse_action(sessions, caller, "sts:AssumeRole", role_arn)
     session = sessions.session_of(caller)
     is_chained = session is not None and session.role is not None
-    seconds = request.DurationSeconds or ROLE_SECONDS_DEFAULT
-    if is_chained and seconds > CHAINED_SECONDS_MAX:
+    seconds = request.DurationSeconds or limits.ROLE_SECONDS_DEFAULT
+    if is_chained and seconds > limits.CHAINED_SECONDS_MAX:
         refuse_sts(sentences.CHAINED_TOO_LONG)
     source_identity = _source_identity(sessions, caller, session, request)
     assumed = role.assumed(session_name, source_identity)
@@ -182,7 +175,7 @@ async def assume_role_with_web_identity(
     percent = packed_percent(request.Policy, request.PolicyArns)
     claims = _claims_of(request.WebIdentityToken, sessions.wall_time())
     assumed = role.assumed(session_name)
-    seconds = request.DurationSeconds or ROLE_SECONDS_DEFAULT
+    seconds = request.DurationSeconds or limits.ROLE_SECONDS_DEFAULT
     return {
         "Credentials": sessions.make(caller, role.account, seconds, assumed, request.MinimumSessionTokenSize or 0),
         "SubjectFromWebIdentityToken": claims.sub,
@@ -230,7 +223,7 @@ def _checked_members(request: AssumeRoleRequest | AssumeRoleWithWebIdentityReque
         found.check_text("webIdentityToken", request.WebIdentityToken, IDENTITY_TOKEN_RULE, is_required=True)
         found.check_text("providerId", request.ProviderId, PROVIDER_RULE)
     check_policies(found, request.Policy, request.PolicyArns)
-    found.check_number("durationSeconds", request.DurationSeconds, SESSION_SECONDS_MIN, ROLE_SECONDS_MAX)
+    found.check_number("durationSeconds", request.DurationSeconds, limits.SESSION_SECONDS_MIN, limits.ROLE_SECONDS_MAX)
     if isinstance(request, AssumeRoleRequest):
         _check_tags_and_texts(found, request)
     found.check_token_size(request.MinimumSessionTokenSize)
@@ -241,18 +234,18 @@ def _checked_members(request: AssumeRoleRequest | AssumeRoleWithWebIdentityReque
 
 
 def _check_tags_and_texts(found: Violations, request: AssumeRoleRequest) -> None:
-    found.check_count("tags", request.Tags, SESSION_TAGS_MAX)
-    for place, tag in enumerate((request.Tags or ())[:SESSION_TAGS_MAX], 1):
+    found.check_count("tags", request.Tags, limits.SESSION_TAGS_MAX)
+    for place, tag in enumerate((request.Tags or ())[: limits.SESSION_TAGS_MAX], 1):
         found.check_text(f"tags.{place}.member.key", tag.Key, TAG_KEY_RULE, is_required=True)
         found.check_text(f"tags.{place}.member.value", tag.Value, TAG_VALUE_RULE, is_required=True)
-    found.check_count("transitiveTagKeys", request.TransitiveTagKeys, SESSION_TAGS_MAX)
-    for place, key in enumerate((request.TransitiveTagKeys or ())[:SESSION_TAGS_MAX], 1):
+    found.check_count("transitiveTagKeys", request.TransitiveTagKeys, limits.SESSION_TAGS_MAX)
+    for place, key in enumerate((request.TransitiveTagKeys or ())[: limits.SESSION_TAGS_MAX], 1):
         found.check_text(f"transitiveTagKeys.{place}.member", key, TAG_KEY_RULE)
     found.check_text("externalId", request.ExternalId, EXTERNAL_ID_RULE)
     found.check_text("serialNumber", request.SerialNumber, SERIAL_NUMBER_RULE)
     found.check_text("tokenCode", request.TokenCode, TOKEN_CODE_RULE)
     found.check_text("sourceIdentity", request.SourceIdentity, NAME_RULE)
-    found.check_count("providedContexts", request.ProvidedContexts, CONTEXTS_MAX)
+    found.check_count("providedContexts", request.ProvidedContexts, limits.CONTEXTS_MAX)
 
 
 OPERATIONS = (

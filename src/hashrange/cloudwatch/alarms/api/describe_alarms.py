@@ -9,19 +9,13 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation, ServiceError
 from hashrange.aws_services.paging import part_from
+from hashrange.cloudwatch import limits
 from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import ALARM_FORM, ALARM_MEMBERS, refuse_alarm
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
 from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, dimensions_of, place_in
-from hashrange.cloudwatch.limits import (
-    ALARM_ACTION_LENGTH_MAX,
-    ALARM_HISTORY_DESCRIBED_MAX,
-    ALARM_HISTORY_SECONDS,
-    ALARM_NAME_LENGTH_MAX,
-    ALARMS_DESCRIBED_MAX,
-)
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.items.steps import sort, walk
@@ -46,7 +40,7 @@ class DescribeAlarmsRequest(msgspec.Struct, frozen=True):
     ParentsOfAlarmName: str | None = None
     StateValue: str | None = None
     ActionPrefix: str | None = None
-    MaxRecords: Annotated[int, Meta(ge=1, le=ALARMS_DESCRIBED_MAX)] | None = None
+    MaxRecords: Annotated[int, Meta(ge=1, le=limits.ALARMS_DESCRIBED_MAX)] | None = None
     NextToken: str | None = None
 
 
@@ -57,7 +51,7 @@ async def describe_alarms(alarms: Alarms, caller: Caller, request: DescribeAlarm
     """
     _check(request)
     found = [alarm for alarm in walk(_candidates(alarms, caller, request)) if _fits(alarm, request)]
-    page, token = part_from(found, place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2)
+    page, token = part_from(found, place_in(request.NextToken), request.MaxRecords or limits.ALARMS_DESCRIBED_MAX // 2)
     return {
         "MetricAlarms": [_described(alarm, request) for alarm in page if not alarm.definition.is_composite],
         "CompositeAlarms": [_described(alarm, request) for alarm in page if alarm.definition.is_composite],
@@ -76,17 +70,17 @@ def _described(alarm: Alarm, request: DescribeAlarmsRequest) -> Mapping[str, Any
 
 def _check(request: DescribeAlarmsRequest) -> None:
     for path in ("AlarmNamePrefix", "ChildrenOfAlarmName", "ParentsOfAlarmName"):
-        ALARM_MEMBERS.check_length(path, getattr(request, path), ALARM_NAME_LENGTH_MAX)
-    ALARM_MEMBERS.check_length("ActionPrefix", request.ActionPrefix, ALARM_ACTION_LENGTH_MAX)
+        ALARM_MEMBERS.check_length(path, getattr(request, path), limits.ALARM_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("ActionPrefix", request.ActionPrefix, limits.ALARM_ACTION_LENGTH_MAX)
     for path in KIN:
         others = {*request.__struct_fields__} - {path, "MaxRecords", "NextToken"}
         if getattr(request, path) is not None and any(getattr(request, one) is not None for one in others):
             refuse_alarm(sentences.KIN_AND_OTHERS.format(path=path))
     if request.AlarmNames is not None and request.AlarmNamePrefix is not None:
         raise ServiceError("InvalidParameterCombinationException", sentences.NAMES_AND_PREFIX)
-    ALARM_MEMBERS.check_count("AlarmNames", request.AlarmNames or (), ALARMS_DESCRIBED_MAX)
+    ALARM_MEMBERS.check_count("AlarmNames", request.AlarmNames or (), limits.ALARMS_DESCRIBED_MAX)
     for place, name in enumerate(request.AlarmNames or (), 1):
-        ALARM_MEMBERS.check_length(f"AlarmNames.{place}", name, ALARM_NAME_LENGTH_MAX)
+        ALARM_MEMBERS.check_length(f"AlarmNames.{place}", name, limits.ALARM_NAME_LENGTH_MAX)
     _check_kinds(request.AlarmTypes)
     ALARM_MEMBERS.check_choice("StateValue", request.StateValue, STATES)
 
@@ -179,7 +173,7 @@ class DescribeAlarmHistoryRequest(msgspec.Struct, frozen=True):
     HistoryItemType: str | None = None
     StartDate: datetime | None = None
     EndDate: datetime | None = None
-    MaxRecords: Annotated[int, Meta(ge=1, le=ALARM_HISTORY_DESCRIBED_MAX)] | None = None
+    MaxRecords: Annotated[int, Meta(ge=1, le=limits.ALARM_HISTORY_DESCRIBED_MAX)] | None = None
     NextToken: str | None = None
     ScanBy: str | None = None
 
@@ -192,11 +186,11 @@ async def describe_alarm_history(
 
     Returns a page of events; may give way. Raises ServiceError and StorageError.
     """
-    ALARM_MEMBERS.check_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("AlarmName", request.AlarmName, limits.ALARM_NAME_LENGTH_MAX)
     _check_kinds(request.AlarmTypes)
     ALARM_MEMBERS.check_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
     ALARM_MEMBERS.check_choice("ScanBy", request.ScanBy, ORDERS)
-    begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
+    begin_seconds = alarms.now_seconds() - limits.ALARM_HISTORY_SECONDS
     if request.StartDate is not None:
         begin_seconds = max(begin_seconds, request.StartDate.timestamp())
     end_seconds = float("inf") if request.EndDate is None else request.EndDate.timestamp()
@@ -211,7 +205,9 @@ async def describe_alarm_history(
     ordered = sort([(item.at_seconds, number) for number, (item, _, _) in enumerate(walk(found))])
     if request.ScanBy != "TimestampAscending":
         ordered = ordered[::-1]
-    page, token = part_from(ordered, place_in(request.NextToken), request.MaxRecords or ALARM_HISTORY_DESCRIBED_MAX)
+    page, token = part_from(
+        ordered, place_in(request.NextToken), request.MaxRecords or limits.ALARM_HISTORY_DESCRIBED_MAX
+    )
     return {
         "AlarmHistoryItems": [
             {

@@ -13,18 +13,11 @@ import msgspec
 from hashrange.aws_services.constraints import MemberChecks, lower_path
 from hashrange.aws_services.operation import Caller, FormWire, MemberFault, ServiceError
 from hashrange.aws_services.tagging import is_reserved_tag
+from hashrange.cloudwatch import limits
 from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions, AlarmDefinition
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
-from hashrange.cloudwatch.limits import (
-    ALARM_ACTION_LENGTH_MAX,
-    ALARM_ACTIONS_MAX,
-    ALARM_NAME_LENGTH_MAX,
-    ALARM_TAG_KEY_LENGTH_MAX,
-    ALARM_TAGS_MAX,
-    ALARMS_MAX,
-)
 from hashrange.messages import alarms as sentences
 from hashrange.messages import cloudwatch as metric_sentences
 
@@ -77,7 +70,7 @@ class TagMember(msgspec.Struct, frozen=True):
 
 def check_alarm_name(name: str, path: str = "AlarmName") -> None:
     """Raise ServiceError for a name that no alarm may have."""
-    ALARM_MEMBERS.check_length(path, name, ALARM_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length(path, name, limits.ALARM_NAME_LENGTH_MAX)
     if not name.isprintable():
         refuse_alarm(sentences.NAME_UNPRINTABLE.format(path=path))
 
@@ -87,8 +80,8 @@ def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite
     and it would be one too many.
     """
     before = alarms.get(caller.account, caller.region, name)
-    if before is None and alarms.count(caller.account, caller.region) >= ALARMS_MAX:
-        raise ServiceError("LimitExceededFault", sentences.TOO_MANY_ALARMS.format(most=ALARMS_MAX))
+    if before is None and alarms.count(caller.account, caller.region) >= limits.ALARMS_MAX:
+        raise ServiceError("LimitExceededFault", sentences.TOO_MANY_ALARMS.format(most=limits.ALARMS_MAX))
     if before is not None and before.definition.is_composite != is_composite:
         refuse_alarm(sentences.OTHER_KIND.format(name=name))
 
@@ -115,9 +108,9 @@ def shared_definition(alarms: Alarms, caller: Caller, request: AlarmMembers) -> 
 def _actions_of(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmActions:
     given = {name: getattr(request, name) or () for name in ("OKActions", "AlarmActions", "InsufficientDataActions")}
     for path, actions in given.items():
-        ALARM_MEMBERS.check_count(path, actions, ALARM_ACTIONS_MAX)
+        ALARM_MEMBERS.check_count(path, actions, limits.ALARM_ACTIONS_MAX)
         for place, action in enumerate(actions, 1):
-            ALARM_MEMBERS.check_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
+            ALARM_MEMBERS.check_length(f"{path}.{place}", action, limits.ALARM_ACTION_LENGTH_MAX)
             is_arn = re.match(r"arn:[^:]+:[^:]+:[^:]*:[^:]*:.", action) is not None
             if not (is_arn or action.startswith(("http://", "https://"))) or not action.isprintable():
                 refuse_alarm(sentences.ACTION_UNKNOWN.format(path=path, action=action))
@@ -149,9 +142,9 @@ def check_action_configuration(configuration: ActionConfiguration | None) -> Non
         if keys is None:
             continue
         path = f"ActionConfiguration.AlarmTagsPropagation.{name}"
-        ALARM_MEMBERS.check_count(path, keys, ALARM_TAGS_MAX, 1)
+        ALARM_MEMBERS.check_count(path, keys, limits.ALARM_TAGS_MAX, 1)
         for place, key in enumerate(keys, 1):
-            ALARM_MEMBERS.check_length(f"{path}.{place}", key, ALARM_TAG_KEY_LENGTH_MAX)
+            ALARM_MEMBERS.check_length(f"{path}.{place}", key, limits.ALARM_TAG_KEY_LENGTH_MAX)
     if all(keys is not None for _, keys in lists):
         refuse_alarm(sentences.TAG_KEYS_TWICE)
 
@@ -168,13 +161,13 @@ def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
     check_alarm_tag_keys("Tags", [tag.Key for tag in tags or ()])
     found: dict[str, str] = {}
     for place, tag in enumerate(tags or (), 1):
-        check_length(f"Tags.{place}.Key", tag.Key, ALARM_TAG_KEY_LENGTH_MAX)
+        check_length(f"Tags.{place}.Key", tag.Key, limits.ALARM_TAG_KEY_LENGTH_MAX)
         check_length(f"Tags.{place}.Value", tag.Value, 256, 0)
         if tag.Key in found:
             refuse_value(sentences.TAG_TWICE.format(key=tag.Key))
         found[tag.Key] = tag.Value
-    if len(found) > ALARM_TAGS_MAX:
-        refuse_value(metric_sentences.TOO_MANY.format(path="Tags", most=ALARM_TAGS_MAX))
+    if len(found) > limits.ALARM_TAGS_MAX:
+        refuse_value(metric_sentences.TOO_MANY.format(path="Tags", most=limits.ALARM_TAGS_MAX))
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller, Operation
+from hashrange.cloudwatch import limits
 from hashrange.cloudwatch.alarms.alarm import COMPARISONS, MISSING_DATA, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
@@ -22,12 +23,6 @@ from hashrange.cloudwatch.alarms.api.members import (
     tags_of,
 )
 from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, dimensions_of
-from hashrange.cloudwatch.limits import (
-    ALARM_DESCRIPTION_LENGTH_MAX,
-    ALARM_SECONDS_MAX,
-    ALARM_SHORT_SECONDS_MAX,
-    METRIC_NAME_LENGTH_MAX,
-)
 from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, statistic_of
 from hashrange.cloudwatch.units import STANDARD_UNITS
@@ -69,7 +64,7 @@ class PutMetricAlarmRequest(AlarmMembers, frozen=True, kw_only=True):
 async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAlarmRequest) -> None:
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
-    ALARM_MEMBERS.check_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_length("AlarmDescription", request.AlarmDescription, limits.ALARM_DESCRIPTION_LENGTH_MAX, 0)
     for member in ("EvaluationCriteria", "EvaluationInterval", "EvaluationWindow", "WarmUpConfiguration"):
         if getattr(request, member) is not None:
             refuse_alarm(sentences.NOT_SUPPORTED.format(member=member))
@@ -116,8 +111,8 @@ def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
     period_seconds = required_alarm_member("Period", request.Period)
     if not name.isascii():
         refuse_alarm(sentences.METRIC_NAME_NOT_ASCII)
-    ALARM_MEMBERS.check_length("Namespace", namespace, METRIC_NAME_LENGTH_MAX)
-    ALARM_MEMBERS.check_length("MetricName", name, METRIC_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("Namespace", namespace, limits.METRIC_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("MetricName", name, limits.METRIC_NAME_LENGTH_MAX)
     if request.Statistic is not None and request.ExtendedStatistic is not None:
         refuse_alarm(sentences.STATISTIC_TWICE)
     statistic = required_alarm_member("Statistic", request.Statistic or request.ExtendedStatistic)
@@ -135,7 +130,7 @@ def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
 
 def _check_window(period_seconds: int, threshold: Threshold) -> None:
     """Raise ServiceError if an evaluation would look too far back."""
-    most = ALARM_SHORT_SECONDS_MAX if period_seconds < HOUR_SECONDS else ALARM_SECONDS_MAX
+    most = limits.ALARM_SHORT_SECONDS_MAX if period_seconds < HOUR_SECONDS else limits.ALARM_SECONDS_MAX
     if period_seconds * threshold.evaluation_periods > most:
         refuse_alarm(sentences.WINDOW_TOO_LONG.format(most=most))
 
