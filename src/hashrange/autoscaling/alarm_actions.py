@@ -17,12 +17,12 @@ from hashrange.autoscaling.records import Activity, ScalableTarget, ScalingPolic
 from hashrange.autoscaling.tracking import wanted_capacity
 from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
-from hashrange.cloudwatch.alarms.deliveries import SnsEndpoint, deliver_to_url
+from hashrange.cloudwatch.alarms.deliveries import deliver_to_url, publish_to_topic
 from hashrange.cloudwatch.alarms.notification import lambda_event
 from hashrange.features.features import Features
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.feature import FUNCTIONS
-from hashrange.functions.http_client import UrlUnusable
+from hashrange.functions.http_client import UrlUnusable, read_target
 from hashrange.messages import autoscaling as sentences
 from hashrange.messages.alarms import NO_FUNCTIONS, NO_SNS
 from hashrange.settings import SettingUnusable
@@ -43,10 +43,10 @@ def follow_actions(alarms: Alarms, scaling: AutoScaling, features: Features) -> 
         alarms.on_action(TOPIC_ACTIONS, _no_topic)
         return
     try:
-        endpoint = SnsEndpoint(settings.sns_endpoint)
+        endpoint = read_target(settings.sns_endpoint)
     except UrlUnusable as error:
         raise SettingUnusable(f"--sns-endpoint: {error}") from error
-    alarms.on_action(TOPIC_ACTIONS, endpoint.publish)
+    alarms.on_action(TOPIC_ACTIONS, partial(publish_to_topic, endpoint))
 
 
 async def _no_topic(told: AlarmAction) -> str | None:

@@ -12,15 +12,10 @@ from hashrange.tables.schema import Throughput
 from hashrange.tables.states import status
 
 
-def table_name_of(place: TargetPlace) -> str:
-    """Name of the table that the target belongs to."""
-    return place.resource_id.split("/")[1]
-
-
-def index_name_of(place: TargetPlace) -> str | None:
-    """Name of the index that the target is; None: it is the table."""
-    parts = place.resource_id.split("/")
-    return parts[3] if len(parts) == 4 else None
+def names_of(place: TargetPlace) -> tuple[str, str | None]:
+    """Names of the table that the target belongs to, and of the index that it is; None: it is the table."""
+    _, table_name, *index = place.resource_id.split("/")
+    return table_name, index[1] if index else None
 
 
 def is_read(place: TargetPlace) -> bool:
@@ -37,10 +32,10 @@ def current_capacity(scope: Scope, place: TargetPlace) -> int | None:
 
 
 def _throughput(scope: Scope, place: TargetPlace) -> Throughput | None:
-    table = scope.tables.get(table_name_of(place))
+    table_name, index_name = names_of(place)
+    table = scope.tables.get(table_name)
     if table is None or table.schema.billing_mode != "PROVISIONED":
         return None
-    index_name = index_name_of(place)
     if index_name is None:
         return table.schema.throughput
     return next((one.throughput for one in table.schema.indexes if one.name == index_name and one.is_global), None)
@@ -48,17 +43,17 @@ def _throughput(scope: Scope, place: TargetPlace) -> Throughput | None:
 
 def is_active(scope: Scope, place: TargetPlace) -> bool:
     """True if the table exists and can be changed now."""
-    table = scope.tables.get(table_name_of(place))
+    table = scope.tables.get(names_of(place)[0])
     return table is not None and status(table.schema, scope.clock.service_time()) == "ACTIVE"
 
 
 async def change_capacity(scope: Scope, place: TargetPlace, units: int) -> None:
     """Set the target's units. Raises ApiError of UpdateTable, and StorageError."""
-    before, index_name = _throughput(scope, place), index_name_of(place)
+    before, (table_name, index_name) = _throughput(scope, place), names_of(place)
     assert before is not None, "only targets with a current capacity are changed"
     reads, writes = (units, before.write_units) if is_read(place) else (before.read_units, units)
     throughput = {"ReadCapacityUnits": reads, "WriteCapacityUnits": writes}
-    members: dict[str, object] = {"TableName": table_name_of(place)}
+    members: dict[str, object] = {"TableName": table_name}
     if index_name is None:
         members["ProvisionedThroughput"] = throughput
     else:

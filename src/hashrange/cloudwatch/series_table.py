@@ -58,7 +58,7 @@ class SeriesTable:
     def __init__(self) -> None:
         self._by_metric: dict[MetricId, dict[str, KnownSeries]] = {}
         """Metric → unit → series."""
-        self._names = MetricNames()
+        self.names = MetricNames()
         self.by_number: dict[int, KnownSeries] = {}
         self.to_take: list[list[StoredSeries]] = []
         """What has been read from the store and is not in the table yet, in parts."""
@@ -66,17 +66,13 @@ class SeriesTable:
         """A number that no series has had."""
         self._custom = SeriesOrder(METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX)
         """The order of the series in programs' own namespaces."""
-        self._others = SeriesOrder(METRIC_SERIES_MAX, inf)
+        self.others = SeriesOrder(METRIC_SERIES_MAX, inf)
         """The order of the series in AWS's namespaces."""
         self._is_full = False
 
     def units_of(self, metric: MetricId) -> Mapping[str, KnownSeries]:
         """The series of a metric by their units."""
         return self._by_metric.get(metric, {})
-
-    def named(self, account: str, region: str, namespace: str | None, name: str | None) -> Sequence[MetricId]:
-        """The metrics of these names in order; the list is the caller's."""
-        return self._names.find(account, region, namespace, name)
 
     def touch(self, known: KnownSeries) -> None:
         """Note that a series is recorded now."""
@@ -92,7 +88,7 @@ class SeriesTable:
         by_unit = self._by_metric.get(metric)
         if by_unit is None:
             by_unit = self._by_metric[metric] = {}
-            self._names.add(metric)
+            self.names.add(metric)
         by_unit[unit] = known
         self._order_of(metric).add(number, metric)
         return known, removed
@@ -110,17 +106,11 @@ class SeriesTable:
             removed.append(oldest)
         return removed
 
-    def counts(self) -> Sequence[tuple[SeriesPlace, int]]:
-        """Accounts and Regions with series of namespaces that begin with `AWS/`, and how many,
-        in the order of their first series.
-        """
-        return self._others.counts()
-
     def of_place(self, place: SeriesPlace, namespaces: Collection[str]) -> Iterator[KnownSeries]:
         """The series that an account and Region now has in these namespaces, all of which begin with `AWS/`,
         unless they are removed meanwhile.
         """
-        for number in self._others.numbers(place):
+        for number in self.others.numbers(place):
             known = self.by_number.get(number)
             if known is not None and known.metric.namespace in namespaces:
                 yield known
@@ -133,7 +123,7 @@ class SeriesTable:
         del by_unit[known.unit]
         if not by_unit:
             del self._by_metric[known.metric]
-            self._names.remove(known.metric)
+            self.names.remove(known.metric)
 
     def drop(self) -> Iterator[None]:
         """Free all series in pieces: 20,000 at once would take 0.1 s. The table is of no use any more."""
@@ -146,10 +136,10 @@ class SeriesTable:
                 _, known = self.by_number.popitem()
                 self._by_metric.pop(known.metric, None)
             yield
-        yield from self._names.drop()
+        yield from self.names.drop()
 
     def _order_of(self, metric: MetricId) -> SeriesOrder:
-        return self._custom if metric.is_custom else self._others
+        return self._custom if metric.is_custom else self.others
 
 
 # --- reading what the store has -------------------------------------------------------------------

@@ -22,7 +22,7 @@ from hashrange.autoscaling.api.members import (
     time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
+from hashrange.autoscaling.capacity import current_capacity, names_of
 from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.messages import autoscaling as sentences
@@ -122,8 +122,8 @@ def _suspended(before: Suspended, given: SuspendedStateMember | None) -> Suspend
 def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -> None:
     """Raise ServiceError unless the table, or its index, exists; with provisioned capacity if the target is new."""
     scope = scaling.scope(place)
-    table = scope.tables.get(table_name_of(place))
-    index_name = index_name_of(place)
+    table_name, index_name = names_of(place)
+    table = scope.tables.get(table_name)
     names = set() if table is None else {one.name for one in table.schema.indexes if one.is_global}
     if table is None or (index_name is not None and index_name not in names):
         refuse_scaling(sentences.NO_RESOURCE.format(resource=place.resource_id))
