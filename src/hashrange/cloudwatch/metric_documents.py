@@ -14,6 +14,7 @@ import msgspec
 from hashrange.cloudwatch.blocks import Cells, decode_cells
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import Distribution
+from hashrange.cloudwatch.runs import StoredRun
 from hashrange.cloudwatch.series import BlockName
 from hashrange.store.documents import Documents
 from hashrange.store.records import decode_document
@@ -44,7 +45,7 @@ class StoredSeries(msgspec.Struct, array_like=True):
     kept: list[list[int]]
     """For each tier: the number of the first kept block, then the difference of each further block's number from the
     one before."""
-    runs: list[tuple[int, int, int, float, float, float, float]]
+    runs: list[StoredRun]
 
 
 _encode = msgspec.msgpack.Encoder().encode

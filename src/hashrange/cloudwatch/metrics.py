@@ -227,8 +227,7 @@ class Metrics:
     def _forget(self, known: KnownSeries) -> None:
         """Let the next saves delete the documents of a series that has been removed, and forget its totals."""
         self.totals.forget(known.metric)
-        if known.series.has_blocks:
-            known.series.forget_changes()
+        if known.series.end():
             self._removed[known.number] = known.series
         self._note(known.number)
 

@@ -11,7 +11,7 @@ from itertools import chain
 
 from hashrange.cloudwatch.blocks import Cells, decode_cells, encode_cells, merged_cells
 from hashrange.cloudwatch.percentiles import Distribution
-from hashrange.cloudwatch.runs import Runs, SteadyRun
+from hashrange.cloudwatch.runs import SteadyRun, add_run
 from hashrange.cloudwatch.statistic import Cell, StatisticSet
 from hashrange.cloudwatch.tiers import ALL_TIERS, MINUTES, SECONDS, TIERS, Tier
 from hashrange.items.steps import spend, walk
@@ -44,7 +44,8 @@ class Series:
         """What has been observed since the last save, by block."""
         self._pending: dict[BlockName, bytes | None] = {}
         """Blocks as they are to be kept, until they are; None: not at all."""
-        self.runs = Runs(runs)
+        self.runs = list(runs)
+        """In the order in which they were added."""
         self.last_seconds = last_seconds
         """Time of the newest observation."""
         self._rolled_up = 0
@@ -66,7 +67,7 @@ class Series:
     def record_run(self, run: SteadyRun, now_seconds: float) -> None:
         """Add the same observation for many periods."""
         self.last_seconds = max(self.last_seconds, float(run.last_seconds))
-        short = self.runs.add(run)
+        short = add_run(self.runs, run)
         if short is not None:
             self._add_cells_of(short, now_seconds)
 
@@ -123,7 +124,7 @@ class Series:
                 both = [_cells_in(cells, asked) for cells in self._cells_of(name)]  # before anything gives way
                 for number, cell in chain.from_iterable(map(walk, both)):
                     add((number * tier.period_seconds - begin_seconds) // period_seconds, cell)
-        for run in self.runs.all[:]:
+        for run in self.runs[:]:
             if run.begin_seconds < end_seconds and begin_seconds < run.end_seconds:
                 for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
                     spend(1)
@@ -181,7 +182,7 @@ class Series:
                     self._move(name, tier, coarser)
                 self._fresh.pop(name, None)
                 self._pending[name] = None
-        self.runs.forget_before(now_seconds - TIERS[-1].kept_seconds)
+        self.runs = [run for run in self.runs if run.end_seconds >= now_seconds - TIERS[-1].kept_seconds]
         return blocks
 
     def _move(self, name: BlockName, tier: Tier, coarser: Tier) -> None:
@@ -196,8 +197,7 @@ class Series:
             kept = self._kept[_PLACES[tier.period_seconds]]
             if kept and kept[0] < tier.oldest_block(now_seconds):
                 return True
-        runs = self.runs.all
-        return bool(runs) and runs[0].end_seconds < now_seconds - TIERS[-1].kept_seconds
+        return bool(self.runs) and self.runs[0].end_seconds < now_seconds - TIERS[-1].kept_seconds
 
     # --- keeping ---------------------------------------------------------------------------------
 
@@ -220,16 +220,14 @@ class Series:
     @property
     def is_empty(self) -> bool:
         """True if nothing is left of the series."""
-        return not self._fresh and not self.runs.all and not any(self.kept)
+        return not self._fresh and not self.runs and not any(self.kept)
 
-    @property
-    def has_blocks(self) -> bool:
-        """True if blocks are kept, or may be being written."""
-        return bool(self._pending) or any(self._kept)
-
-    def forget_changes(self) -> None:
-        """Forget what has been observed since the last save: nobody will ask for it."""
+    def end(self) -> bool:
+        """Forget what has been observed since the last save: nobody will ask for it.
+        Returns True if blocks are kept, or may be being written.
+        """
         self._fresh.clear()
+        return bool(self._pending) or any(self._kept)
 
     def take_changes(self) -> dict[BlockName, bytes | None]:
         """Blocks that are to be kept as given from now on, None: not any more. Call `have_kept` when they are."""

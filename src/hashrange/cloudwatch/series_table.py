@@ -18,7 +18,7 @@ from hashrange.cloudwatch.limits import METRIC_CUSTOM_NAMES_BYTES_MAX, METRIC_SE
 from hashrange.cloudwatch.metric_documents import MetricDocuments, StoredSeries
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import DROPPED_TOGETHER, MetricNames
-from hashrange.cloudwatch.runs import read_runs
+from hashrange.cloudwatch.runs import read_runs, stored_runs
 from hashrange.cloudwatch.series import Series
 from hashrange.cloudwatch.series_order import SeriesOrder, SeriesPlace
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
@@ -44,7 +44,7 @@ class KnownSeries:
             self.unit,
             series.last_seconds,
             [differences(numbers) for numbers in series.kept],
-            series.runs.stored(),
+            stored_runs(series.runs),
         )
 
 

@@ -135,15 +135,12 @@ def _configuration(alarm: Alarm) -> dict[str, Any]:
     definition, metric = alarm.definition, alarm.definition.metric
     if definition.is_composite:
         suppressor = definition.suppressor
-        return {"alarmRule": definition.rule} | (
-            {}
-            if suppressor is None
-            else {
-                "actionsSuppressor": suppressor.alarm,
-                "actionsSuppressorWaitPeriod": suppressor.wait_seconds,
-                "actionsSuppressorExtensionPeriod": suppressor.extension_seconds,
-            }
-        )
+        told = suppressor and {
+            "actionsSuppressor": suppressor.alarm,
+            "actionsSuppressorWaitPeriod": suppressor.wait_seconds,
+            "actionsSuppressorExtensionPeriod": suppressor.extension_seconds,
+        }
+        return {"alarmRule": definition.rule, **(told or {})}
     if metric is None:
         return {"metrics": [_configured_query(one) for one in read_queries(definition.queries or ())]}
     stat = {

@@ -27,7 +27,6 @@ ERRORS = MappingProxyType(
         "ConflictException": ErrorShape(409, "ConflictException"),
         "InternalServiceFault": ErrorShape(500, "InternalServiceError"),
         "InvalidFormatFault": ErrorShape(400, "InvalidFormat"),
-        "InvalidNextToken": ErrorShape(400, "InvalidNextToken"),
         "InvalidParameterCombinationException": ErrorShape(400, "InvalidParameterCombination"),
         "InvalidParameterValueException": ErrorShape(400, "InvalidParameterValue"),
         "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
