@@ -1,4 +1,6 @@
-"""The operations on scalable targets: RegisterScalableTarget, DeregisterScalableTarget, DescribeScalableTargets."""
+"""The operations on scalable targets: RegisterScalableTarget, DeregisterScalableTarget, DescribeScalableTargets,
+DescribeScalingActivities, and those on their tags: TagResource, UntagResource, ListTagsForResource.
+"""
 
 import uuid
 from collections.abc import Mapping
@@ -11,7 +13,9 @@ from hashrange.autoscaling import limits
 from hashrange.autoscaling.api.members import (
     SCALING_MEMBERS,
     DescribingRequest,
+    DescribingResourceRequest,
     TargetMembers,
+    check_scaling_names,
     check_space,
     check_target_tags,
     described_records,
@@ -23,8 +27,10 @@ from hashrange.autoscaling.api.members import (
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, names_of
-from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
+from hashrange.autoscaling.records import Activity, ScalableTarget, Suspended, TargetPlace
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
+from hashrange.aws_services.tagging import TaggedArnRequest, Tagging, TagSet, UntagArnRequest, kept_by
+from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
 ROLE_ARN = (
@@ -176,8 +182,90 @@ def _described_target(target: ScalableTarget) -> dict[str, Any]:
     }
 
 
+# --- what has been scaled -------------------------------------------------------------------------
+
+
+class DescribeScalingActivitiesRequest(DescribingResourceRequest, frozen=True, kw_only=True):
+    """Request of DescribeScalingActivities."""
+
+    IncludeNotScaledActivities: bool | None = None
+
+
+async def describe_scaling_activities(
+    scaling: AutoScaling, caller: Caller, request: DescribeScalingActivitiesRequest
+) -> Mapping[str, Any]:
+    """DescribeScalingActivities: what has been scaled in the last six weeks and why, newest first; also why something
+    was not, if asked.
+
+    Returns a page of activities. Raises ServiceError and StorageError.
+    """
+    check_space(request.ServiceNamespace, request.ScalableDimension)
+    every = scaling.activities(caller.account, caller.region)
+    if not request.IncludeNotScaledActivities:
+        every = [one for one in walk(every) if one[1].not_scaled is None]
+
+    def show(one: tuple[TargetPlace, Activity]) -> dict[str, Any]:
+        return _described_activity(scaling, *one)
+
+    return described_records(request, request.resource_ids, every, lambda one: one[0], "ScalingActivities", show)
+
+
+def _described_activity(scaling: AutoScaling, place: TargetPlace, activity: Activity) -> dict[str, Any]:
+    reasons = None
+    if activity.not_scaled is not None:
+        target = scaling.target(place)
+        bounds = {} if target is None else {"MaxCapacity": target.maximum, "MinCapacity": target.minimum}
+        reasons = [{"Code": activity.not_scaled, **bounds, "CurrentCapacity": activity.current}]
+    return {
+        "ActivityId": activity.id,
+        **place_members(place),
+        "Description": activity.description,
+        "Cause": activity.cause,
+        "StartTime": time_of(activity.begin_seconds),
+        "EndTime": time_of(activity.end_seconds),
+        "StatusCode": activity.status,
+        "StatusMessage": activity.message,
+        "NotScaledReasons": reasons,
+    }
+
+
+# --- tags ----------------------------------------------------------------------------------------
+
+
+class TagTargetRequest(TaggedArnRequest, frozen=True):
+    """Request of TagResource."""
+
+    Tags: dict[str, str]
+
+
+def _find(scaling: AutoScaling, caller: Caller, request: TaggedArnRequest) -> ScalableTarget:
+    """The target of the ARN; keys to remove are checked before. Raises ServiceError."""
+    if isinstance(request, UntagArnRequest):
+        check_scaling_names("TagKeys", request.TagKeys, limits.SCALING_TAG_KEYS_MAX, limits.SCALING_TAG_KEY_LENGTH_MAX)
+    arn = request.ResourceARN
+    target = next((one for one in scaling.targets(caller.account, caller.region) if one.arn == arn), None)
+    if target is None:
+        message = sentences.NO_TAGGED.format(arn=arn[:1011])
+        raise ServiceError("ResourceNotFoundException", message, ResourceName=arn[:1011])
+    return target
+
+
+def _added(target: ScalableTarget, present: TagSet, given: dict[str, str]) -> dict[str, str]:
+    check_target_tags(given)
+    tags = {**present, **given}
+    if len(tags) > limits.SCALING_TAGS_MAX:
+        message = sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX)
+        raise ServiceError("TooManyTagsException", message, ResourceName=target.arn)
+    return tags
+
+
+_TAGGING = Tagging(_find, _added, kept_by(AutoScaling.keep_target))
 OPERATIONS = (
     Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM),
     Operation("DeregisterScalableTarget", TargetMembers, deregister_scalable_target, FORM),
     Operation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets, FORM),
+    Operation("DescribeScalingActivities", DescribeScalingActivitiesRequest, describe_scaling_activities, FORM),
+    Operation("TagResource", TagTargetRequest, _TAGGING.tag, FORM),
+    Operation("UntagResource", UntagArnRequest, _TAGGING.untag, FORM),
+    Operation("ListTagsForResource", TaggedArnRequest, _TAGGING.list_tags, FORM),
 )
