@@ -11,7 +11,7 @@ ApiError the client, StorageError the operator, Malformed the slow path.
     │   │   └── KeyFault      a batch of statements reports it with the table's name
     │   └── …
     ├── StorageError          for the operator; the client gets InternalServerError
-    ├── RecordsChanged        internal: the operation, or the job's slice, runs again
+    ├── RecordsChanged        internal: the operation, or the job's slice, runs again, up to RECORDS_TRIES_MAX times
     ├── Abandoned             internal: the client has left
     └── Malformed             internal: the slow path words the request's first fault
 
@@ -346,8 +346,14 @@ class Abandoned(HashrangeError):
 class RecordsChanged(HashrangeError):
     """Another writer has changed what a write follows from (`store/records.py`): nothing was written.
 
-    No client receives this error.
+    No client receives this error. After RECORDS_TRIES_MAX of it, what runs again fails as after any error.
     """
+
+
+RECORDS_TRIES_MAX = 100
+"""How often something is tried that others overtake. Of those that change the same record, one succeeds each time, and
+fewer requests than this are in work at a time (`server/front.py`).
+"""
 
 
 class Malformed(HashrangeError):

@@ -118,7 +118,7 @@ def replayed(store: EmbeddedStore, table: OpenTable) -> dict[bytes, bytes]:
         assert page.is_end
         for sequence, content in page.records:
             assert sequence not in numbers
-            assert shard.first <= sequence <= (shard.last or store.streams.last())
+            assert shard.first <= sequence <= (shard.last or finish(store.streams.last_of_shard(shard)))
             numbers.add(sequence)
             record = decode_record(content, IMAGES[VIEW_TYPE], ("pk", "sk"))
             key = table.item_key(keys_of(record, ("pk", "sk")))
@@ -128,7 +128,7 @@ def replayed(store: EmbeddedStore, table: OpenTable) -> dict[bytes, bytes]:
             else:
                 found[key] = record.new
         last = max([last, *numbers])
-    assert store.streams.last() >= last
+        assert finish(store.streams.last_of_shard(shard)) >= last
     return found
 
 

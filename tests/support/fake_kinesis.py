@@ -13,9 +13,10 @@ from tests.support.waiting import PATIENCE_SECONDS, until
 
 Misbehaviour = Literal[
     "partial", "none", "throttled", "error", "error after", "cut", "cut after", "garbage", "garbage after",
-    "miscount after", "hang", "hang after", "unfit", "unfit whole",
+    "miscount after", "hang", "hang after", "late", "unfit", "unfit whole",
 ]  # fmt: skip
 """What goes wrong with a request. `after`: once its records have been accepted. `hang`: no reply until `release`.
+`late`: carried out and answered after `release`.
 `unfit`: each record, or the whole request, is refused as invalid."""
 THROTTLED = "ProvisionedThroughputExceededException"
 RECORD_BYTES_MAX = 1024 * 1024
@@ -120,6 +121,8 @@ class FakeKinesis:
         if wrong == "hang":
             await self._released.wait()
             return None
+        if wrong == "late":
+            await self._released.wait()
         if wrong == "cut":
             return http(200, {"Records": []})[:-5]
         if wrong == "garbage":

@@ -17,12 +17,12 @@ from hashrange.autoscaling.records import Activity, ScalableTarget, ScalingPolic
 from hashrange.autoscaling.tracking import wanted_capacity
 from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
-from hashrange.cloudwatch.alarms.deliveries import SnsEndpoint, deliver_to_url
+from hashrange.cloudwatch.alarms.deliveries import deliver_to_url, publish_to_topic
 from hashrange.cloudwatch.alarms.notification import lambda_event
 from hashrange.features.features import Features
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.feature import FUNCTIONS
-from hashrange.functions.http_client import UrlUnusable
+from hashrange.functions.http_client import UrlUnusable, read_target
 from hashrange.messages import autoscaling as sentences
 from hashrange.messages.alarms import NO_FUNCTIONS, NO_SNS
 from hashrange.settings import SettingUnusable
@@ -43,10 +43,10 @@ def follow_actions(alarms: Alarms, scaling: AutoScaling, features: Features) -> 
         alarms.on_action(TOPIC_ACTIONS, _no_topic)
         return
     try:
-        endpoint = SnsEndpoint(settings.sns_endpoint)
+        endpoint = read_target(settings.sns_endpoint)
     except UrlUnusable as error:
         raise SettingUnusable(f"--sns-endpoint: {error}") from error
-    alarms.on_action(TOPIC_ACTIONS, endpoint.publish)
+    alarms.on_action(TOPIC_ACTIONS, partial(publish_to_topic, endpoint))
 
 
 async def _no_topic(told: AlarmAction) -> str | None:
@@ -103,7 +103,8 @@ class PolicyActions:
         scaling, place = self._auto_scaling, policy.place
         scope = scaling.scope(place)
         capacity = current_capacity(scope, place)
-        if capacity is None or not is_active(scope, place) or _is_suspended(target, is_out=is_out):
+        is_suspended = target.suspended.scaling_out if is_out else target.suspended.scaling_in
+        if capacity is None or not is_active(scope, place) or is_suspended:
             return
         observed = _observed(told, is_out=is_out)
         if observed is None:
@@ -125,7 +126,9 @@ class PolicyActions:
         alarm_name = policy.alarms["AlarmHigh" if is_out else "AlarmLow"]
         cause = sentences.ALARM_CAUSE.format(alarm=alarm_name, policy=policy.name)
         if not is_change:
-            await self._note_none(target, now_seconds, cause, capacity, is_out=is_out)
+            bound_reason = "AlreadyAtMaxCapacity" if is_out else "AlreadyAtMinCapacity"
+            reason = bound_reason if is_at_bound else "AutoScalingAnticipatedFlapping"
+            await self._note_none(place, now_seconds, cause, reason, capacity)
             return
         if await scaling.scale(place, wanted, cause):
             await self._note_scaled(place, now_seconds, raised_from if is_out else None)
@@ -160,15 +163,8 @@ class PolicyActions:
         _, deciding = max(wanted, key=lambda one: one[0], default=(0, policy))
         return deciding, low[deciding.id]
 
-    async def _note_none(
-        self, target: ScalableTarget, now_seconds: float, cause: str, capacity: int, *, is_out: bool
-    ) -> None:
+    async def _note_none(self, place: TargetPlace, now_seconds: float, cause: str, reason: str, capacity: int) -> None:
         """Note why nothing is changed."""
-        reason = "AutoScalingAnticipatedFlapping"
-        if is_out and capacity >= target.maximum:
-            reason = "AlreadyAtMaxCapacity"
-        elif not is_out and capacity <= target.minimum:
-            reason = "AlreadyAtMinCapacity"
         activity = Activity(
             str(uuid.uuid4()),
             now_seconds,
@@ -180,11 +176,7 @@ class PolicyActions:
             reason,
             capacity,
         )
-        await self._auto_scaling.note(target.place, activity)
-
-
-def _is_suspended(target: ScalableTarget, *, is_out: bool) -> bool:
-    return target.suspended.scaling_out if is_out else target.suspended.scaling_in
+        await self._auto_scaling.note(place, activity)
 
 
 def _is_cooling(policy: ScalingPolicy, target: ScalableTarget, now_seconds: float, *, is_out: bool) -> bool:

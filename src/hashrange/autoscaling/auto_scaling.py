@@ -3,7 +3,7 @@ kept as documents, and changes capacity.
 """
 
 import uuid
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from hashrange.autoscaling.capacity import change_capacity, current_capacity, is_active, is_read
 from hashrange.autoscaling.limits import SCALING_ACTIVITIES_MAX, SCALING_ACTIVITY_SECONDS
@@ -155,7 +155,7 @@ class AutoScaling:
         policies = self.policies_of(place)
         scheduled = list(self._scheduled.among(place).values())
         for policy in policies:
-            await self._delete_alarms(place, policy.alarms.values())
+            await self.alarms.delete(*place[:2], policy.alarms.values())
         if await self._write(
             self._targets.removal(target),
             *[self._policies.removal(one) for one in policies],
@@ -169,7 +169,8 @@ class AutoScaling:
         if not await self._write(self._policies.change(policy)):
             return
         if before is not None:
-            await self._delete_alarms(policy.place, set(before.alarms.values()) - set(policy.alarms.values()))
+            gone = set(before.alarms.values()) - set(policy.alarms.values())
+            await self.alarms.delete(*policy.place[:2], gone)
         await self.put_alarms(policy)
 
     async def put_alarms(self, policy: ScalingPolicy) -> None:
@@ -182,11 +183,8 @@ class AutoScaling:
 
     async def remove_policy(self, policy: ScalingPolicy) -> None:
         """Delete a policy and its alarms. Raises StorageError."""
-        await self._delete_alarms(policy.place, policy.alarms.values())
+        await self.alarms.delete(*policy.place[:2], policy.alarms.values())
         await self._write(self._policies.removal(policy))
-
-    async def _delete_alarms(self, place: TargetPlace, names: Collection[str]) -> None:
-        await self.alarms.delete(place.account, place.region, names)
 
     async def keep_scheduled(self, action: ScheduledAction) -> None:
         """Create or replace a scheduled action. Raises StorageError."""

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hashrange.autoscaling.capacity import index_name_of, is_read, table_name_of
+from hashrange.autoscaling.capacity import is_read, names_of
 from hashrange.autoscaling.limits import SCALING_INTEGER_MAX
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold, WatchedMetric
@@ -77,7 +77,7 @@ def alarm_definitions(policy: ScalingPolicy, capacity: int) -> list[AlarmDefinit
 
 def _of_dynamodb(place: TargetPlace, target: float, capacity: int) -> dict[str, _Watched]:
     """Purpose of an alarm → what it watches."""
-    dimensions = subject_dimensions(table_name_of(place), index_name_of(place))
+    dimensions = subject_dimensions(*names_of(place))
     consumed = WatchedMetric("AWS/DynamoDB", f"Consumed{unit_name(place)}", "Sum", MINUTE_SECONDS, dimensions)
     provisioned = WatchedMetric("AWS/DynamoDB", f"Provisioned{unit_name(place)}", "Average", GAUGE_SECONDS, dimensions)
     high, present = capacity * MINUTE_SECONDS * target / 100, float(capacity)

@@ -40,7 +40,7 @@ def column_of(numbers: Sequence[float]) -> Column:
             whole = [round(number * scale) for number in numbers]
             if _are_equal([one / scale for one in whole], numbers, 0.0 if scale < SCALES[-1] else ROUNDED_PART_MAX):
                 return column_of_whole(whole, scale)
-    return Column(0, places=_by_place(array("d", numbers).tobytes(), 8))
+    return Column(0, places=_by_place(array("d", numbers)))
 
 
 def _are_equal(some: list[float], others: Sequence[float], part: float) -> bool:
@@ -58,14 +58,13 @@ def column_of_whole(numbers: Sequence[int], scale: int = 1) -> Column:
         return Column(scale, least)
     if width == 1:
         return Column(scale, least, 1, bytes([number - least for number in numbers]))
-    plain = array("Q", [number - least for number in numbers]).tobytes()
-    return Column(scale, least, width, b"".join(plain[place::8] for place in range(width)))
+    return Column(scale, least, width, _by_place(array("Q", [number - least for number in numbers]), width))
 
 
 def numbers_of(column: Column, size: int) -> Sequence[float]:
     """The numbers of a column that has `size` of them."""
     if column.scale == 0:
-        return array("d", _in_order(column.places, 8, 8))
+        return array("d", _in_order(column.places))
     whole = whole_numbers_of(column, size)
     return [float(one) for one in whole] if column.scale == 1 else [one / column.scale for one in whole]
 
@@ -77,7 +76,7 @@ def whole_numbers_of(column: Column, size: int) -> list[int]:
         return [least] * size
     if column.width == 1:
         return [least + one for one in column.places]
-    return [least + one for one in array("Q", _in_order(column.places, column.width, 8))]
+    return [least + one for one in array("Q", _in_order(column.places, column.width))]
 
 
 def differences(numbers: Sequence[int]) -> list[int]:
@@ -85,14 +84,16 @@ def differences(numbers: Sequence[int]) -> list[int]:
     return [*numbers[:1], *[after - before for before, after in pairwise(numbers)]]
 
 
-def _by_place(plain: bytes, width: int) -> bytes:
-    return b"".join(plain[place::width] for place in range(width))
+def _by_place(numbers: "array[float] | array[int]", width: int = 8) -> bytes:
+    """The first `width` of the 8 bytes of each number."""
+    plain = numbers.tobytes()
+    return b"".join(plain[place::8] for place in range(width))
 
 
-def _in_order(places: bytes, width: int, size_bytes: int) -> bytes:
-    """Numbers of `size_bytes` each, the first `width` of which stand in `places`; the others are 0."""
+def _in_order(places: bytes, width: int = 8) -> bytes:
+    """Numbers of 8 bytes each, the first `width` of which stand in `places`; the others are 0."""
     numbers = len(places) // width
-    plain = bytearray(numbers * size_bytes)
+    plain = bytearray(numbers * 8)
     for place in range(width):
-        plain[place::size_bytes] = places[place * numbers : (place + 1) * numbers]
+        plain[place::8] = places[place * numbers : (place + 1) * numbers]
     return bytes(plain)

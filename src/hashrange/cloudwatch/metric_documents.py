@@ -14,6 +14,7 @@ import msgspec
 from hashrange.cloudwatch.blocks import Cells, decode_cells
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import Distribution
+from hashrange.cloudwatch.runs import StoredRun
 from hashrange.cloudwatch.series import BlockName
 from hashrange.store.documents import Documents
 from hashrange.store.records import decode_document
@@ -44,7 +45,7 @@ class StoredSeries(msgspec.Struct, array_like=True):
     kept: list[list[int]]
     """For each tier: the number of the first kept block, then the difference of each further block's number from the
     one before."""
-    runs: list[tuple[int, int, int, float, float, float, float]]
+    runs: list[StoredRun]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -87,7 +88,7 @@ class MetricDocuments:
             return recent[0]
         block = self._documents.get(_block_document(number, name))
         cells = {} if block is None else decode_cells(block)
-        size_bytes = _memory_bytes(cells)
+        size_bytes = sum(cell_bytes(cell.distribution) for cell in cells.values())
         self._recent[key] = cells, size_bytes
         self._recent_bytes += size_bytes
         while self._recent_bytes > RECENT_BYTES_MAX and len(self._recent) > 1:
@@ -119,11 +120,6 @@ class MetricDocuments:
 def cell_bytes(distribution: Distribution | None) -> int:
     """About what a cell with this distribution takes in memory."""
     return CELL_BYTES if distribution is None else CELL_BYTES + DISTRIBUTION_BYTES + BUCKET_BYTES * len(distribution)
-
-
-def _memory_bytes(cells: Cells) -> int:
-    """About what cells take in memory."""
-    return sum(cell_bytes(cell.distribution) for cell in cells.values())
 
 
 def _block_document(number: int, name: BlockName) -> str:

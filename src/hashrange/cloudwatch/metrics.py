@@ -227,8 +227,7 @@ class Metrics:
     def _forget(self, known: KnownSeries) -> None:
         """Let the next saves delete the documents of a series that has been removed, and forget its totals."""
         self.totals.forget(known.metric)
-        if known.series.has_blocks:
-            known.series.forget_changes()
+        if known.series.end():
             self._removed[known.number] = known.series
         self._note(known.number)
 
@@ -323,7 +322,7 @@ class Metrics:
         self.read_sources()
         self._be_loaded()
         oldest_seconds = self._clock.service_time() - past_seconds
-        found = walk(self._table.named(account, region, namespace, name))
+        found = walk(self._table.names.find(account, region, namespace, name))
         if dimensions:
             found = walk([metric for metric in found if has_these_dimensions(metric, dimensions)])
         return [metric for metric in found if self._last_seconds(metric) >= oldest_seconds]
@@ -361,7 +360,7 @@ class Metrics:
 
     def counts(self) -> Sequence[tuple[SeriesPlace, int]]:
         """Accounts and Regions with metrics of services, and how many, in the order of their first ones."""
-        return self._table.counts()
+        return self._table.others.counts()
 
     def load_some(self) -> bool:
         """Load some series; returns True if there are more. Raises StorageError."""

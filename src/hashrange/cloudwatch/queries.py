@@ -9,10 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, timezone
 
-import msgspec
-
 from hashrange.aws_services.operation import Caller, ServiceError
-from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, check_one_of, dimensions_of
+from hashrange.cloudwatch.api.checks import check_metric, check_one_of, dimensions_of
 from hashrange.cloudwatch.limits import (
     METRIC_LABEL_LENGTH_MAX,
     METRIC_MATH_AT_ONCE_MAX,
@@ -23,12 +21,11 @@ from hashrange.cloudwatch.math.functions import MINUTE_SECONDS
 from hashrange.cloudwatch.math.program import MathKind, ids_in, math_kind_of, read_expression
 from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.math.windows import Window
-from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.query_evaluation import (
-    CheckedQueries,
     CheckedQuery,
-    MetricQuery,
+    MetricDataQuery,
+    MetricStatMember,
     QueryEvaluation,
     QueryResult,
 )
@@ -41,77 +38,45 @@ from hashrange.messages import metric_queries as sentences
 _is_id = re.compile(r"[a-z][A-Za-z0-9_]{0,254}").fullmatch
 
 
-class MetricMember(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The metric of a query."""
-
-    Namespace: str | None = None
-    MetricName: str | None = None
-    Dimensions: list[DimensionMember] | None = None
-
-
-class MetricStatMember(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One metric with a statistic; `Period` in seconds."""
-
-    Metric: MetricMember
-    Period: IntegerFromOne
-    Stat: str
-    Unit: str | None = None
-
-
-class MetricDataQuery(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One query, with the members of the API. `Period` in seconds, of an expression."""
-
-    Id: str
-    MetricStat: MetricStatMember | None = None
-    Expression: str | None = None
-    Label: str | None = None
-    ReturnData: bool | None = None
-    Period: IntegerFromOne | None = None
-    AccountId: str | None = None
-
-
 class Queries:
     """Queries that may be evaluated together."""
 
     def __init__(self, queries: Sequence[MetricDataQuery]) -> None:
         """Raises ServiceError for queries that are not valid, with a line for each fault of a member."""
-        checked = _checked(queries)
+        self._by_id = _checked(queries)
+        self._order = _in_order(self._by_id)
+        """The ids, each after those that its expression names."""
         self.returned: Sequence[str] = [one.Id for one in queries if one.ReturnData is not False]
         """Ids of the queries whose data is returned."""
-        self._checked = CheckedQueries(checked, _in_order(checked), self.returned)
-        self.has_expressions = any(query.program for query in checked.values())
+        self.has_expressions = any(query.program for query in self._by_id.values())
 
     @property
     def functions(self) -> frozenset[str]:
         """Names of all functions that the expressions call."""
-        steps = (step for query in self._checked.by_id.values() for step in query.program)
+        steps = (step for query in self._by_id.values() for step in query.program)
         return frozenset(step.text for step in steps if step.kind == "call")
 
     @property
     def has_period(self) -> bool:
         """False if no query has a period of its own."""
-        return any(isinstance(one.source, MetricQuery) or one.period_seconds for one in self._checked.by_id.values())
+        return any(one.own_period_seconds for one in self._by_id.values())
 
     @property
     def period_seconds(self) -> int:
         """The longest period of any query."""
-        periods = [
-            query.source.period_seconds if isinstance(query.source, MetricQuery) else query.period_seconds or 0
-            for query in self._checked.by_id.values()
-        ]
-        return max([*periods, MINUTE_SECONDS])
+        return max([MINUTE_SECONDS, *[one.own_period_seconds or 0 for one in self._by_id.values()]])
 
     def check_accounts(self, caller: Caller) -> None:
         """Raise ServiceError if a query is about another account's metrics."""
-        for query in self._checked.by_id.values():
-            if query.account not in (None, caller.account):
-                raise invalid(sentences.OTHER_ACCOUNT.format(account=query.account))
+        for query in self._by_id.values():
+            if query.given.AccountId not in (None, caller.account):
+                raise invalid(sentences.OTHER_ACCOUNT.format(account=query.given.AccountId))
 
     def check_series(self, query_id: str) -> None:
         """Raise ServiceError if a query gives a number or a text, whatever the data are."""
         kinds: dict[str, MathKind] = {}
-        for one in self._checked.order:
-            program = self._checked.by_id[one].program
+        for one in self._order:
+            program = self._by_id[one].program
             kinds[one] = math_kind_of(program, kinds) if program else "series"
         if kinds[query_id] in {"number", "text"}:
             raise _expression_error(query_id, MathError(sentences.NOT_A_SERIES))
@@ -127,7 +92,7 @@ class Queries:
     ) -> QueryEvaluation:
         """An evaluation for [begin, end), which computes what it is asked for. `zone`: of times in labels."""
         window = Window(begin_seconds, end_seconds, metrics.now_seconds())
-        return QueryEvaluation(self._checked, metrics, caller, window, zone, points_max)
+        return QueryEvaluation(self._by_id, self._order, self.returned, metrics, caller, window, zone, points_max)
 
     def evaluate(
         self, metrics: Metrics, caller: Caller, begin_seconds: float, end_seconds: float
@@ -212,20 +177,14 @@ def _stat_faults(stat: MetricStatMember, stat_path: str, path: str) -> Iterator[
 
 def _read(query: MetricDataQuery) -> CheckedQuery:
     """A query whose members are valid. Raises ServiceError for its expression."""
-    stat = query.MetricStat
-    if stat is not None:
-        dimensions = dimensions_of(stat.Metric.Dimensions)
-        metric = MetricId("", "", stat.Metric.Namespace or "", stat.Metric.MetricName or "", dimensions)
-        return CheckedQuery(
-            query.Id, query.Label, MetricQuery(metric, stat.Stat, stat.Period, stat.Unit), account=query.AccountId
-        )
+    if query.Expression is None:
+        return CheckedQuery(query)
     try:
-        program = read_expression(query.Expression or "")
+        program = read_expression(query.Expression)
     except MathError as error:
         raise _expression_error(query.Id, error) from None
     spend(len(program) >> 3)
-    needs = tuple(dict.fromkeys(ids_in(program)))
-    return CheckedQuery(query.Id, query.Label, program, query.Period, needs, query.AccountId)
+    return CheckedQuery(query, program, tuple(dict.fromkeys(ids_in(program))))
 
 
 def _in_order(queries: Mapping[str, CheckedQuery]) -> Sequence[str]:

@@ -1,22 +1,36 @@
-"""What do queries of metric data give for a stretch of time? Series, each computed once and only if it is needed.
+"""What do queries of metric data give for a stretch of time? Series, each computed once and only if it is needed;
+how much their expressions may compute is bounded.
 
-Source: operations.md 7; API reference, *MetricDataQuery*.
+Source: operations.md 7; API reference, *MetricDataQuery*; CloudWatch user guide, *Metric math syntax and functions*.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timezone
 from typing import NamedTuple
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller
-from hashrange.cloudwatch.limits import METRIC_RESULTS_MAX, METRIC_SEARCH_SERIES_MAX
-from hashrange.cloudwatch.math.evaluation import Evaluation, MathBudget, points_in
-from hashrange.cloudwatch.math.functions import MINUTE_SECONDS, finite
-from hashrange.cloudwatch.math.program import MathProgram
+from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, dimensions_of
+from hashrange.cloudwatch.limits import METRIC_MATH_HELD_MAX, METRIC_RESULTS_MAX, METRIC_SEARCH_SERIES_MAX
+from hashrange.cloudwatch.math.functions import FUNCTIONS, MINUTE_SECONDS, OPERATORS, REDUCING_FUNCTIONS, finite
+from hashrange.cloudwatch.math.program import MathProgram, MathStep
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
-from hashrange.cloudwatch.math.values import MathError, MathValue, SeriesOrigin, TimeSeries, as_array
-from hashrange.cloudwatch.math.windows import Window
+from hashrange.cloudwatch.math.values import (
+    MathError,
+    MathValue,
+    SeriesOrigin,
+    TimeSeries,
+    as_array,
+    as_number,
+    as_text,
+    combine,
+    map_value,
+    times_of,
+)
+from hashrange.cloudwatch.math.windows import TIME_FUNCTIONS, Window, fill, told_times
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_labels import shown_label
 from hashrange.cloudwatch.metrics import Metrics
@@ -25,47 +39,54 @@ from hashrange.cloudwatch.tiers import is_period
 from hashrange.items.steps import spend, walk
 from hashrange.messages import metric_queries as sentences
 
+ChangeSeries = Callable[[TimeSeries, range], TimeSeries]
+"""A function of a series, and of the times at which it is to have values."""
 READ_POINTS = 4
 """A datapoint that is read costs as much as this many that are computed."""
 
 
-class MetricQuery(NamedTuple):
-    """A query of one metric."""
+class MetricMember(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The metric of a query."""
 
-    metric: MetricId
-    """Account and Region are empty: those of the caller."""
-    statistic: str
-    period_seconds: int
-    unit: str | None
+    Namespace: str | None = None
+    MetricName: str | None = None
+    Dimensions: list[DimensionMember] | None = None
+
+
+class MetricStatMember(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One metric with a statistic; `Period` in seconds."""
+
+    Metric: MetricMember
+    Period: IntegerFromOne
+    Stat: str
+    Unit: str | None = None
+
+
+class MetricDataQuery(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One query, with the members of the API. `Period` in seconds, of an expression."""
+
+    Id: str
+    MetricStat: MetricStatMember | None = None
+    Expression: str | None = None
+    Label: str | None = None
+    ReturnData: bool | None = None
+    Period: IntegerFromOne | None = None
+    AccountId: str | None = None
 
 
 class CheckedQuery(NamedTuple):
     """A query that is valid, with its expression read."""
 
-    id: str
-    label: str | None
-    source: MetricQuery | MathProgram
-    period_seconds: int | None = None
-    """Of an expression: the period of what has none of its own."""
+    given: MetricDataQuery
+    program: MathProgram = ()
+    """The steps of the expression; none for a metric."""
     needs: Sequence[str] = ()
     """Ids of the queries that the expression names."""
-    account: str | None = None
-    """The account whose metrics are asked for; None: the caller's."""
 
     @property
-    def program(self) -> MathProgram:
-        """The steps of the expression; none for a metric."""
-        return () if isinstance(self.source, MetricQuery) else self.source
-
-
-class CheckedQueries(NamedTuple):
-    """The queries of one request."""
-
-    by_id: Mapping[str, CheckedQuery]
-    order: Sequence[str]
-    """The ids, each after those that its expression names."""
-    returned: Sequence[str]
-    """Ids of the queries whose data is returned, for each of which `QueryEvaluation.results` is called once."""
+    def own_period_seconds(self) -> int | None:
+        """The period of the metric, or of what the expression has without one of its own; None: it is not given."""
+        return (self.given.MetricStat or self.given).Period
 
 
 class QueryResult(NamedTuple):
@@ -84,31 +105,67 @@ class QueryResult(NamedTuple):
     """The account whose metrics the query, or one that it names, asks for, and may not read."""
 
 
+class MathBudget:
+    """How much the expressions of one request may still compute, and hold."""
+
+    def __init__(self, points_max: int) -> None:
+        self._most = self._left = points_max
+        self._held = 0
+
+    def spend(self, points: int) -> None:
+        """Count datapoints that are about to be computed. Raises MathError if they are too many."""
+        self._left -= points
+        if self._left < 0:
+            raise MathError(sentences.TOO_MUCH_WORK.format(most=self._most))
+
+    def expect(self, points: int) -> None:
+        """Raise MathError if there is no room for `count` datapoints."""
+        if self._held + points > METRIC_MATH_HELD_MAX:
+            raise MathError(sentences.TOO_MUCH_HELD.format(most=METRIC_MATH_HELD_MAX))
+
+    def hold(self, points: int) -> None:
+        """Count datapoints that are held from now on; negative: no longer. Raises MathError if they are too many."""
+        self.expect(points)
+        self._held += points
+
+
+def points_in(value: MathValue) -> int:
+    """How many datapoints a value has; each series counts as one more."""
+    if isinstance(value, float | str):
+        return 0
+    return sum(len(one.values) + 1 for one in as_array(value))
+
+
 class QueryEvaluation:
     """Evaluates the queries of one request."""
 
     def __init__(
         self,
-        checked: CheckedQueries,
+        queries: Mapping[str, CheckedQuery],
+        order: Sequence[str],
+        returned: Sequence[str],
         metrics: Metrics,
         caller: Caller,
         window: Window,
         zone: timezone,
         points_max: int,
     ) -> None:
-        """`zone`: of times in labels. `points_max`: datapoints that the expressions may work on."""
+        """`order`: the ids of the queries, each after those that its expression names. `returned`: those whose data is
+        returned, for each of which `results` is called once. `zone`: of times in labels. `points_max`: datapoints that
+        the expressions may work on.
+        """
         self.window = window
         self.has_too_many = False
         """True if searches have found more series than they may give, or an array has more."""
-        self._queries = queries = checked.by_id
-        self._order = checked.order
+        self._queries = queries
+        self._order = order
         self._metrics = metrics
         self._caller = caller
         self._zone = zone
         self._budget = MathBudget(points_max)
         self._keeps_values = any(query.program for query in queries.values())
         self._values: dict[str, MathValue] = {}
-        self._uses = _uses(queries, checked.returned)
+        self._uses = _uses(queries, returned)
         """How often what each query gives will still be used."""
         self._uses_metrics = any(step.text == "METRICS" for query in queries.values() for step in query.program)
         self._searched: dict[str | None, SearchedMetrics] = {}
@@ -117,10 +174,10 @@ class QueryEvaluation:
         """Series that searches may still give."""
         self._forbidden: dict[str, str] = {}
         """Queries that ask for another account's metrics, and those that name these → that account."""
-        for query_id in checked.order:
+        for query_id in order:
             query = queries[query_id]
-            if query.account not in (None, caller.account):
-                self._forbidden[query_id] = query.account
+            if query.given.AccountId not in (None, caller.account):
+                self._forbidden[query_id] = query.given.AccountId
             elif needed := next((one for one in query.needs if one in self._forbidden), None):
                 self._forbidden[query_id] = self._forbidden[needed]
 
@@ -128,7 +185,7 @@ class QueryEvaluation:
         """The series of one query: an array gives several. Raises MathError and StorageError."""
         query = self._queries[query_id]
         if (account := self._forbidden.get(query_id)) is not None:
-            return [QueryResult(query_id, query.label or query_id, {}, MINUTE_SECONDS, forbidden_account=account)]
+            return [QueryResult(query_id, query.given.Label or query_id, {}, MINUTE_SECONDS, forbidden_account=account)]
         for needed in self._needed(query_id):
             self._keep(needed)
         value = self.value_of(query_id) if self._keeps_values else self._computed(query)
@@ -145,11 +202,13 @@ class QueryEvaluation:
         """The result of a query whose values are not computed, because the reply is full."""
         if query_id in self._forbidden:
             return self.results(query_id)[0]
-        return QueryResult(query_id, self._queries[query_id].label or query_id, {}, MINUTE_SECONDS, is_left_out=True)
+        return QueryResult(
+            query_id, self._queries[query_id].given.Label or query_id, {}, MINUTE_SECONDS, is_left_out=True
+        )
 
     def _result(self, query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> QueryResult:
         label = shown_label(_label(query, series, is_alone=is_alone), series, self.window.now_seconds, self._zone)
-        return QueryResult(query.id, label, series.values, series.period_seconds, series.has_dropped)
+        return QueryResult(query.given.Id, label, series.values, series.period_seconds, series.has_dropped)
 
     def _needed(self, query_id: str) -> list[str]:
         """Expressions that are not computed yet and lead to this one, in the order in which they can be computed."""
@@ -163,11 +222,12 @@ class QueryEvaluation:
         return [one for one in self._order if one in needed] if needed else []
 
     def _computed(self, query: CheckedQuery) -> MathValue:
-        source = query.source
-        if not isinstance(source, MetricQuery):
-            return Evaluation(self, self._budget, query.period_seconds or MINUTE_SECONDS).value(source)
-        metric = source.metric._replace(account=self._caller.account, region=self._caller.region)
-        return self._series(metric, source.statistic, source.period_seconds, metric.name, source.unit)
+        stat = query.given.MetricStat
+        if stat is None:
+            return _Program(self, self._budget, query.own_period_seconds or MINUTE_SECONDS).value(query.program)
+        dimensions = dimensions_of(stat.Metric.Dimensions)
+        metric = MetricId(*self._caller, stat.Metric.Namespace or "", stat.Metric.MetricName or "", dimensions)
+        return self._series(metric, stat.Stat, stat.Period, metric.name, stat.Unit)
 
     def _series(
         self, metric: MetricId, name: str, period_seconds: int, label: str, unit: str | None = None
@@ -206,7 +266,7 @@ class QueryEvaluation:
             if value is not None:
                 self._budget.hold(-points_in(value))
 
-    # --- what expressions ask for (`math/evaluation.MathWorld`) ----------------------------------
+    # --- what expressions ask for ----------------------------------------------------------------
 
     def value_of(self, query_id: str) -> MathValue:
         """What a query gives; an expression has been computed before those that name it."""
@@ -218,8 +278,8 @@ class QueryEvaluation:
 
     def metrics_with(self, part: str) -> Sequence[TimeSeries]:
         """Series of all queries of metrics whose id contains `part`."""
-        metrics = [one.id for one in self._queries.values() if not one.program and one.id not in self._forbidden]
-        found = [one for one in metrics if part in one]
+        metrics = [query_id for query_id, one in self._queries.items() if not one.program]
+        found = [one for one in metrics if part in one and one not in self._forbidden]
         self._budget.spend(len(found))
         return [series for one in found for series in as_array(self.value_of(one))]
 
@@ -274,12 +334,128 @@ def _uses(queries: Mapping[str, CheckedQuery], returned: Sequence[str]) -> Count
 
 def _label(query: CheckedQuery, series: TimeSeries, *, is_alone: bool) -> str:
     """The label of a series before its dynamic parts are replaced."""
-    if query.label is not None:
-        return query.label if is_alone or "${" in query.label else f"{query.label} {series.label}".strip()
+    label = query.given.Label
+    if label is not None:
+        return label if is_alone or "${" in label else f"{label} {series.label}".strip()
     if not query.program or (not is_alone and series.label):
         return series.label
-    return query.id
+    return query.given.Id
 
 
 def _search_label(metric: MetricId) -> str:
     return " ".join([*(value for _, value in metric.dimensions), metric.name])
+
+
+# --- one expression --------------------------------------------------------------------------------
+
+
+class _Program:
+    """Evaluates the steps of one expression: each takes values from a stack and puts its own there."""
+
+    def __init__(self, world: QueryEvaluation, budget: MathBudget, period_seconds: int) -> None:
+        """`period_seconds`: of what has no period of its own, such as TIME_SERIES."""
+        self._world = world
+        self._budget = budget
+        self._period_seconds = period_seconds
+        self._stack: list[MathValue] = []
+
+    def value(self, program: MathProgram) -> MathValue:
+        """What the program gives. Raises MathError and StorageError."""
+        for step in program:
+            spend(2)
+            value = self._done(step)
+            self._budget.hold(points_in(value))
+            self._stack.append(value)
+        (value,) = self._taken(1)
+        return value
+
+    def _done(self, step: MathStep) -> MathValue:
+        """The value of one step; its operands leave the stack."""
+        if step.kind == "number":
+            return float(step.text)
+        if step.kind == "text":
+            return step.text
+        if step.kind == "id":
+            return self._world.value_of(step.text)
+        if step.kind == "negate":
+            (value,) = self._taken(1)
+            return map_value(value, lambda number: -number)
+        if step.kind == "operate":
+            one, other = self._taken(2)
+            return combine(one, other, OPERATORS[step.text])
+        if step.kind == "list":
+            return self._array(self._taken(step.value_count))
+        return self._called(step.text, self._taken(step.value_count))
+
+    def _taken(self, count: int) -> list[MathValue]:
+        """The last values of the stack. What is computed of them is paid for: their own points,
+        and if an array meets another series, all pairs.
+        """
+        place = len(self._stack) - count
+        values, self._stack[place:] = self._stack[place:], []
+        points = sum(map(points_in, values))
+        self._budget.hold(-points)
+        self._budget.spend(points)
+        arrays = [as_array(value) for value in values if not isinstance(value, float | str)]
+        if len(arrays) > 1 and any(len(array) > 1 for array in arrays):
+            pairs = max(map(len, arrays)) * max((len(one.values) for array in arrays for one in array), default=0)
+            self._budget.expect(pairs)
+            self._budget.spend(pairs)
+        return values
+
+    def _array(self, values: Sequence[MathValue]) -> MathValue:
+        """Series, arrays and numbers as one array; a number is a series with a point wherever
+        another one has a point.
+        """
+        known = [one for value in values if not isinstance(value, float | str) for one in as_array(value)]
+        times = list(times_of(known))
+        constant_points = len(times) * sum(isinstance(value, float) for value in values)
+        self._budget.expect(constant_points)
+        self._budget.spend(constant_points)
+        period_seconds = max((one.period_seconds for one in known), default=self._period_seconds)
+        array: list[TimeSeries] = []
+        for value in walk(values):
+            if isinstance(value, float):
+                array.append(TimeSeries(str(value), dict.fromkeys(times, value), period_seconds))
+            else:
+                array += as_array(value)
+        return tuple(array)
+
+    def _called(self, name: str, arguments: list[MathValue]) -> MathValue:
+        if name == "METRICS":
+            part = as_text(arguments[0]) if arguments else ""
+            return tuple(self._world.metrics_with(part))
+        if name in TIME_FUNCTIONS:
+            return self._for_each(arguments[0], lambda one, times: told_times(name, one, times))
+        if name == "FILL":
+            return self._for_each(arguments[0], lambda one, times: fill(one, arguments[1], times))
+        if name == "TIME_SERIES":
+            number, times = as_number(arguments[0]), self._world.window.times(self._period_seconds)
+            self._budget.spend(len(times))
+            return TimeSeries("", dict.fromkeys(times, number), self._period_seconds)
+        if name == "SEARCH":
+            return tuple(self._searched(arguments))
+        if name == "INSIGHT_RULE_METRIC":
+            return self._world.insight_rule(as_text(arguments[0]), as_text(arguments[1]), self._period_seconds)
+        if name in REDUCING_FUNCTIONS and len(arguments) > 1:
+            arguments = [self._array(arguments)]
+        return FUNCTIONS[name](arguments)
+
+    def _searched(self, arguments: Sequence[MathValue]) -> Sequence[TimeSeries]:
+        period = as_number(arguments[2]) if len(arguments) == 3 else float(self._period_seconds)
+        if not period.is_integer():
+            raise MathError(sentences.SEARCH_PERIOD)
+        return self._world.search(as_text(arguments[0]), as_text(arguments[1]), int(period))
+
+    def _for_each(self, value: MathValue, change: ChangeSeries) -> MathValue:
+        """A series, or each series of an array, changed for all periods of the window."""
+        if isinstance(value, TimeSeries):
+            return self._for_one(value, change)
+        array = as_array(value)
+        self._budget.expect(sum(len(self._world.window.times(one.period_seconds)) for one in array))
+        return tuple(self._for_one(one, change) for one in array)
+
+    def _for_one(self, series: TimeSeries, change: ChangeSeries) -> TimeSeries:
+        times = self._world.window.times(series.period_seconds)
+        self._budget.spend(len(times))
+        return change(series, times)

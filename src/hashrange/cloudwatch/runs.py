@@ -1,6 +1,6 @@
 """How is the same observation kept when it repeats for days? As one run: first and last time, period and value."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hashrange.cloudwatch.statistic import StatisticSet
@@ -53,51 +53,36 @@ def run_of(begin_seconds: float, end_seconds: float, period_seconds: int, observ
     return SteadyRun(begin, end, period_seconds, observed) if begin < end else None
 
 
-class Runs:
-    """The runs of one series, in the order in which they were added."""
-
-    __slots__ = ("all",)
-
-    def __init__(self, runs: Iterable[SteadyRun] = ()) -> None:
-        self.all: list[SteadyRun] = list(runs)
-
-    def add(self, run: SteadyRun) -> SteadyRun | None:
-        """Add a run; one that goes on where the last one ends makes that one longer.
-        Returns one to be kept as cells instead, if any.
-        """
-        last = self.all[-1] if self.all else None
-        if last is None:
-            self.all.append(run)
-            return None
-        if (last.observed, last.period_seconds, last.end_seconds) == (
-            run.observed,
-            run.period_seconds,
-            run.begin_seconds,
-        ):
-            self.all[-1] = SteadyRun(last.begin_seconds, run.end_seconds, run.period_seconds, run.observed)
-            return None
-        self.all.append(run)
-        if last.samples < RUN_SAMPLES_MIN:
-            return self.all.pop(-2)
-        if len(self.all) > RUNS_MAX:
-            shortest = min(range(len(self.all) - 1), key=lambda place: self.all[place].samples)
-            return self.all.pop(shortest)
+def add_run(runs: list[SteadyRun], run: SteadyRun) -> SteadyRun | None:
+    """Add a run to those of a series; one that goes on where the last one ends makes that one longer.
+    Returns one to be kept as cells instead, if any.
+    """
+    last = runs[-1] if runs else None
+    if last is None:
+        runs.append(run)
         return None
-
-    def forget_before(self, moment_seconds: float) -> bool:
-        """Forget runs that ended before a moment; returns True if there were any."""
-        kept = [run for run in self.all if run.end_seconds >= moment_seconds]
-        has_old = len(kept) < len(self.all)
-        self.all = kept
-        return has_old
-
-    def stored(self) -> list[tuple[int, int, int, float, float, float, float]]:
-        """The runs as numbers."""
-        return [(*run[:3], *run.observed) for run in self.all]
+    if (last.observed, last.period_seconds, last.end_seconds) == (run.observed, run.period_seconds, run.begin_seconds):
+        runs[-1] = run._replace(begin_seconds=last.begin_seconds)
+        return None
+    runs.append(run)
+    if last.samples < RUN_SAMPLES_MIN:
+        return runs.pop(-2)
+    if len(runs) > RUNS_MAX:
+        return runs.pop(min(range(len(runs) - 1), key=lambda place: runs[place].samples))
+    return None
 
 
-def read_runs(stored: Sequence[tuple[int, int, int, float, float, float, float]]) -> list[SteadyRun]:
-    """The runs of `Runs.stored`."""
+StoredRun = tuple[int, int, int, float, float, float, float]
+"""A run as numbers."""
+
+
+def stored_runs(runs: Sequence[SteadyRun]) -> list[StoredRun]:
+    """The runs as they are kept."""
+    return [(*run[:3], *run.observed) for run in runs]
+
+
+def read_runs(stored: Sequence[StoredRun]) -> list[SteadyRun]:
+    """The runs of `stored_runs`."""
     return [SteadyRun(one[0], one[1], one[2], StatisticSet(*one[3:])) for one in stored]
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 
 from hashrange.cloudwatch.blocks import Cells, decode_cells, encode_cells, merged_cells
 from hashrange.cloudwatch.percentiles import Distribution
-from hashrange.cloudwatch.runs import Runs, SteadyRun
+from hashrange.cloudwatch.runs import SteadyRun, add_run
 from hashrange.cloudwatch.statistic import Cell, StatisticSet
 from hashrange.cloudwatch.tiers import ALL_TIERS, MINUTES, SECONDS, TIERS, Tier
 from hashrange.items.steps import spend, walk
@@ -44,7 +44,8 @@ class Series:
         """What has been observed since the last save, by block."""
         self._pending: dict[BlockName, bytes | None] = {}
         """Blocks as they are to be kept, until they are; None: not at all."""
-        self.runs = Runs(runs)
+        self.runs = list(runs)
+        """In the order in which they were added."""
         self.last_seconds = last_seconds
         """Time of the newest observation."""
         self._rolled_up = 0
@@ -53,12 +54,7 @@ class Series:
     # --- recording -------------------------------------------------------------------------------
 
     def record(
-        self,
-        at_seconds: float,
-        observed: StatisticSet,
-        distribution: Distribution | None,
-        *,
-        by_second: bool = False,
+        self, at_seconds: float, observed: StatisticSet, distribution: Distribution | None, *, by_second: bool = False
     ) -> None:
         """Add observations of one minute, or of one second."""
         tier = SECONDS if by_second else MINUTES
@@ -71,7 +67,7 @@ class Series:
     def record_run(self, run: SteadyRun, now_seconds: float) -> None:
         """Add the same observation for many periods."""
         self.last_seconds = max(self.last_seconds, float(run.last_seconds))
-        short = self.runs.add(run)
+        short = add_run(self.runs, run)
         if short is not None:
             self._add_cells_of(short, now_seconds)
 
@@ -128,7 +124,7 @@ class Series:
                 both = [_cells_in(cells, asked) for cells in self._cells_of(name)]  # before anything gives way
                 for number, cell in chain.from_iterable(map(walk, both)):
                     add((number * tier.period_seconds - begin_seconds) // period_seconds, cell)
-        for run in self.runs.all[:]:
+        for run in self.runs[:]:
             if run.begin_seconds < end_seconds and begin_seconds < run.end_seconds:
                 for period, observed in run.sums(begin_seconds, end_seconds, period_seconds):
                     spend(1)
@@ -164,15 +160,7 @@ class Series:
         if name in self._pending:
             block = self._pending[name]
             return {} if block is None else decode_cells(block)
-        return self._read_cells(name) if self._is_kept(name) else {}
-
-    def _is_kept(self, name: BlockName) -> bool:
-        kept = self._kept_of(name)
-        place = bisect_left(kept, name[1])
-        return place < len(kept) and kept[place] == name[1]
-
-    def _kept_of(self, name: BlockName) -> "array[int]":
-        return self._kept[_PLACES[name[0]]]
+        return self._read_cells(name) if name[1] in self._kept[_PLACES[name[0]]] else {}
 
     # --- rolling up ------------------------------------------------------------------------------
 
@@ -194,7 +182,7 @@ class Series:
                     self._move(name, tier, coarser)
                 self._fresh.pop(name, None)
                 self._pending[name] = None
-        self.runs.forget_before(now_seconds - TIERS[-1].kept_seconds)
+        self.runs = [run for run in self.runs if run.end_seconds >= now_seconds - TIERS[-1].kept_seconds]
         return blocks
 
     def _move(self, name: BlockName, tier: Tier, coarser: Tier) -> None:
@@ -209,23 +197,17 @@ class Series:
             kept = self._kept[_PLACES[tier.period_seconds]]
             if kept and kept[0] < tier.oldest_block(now_seconds):
                 return True
-        runs = self.runs.all
-        return bool(runs) and runs[0].end_seconds < now_seconds - TIERS[-1].kept_seconds
+        return bool(self.runs) and self.runs[0].end_seconds < now_seconds - TIERS[-1].kept_seconds
 
     # --- keeping ---------------------------------------------------------------------------------
 
     @property
-    def kept(self) -> list[list[int]]:
-        """Numbers of each tier's blocks that are kept once all changes are:
-        three lists, or four if there are seconds.
+    def kept(self) -> "list[array[int]]":
+        """Numbers of each tier's blocks that are kept once all changes are: three arrays, or four if there are
+        seconds.
         """
-        numbers = [list(kept) for kept in self._kept]
-        for name, block in self._pending.items():
-            of_tier = numbers[_PLACES[name[0]]]
-            if block is None and name[1] in of_tier:
-                of_tier.remove(name[1])
-            elif block is not None and name[1] not in of_tier:
-                insort(of_tier, name[1])
+        numbers = [kept[:] for kept in self._kept]
+        _change(numbers, self._pending)
         return numbers if numbers[-1] else numbers[: len(TIERS)]
 
     @property
@@ -238,16 +220,14 @@ class Series:
     @property
     def is_empty(self) -> bool:
         """True if nothing is left of the series."""
-        return not self._fresh and not self.runs.all and not any(self.kept)
+        return not self._fresh and not self.runs and not any(self.kept)
 
-    @property
-    def has_blocks(self) -> bool:
-        """True if blocks are kept, or may be being written."""
-        return bool(self._pending) or any(self._kept)
-
-    def forget_changes(self) -> None:
-        """Forget what has been observed since the last save: nobody will ask for it."""
+    def end(self) -> bool:
+        """Forget what has been observed since the last save: nobody will ask for it.
+        Returns True if blocks are kept, or may be being written.
+        """
         self._fresh.clear()
+        return bool(self._pending) or any(self._kept)
 
     def take_changes(self) -> dict[BlockName, bytes | None]:
         """Blocks that are to be kept as given from now on, None: not any more. Call `have_kept` when they are."""
@@ -261,16 +241,22 @@ class Series:
 
     def have_kept(self, changes: dict[BlockName, bytes | None]) -> None:
         """Tell that the changes of the last `take_changes` are kept."""
-        for name, block in changes.items():
-            kept = self._kept_of(name)
-            if block is None and self._is_kept(name):
-                kept.remove(name[1])
-            elif block is not None and not self._is_kept(name):
-                insort(kept, name[1])
+        _change(self._kept, changes)
+        for name in changes:
             self._pending.pop(name, None)
 
 
 _PLACES = {tier.period_seconds: place for place, tier in enumerate((*TIERS, SECONDS))}
+
+
+def _change(kept: "list[array[int]]", changes: dict[BlockName, bytes | None]) -> None:
+    """Let the numbers of kept blocks be those after changes."""
+    for (period_seconds, number), block in changes.items():
+        numbers = kept[_PLACES[period_seconds]]
+        if block is None and number in numbers:
+            numbers.remove(number)
+        elif block is not None and number not in numbers:
+            insort(numbers, number)
 
 
 def _cells_in(cells: Cells, numbers: range) -> list[tuple[int, Cell]]:

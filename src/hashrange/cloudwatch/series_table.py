@@ -18,7 +18,7 @@ from hashrange.cloudwatch.limits import METRIC_CUSTOM_NAMES_BYTES_MAX, METRIC_SE
 from hashrange.cloudwatch.metric_documents import MetricDocuments, StoredSeries
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import DROPPED_TOGETHER, MetricNames
-from hashrange.cloudwatch.runs import read_runs
+from hashrange.cloudwatch.runs import read_runs, stored_runs
 from hashrange.cloudwatch.series import Series
 from hashrange.cloudwatch.series_order import SeriesOrder, SeriesPlace
 from hashrange.messages.cloudwatch import LOG_TOO_MANY_METRICS
@@ -44,7 +44,7 @@ class KnownSeries:
             self.unit,
             series.last_seconds,
             [differences(numbers) for numbers in series.kept],
-            series.runs.stored(),
+            stored_runs(series.runs),
         )
 
 
@@ -58,29 +58,21 @@ class SeriesTable:
     def __init__(self) -> None:
         self._by_metric: dict[MetricId, dict[str, KnownSeries]] = {}
         """Metric → unit → series."""
-        self._names = MetricNames()
+        self.names = MetricNames()
         self.by_number: dict[int, KnownSeries] = {}
         self.to_take: list[list[StoredSeries]] = []
         """What has been read from the store and is not in the table yet, in parts."""
-        self._next_number = 0
+        self.next_number = 0
+        """A number that no series has had."""
         self._custom = SeriesOrder(METRIC_SERIES_CUSTOM_MAX, METRIC_CUSTOM_NAMES_BYTES_MAX)
         """The order of the series in programs' own namespaces."""
-        self._others = SeriesOrder(METRIC_SERIES_MAX, inf)
+        self.others = SeriesOrder(METRIC_SERIES_MAX, inf)
         """The order of the series in AWS's namespaces."""
         self._is_full = False
-
-    @property
-    def next_number(self) -> int:
-        """A number that no series has had."""
-        return self._next_number
 
     def units_of(self, metric: MetricId) -> Mapping[str, KnownSeries]:
         """The series of a metric by their units."""
         return self._by_metric.get(metric, {})
-
-    def named(self, account: str, region: str, namespace: str | None, name: str | None) -> Sequence[MetricId]:
-        """The metrics of these names in order; the list is the caller's."""
-        return self._names.find(account, region, namespace, name)
 
     def touch(self, known: KnownSeries) -> None:
         """Note that a series is recorded now."""
@@ -92,11 +84,11 @@ class SeriesTable:
         """Add a series. Also returns those that give way if there are too many now: they have been removed."""
         removed = self._make_room(metric)
         known = self.by_number[number] = KnownSeries(number, metric, unit, series)
-        self._next_number = max(self._next_number, number + 1)
+        self.next_number = max(self.next_number, number + 1)
         by_unit = self._by_metric.get(metric)
         if by_unit is None:
             by_unit = self._by_metric[metric] = {}
-            self._names.add(metric)
+            self.names.add(metric)
         by_unit[unit] = known
         self._order_of(metric).add(number, metric)
         return known, removed
@@ -114,17 +106,11 @@ class SeriesTable:
             removed.append(oldest)
         return removed
 
-    def counts(self) -> Sequence[tuple[SeriesPlace, int]]:
-        """Accounts and Regions with series of namespaces that begin with `AWS/`, and how many,
-        in the order of their first series.
-        """
-        return self._others.counts()
-
     def of_place(self, place: SeriesPlace, namespaces: Collection[str]) -> Iterator[KnownSeries]:
         """The series that an account and Region now has in these namespaces, all of which begin with `AWS/`,
         unless they are removed meanwhile.
         """
-        for number in self._others.numbers(place):
+        for number in self.others.numbers(place):
             known = self.by_number.get(number)
             if known is not None and known.metric.namespace in namespaces:
                 yield known
@@ -137,7 +123,7 @@ class SeriesTable:
         del by_unit[known.unit]
         if not by_unit:
             del self._by_metric[known.metric]
-            self._names.remove(known.metric)
+            self.names.remove(known.metric)
 
     def drop(self) -> Iterator[None]:
         """Free all series in pieces: 20,000 at once would take 0.1 s. The table is of no use any more."""
@@ -150,10 +136,10 @@ class SeriesTable:
                 _, known = self.by_number.popitem()
                 self._by_metric.pop(known.metric, None)
             yield
-        yield from self._names.drop()
+        yield from self.names.drop()
 
     def _order_of(self, metric: MetricId) -> SeriesOrder:
-        return self._custom if metric.is_custom else self._others
+        return self._custom if metric.is_custom else self.others
 
 
 # --- reading what the store has -------------------------------------------------------------------

@@ -399,9 +399,8 @@ class FaultStreams:
         self._clock = clock
         self._names: dict[int, str] = {}
         """Stream id → name of its table, for the streams whose shards were looked at last; the oldest first."""
-        self.last, self.of, self.last_of = inner.last, inner.of, inner.last_of
+        self.find, self.of, self.feeds, self.follow = inner.find, inner.of, inner.feeds, inner.follow
         self.changed_shards, self.last_of_shard = inner.changed_shards, inner.last_of_shard
-        self.find, self.follow, self.feeds = inner.find, inner.follow, inner.feeds
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The inner store's shards of a stream; remembers the name of the stream's table for `records`."""
@@ -429,7 +428,7 @@ class FaultStreams:
             return page
         late = sequence_at(self._clock.service_time() - seconds + MILLISECOND)
         kept = [record for record in page.records if record[0] < late]
-        return page if len(kept) == len(page.records) else RecordPage(kept, is_end=False)
+        return page if len(kept) == len(page.records) else RecordPage(kept, is_end=False, durable=page.durable)
 
 
 # --- throttled requests ---------------------------------------------------------------------------

@@ -66,6 +66,11 @@ class ChainLinks(Generic[Doer]):
             self._has_time_moved, self._wait = False, wait
             self._clear()
 
+    @property
+    def are_counted(self) -> bool:
+        """True while somebody waits: otherwise, `begin` does nothing."""
+        return self._is_awaited() > 0
+
     def begin(self, doer: Doer, number: int, last: int, /) -> None:
         """Note that a piece of work begins, if somebody waits.
         `last`: number of the last piece of work that has been made.

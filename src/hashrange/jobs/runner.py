@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Literal
 
 from hashrange.clock import Clock
-from hashrange.errors import RecordsChanged, StorageError
+from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageError
 from hashrange.jobs.job import AT_ONCE, Job, NeverRests
 
 NOBODY_WAITED_SECONDS = 0.0001
@@ -66,6 +66,8 @@ class _RunningJob:
         It then rests, whoever wakes it, until they no longer do."""
         self.slices = 0
         """Number of slices since service time was last moved, or since jobs began to run in order."""
+        self.overtaken = 0
+        """Number of slices in a row that have raised RecordsChanged."""
 
     @property
     def rests(self) -> bool:
@@ -324,7 +326,8 @@ class Runner:
         failure = ended.exception()
         if running.slices >= SLICES_MAX and self._is_ordered:
             failure = AssertionError(f"the job {running.job.name} does not rest after {running.slices} slices")
-        if failure is None or isinstance(failure, RecordsChanged):
+        running.overtaken = running.overtaken + 1 if isinstance(failure, RecordsChanged) else 0
+        if failure is None or 0 < running.overtaken < RECORDS_TRIES_MAX:
             running.failure = None
             self._see_pause(running, ended.result() if failure is None else AT_ONCE)
         elif isinstance(failure, Exception):

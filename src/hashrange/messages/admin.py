@@ -33,7 +33,10 @@ BAD_ROW_KEY = "The member after must be the key of the last row that was read, a
 CANNOT_COPY = "Several servers hold the content of this database, so it cannot be reset, copied or forked as a whole."
 RESET_ENDED = "The server ends before the reset was done. Nothing has changed; reset again once it is started."
 NO_FORK = "There is no fork on port {port}. Ports of forks: {ports}."
-TOO_MANY_FORKS = "There are {count} forks, and no connections are left for another one. End one with DELETE forks/PORT."
+TOO_MANY_FORKS = (
+    "No connections are left for another fork of this server, which has {count}. End one of them with"
+    " DELETE forks/PORT, or start the fork at a server that may have more connections."
+)
 NO_LISTENER = (
     "This database listens on no port, so a fork of it cannot either. Fork it from the program that it runs in."
 )

@@ -50,15 +50,7 @@ SUPPRESSED = {
 }
 """(unconfirmed: except for WaitPeriod)"""
 
-# --- errors ---
-# The words of the services' common layer.
-CONSTRAINT = "1 validation error detected: Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
-NULL_AT = "1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null"
-LESS = "Member must have value greater than or equal to {bound}"
-GREATER = "Member must have value less than or equal to {bound}"
-LONGER = "Member must have length less than or equal to {most}"
-SHORTER = "Member must have length greater than or equal to {least}"
-NOT_IN = "Member must satisfy enum value set: [{values}]"
+# --- errors (others: constraints.py) ---
 # Words that users report of PutMetricAlarm.
 NULL = "{path} must not be null"
 TOO_MANY_DATAPOINTS = "DatapointsToAlarm must be less than or equal to EvaluationPeriods"

@@ -19,7 +19,7 @@ MAXIMUM_CAUSE = "maximum capacity was set to {maximum}"
 SCHEDULED_CAUSE = "scheduled action name {name} was triggered"
 POLICY_GONE = "there is no policy {arn}"
 
-# --- errors ---
+# --- errors (others: constraints.py) ---
 NO_TARGET = (
     "No scalable target registered for service namespace: dynamodb, resource ID: {resource},"
     " scalable dimension: {dimension}"
@@ -36,17 +36,6 @@ NO_SCHEDULED_ACTION = (
     " {dimension}, scheduled action name: {name}"
 )
 NO_RESOURCE = "DynamoDB table does not exist: {resource}"
-NULL = "1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null"
-MEMBER_FAULT = "Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
-FAULT = "1 validation error detected: {faults}"
-FAULTS = "{count} validation errors detected: {faults}"
-CONSTRAINT = FAULT.format(faults=MEMBER_FAULT)
-NOT_ONE_OF = "Member must satisfy enum value set: [{values}]"
-TOO_LONG = "Member must have length less than or equal to {most}"
-TOO_SHORT = "Member must have length greater than or equal to {least}"
-NOT_MATCHING = "Member must satisfy regular expression pattern: {pattern}"
-TOO_GREAT = "Member must have value less than or equal to {most}"
-TOO_SMALL = "Member must have value greater than or equal to {least}"
 MALFORMED = "The request cannot be read: {detail}"
 NAMESPACE = "Only the service namespace dynamodb is served here, not {namespace}."
 UNSUPPORTED = "Unsupported service namespace, resource type or scalable dimension"

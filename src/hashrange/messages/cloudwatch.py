@@ -47,7 +47,6 @@ TIMESTAMP_TOO_OLD = "The parameter {path}.Timestamp must specify a time within t
 TIMESTAMP_TOO_LATE = "The parameter {path}.Timestamp must specify a time no more than two hours in the future."
 RESOLUTION = "The parameter {path}.StorageResolution must be a value in the set [ 1, 60 ]."
 DIMENSION_TWICE = "The dimension {name} of {path} is given twice."
-NO_DATA = "The parameter MetricData is required."
 RECENTLY_ACTIVE = "The parameter RecentlyActive must be PT3H."
 
 # --- tags ---

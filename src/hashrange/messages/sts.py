@@ -4,16 +4,7 @@ the others are our own, in its manner.
 Source: reports of users; service model of STS.
 """
 
-# --- members ---
-ONE_VIOLATION = "1 validation error detected: {violations}"
-SEVERAL_VIOLATIONS = "{count} validation errors detected: {violations}"
-NULL = "Value null at '{path}' failed to satisfy constraint: Member must not be null"
-VIOLATION = "Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
-PATTERN = "Member must satisfy regular expression pattern: {pattern}"
-TOO_LONG = "Member must have length less than or equal to {most}"
-TOO_SHORT = "Member must have length greater than or equal to {least}"
-TOO_GREAT = "Member must have value less than or equal to {most}"
-TOO_SMALL = "Member must have value greater than or equal to {least}"
+# --- members (others: constraints.py) ---
 # (unconfirmed): the service's words.
 MALFORMED = "The value of {path} cannot be read: {detail}"
 

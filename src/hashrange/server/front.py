@@ -5,10 +5,11 @@ A protocol is a class below `protocols` that implements `WireProtocol`. A reques
 target (X-Amz-Target). If none does, the protocols are asked in order, and the last claims everything. Each listener has
 its own front.
 
-Quick requests, small ones for a single item, begin first: the smallest at once, but only reads while a crowd of other
-requests waits behind them. Other requests begin in order while the turn's slice lasts, and then in later turns: three
-hundred transactions that arrive together take half a second, and no GetItem waits for more than one of them. The number
-of other requests that have begun is limited, because a decoded request may take thirty times the memory of its body.
+Quick requests, health checks and small ones for a single item, begin first: the smallest at once, but only reads while
+a crowd of other requests waits behind them. Other requests begin in order while the turn's slice lasts, and then in
+later turns: three hundred transactions that arrive together take half a second, and no GetItem waits for more than one
+of them. The number of other requests that have begun is limited, because a decoded request may take thirty times the
+memory of its body.
 """
 
 import logging
@@ -37,6 +38,8 @@ QUICK_BYTES = 8 * 1024
 """Longest body of a quick request: one for a target in `quick_targets`, not compressed. It begins before others."""
 QUICKEST_BYTES = 1024
 """Longest body of a quick request that begins at once. Longer ones wait: 300 of 3 KB with number sets take 150 ms."""
+HEALTH_CHECKS = frozenset((b"/", b"/_hashrange/v1/ready"))
+"""Paths that clients ask in order to learn whether the server lives. Such a request, without a body, is quick."""
 CROWD = 32
 """If more inputs than this wait behind the group being answered (`incoming.py`), they are a crowd: of the group, only
 small reads begin at once."""
@@ -211,7 +214,8 @@ class Front:
             if target is None or (
                 request.values[layout.host] not in known_hosts and self.gate.refusal(request, target.guard) is not None
             ):
-                others.append((self._choose(request, target), request, respond))
+                is_quick = not size_bytes and request.url in HEALTH_CHECKS
+                (quick if is_quick else others).append((self._choose(request, target), request, respond))
             elif not target.is_quick or size_bytes > QUICK_BYTES or layout.content_encoding >= 0:
                 others.append((target.prepare, request, respond))
             elif size_bytes > QUICKEST_BYTES or (is_crowd and not target.is_read):

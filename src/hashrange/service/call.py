@@ -22,10 +22,12 @@ from hashrange.store.interface import Durability
 
 
 class _Begun(msgspec.Struct, kw_only=True, gc=False, eq=False):
-    """When a request began; a struct by itself, because the members of a `Call` are given by place."""
+    """What has happened to a request; a struct by itself, because the members of a `Call` are given by place."""
 
     begin_seconds: float = 0.0
     """Monotonic time at which the operation began. Set only while metrics are recorded."""
+    overtaken: int = 0
+    """How often the operation has raised RecordsChanged."""
 
 
 CallKind = Literal["dynamodb", "service", "own"]

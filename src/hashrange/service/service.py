@@ -20,6 +20,7 @@ from typing import Any
 from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock
 from hashrange.errors import (
+    RECORDS_TRIES_MAX,
     ApiError,
     Malformed,
     RecordsChanged,
@@ -243,7 +244,8 @@ class Service:
                     return
                 error = first
             if not isinstance(error, ApiError):
-                if isinstance(error, RecordsChanged):
+                call.overtaken += isinstance(error, RecordsChanged)
+                if isinstance(error, RecordsChanged) and call.overtaken < RECORDS_TRIES_MAX:
                     self._begin(call)
                 else:
                     self._fail(call, error)

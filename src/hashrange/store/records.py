@@ -12,13 +12,14 @@ runs the operation again, and the runner the job's slice; what must not be done 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
-from hashrange.errors import RecordsChanged, StorageCorruption
+from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageCorruption, StorageError
 from hashrange.items.shared_work import SharedWork
 from hashrange.items.steps import look, spend_decoding
 from hashrange.store.documents import Documents
@@ -94,15 +95,14 @@ def decode_document(decode: Callable[[bytes], RecordT], name: str, document: byt
 
 
 def again_if_changed(work: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """`work`, which is done again as long as it raises RecordsChanged."""
+    """`work`, which is done again if it raises RecordsChanged, up to RECORDS_TRIES_MAX times; then StorageError."""
 
     @wraps(work)
     async def repeated(*arguments: P.args, **options: P.kwargs) -> T:
-        while True:
-            try:
+        for _ in range(RECORDS_TRIES_MAX):
+            with suppress(RecordsChanged):
                 return await work(*arguments, **options)
-            except RecordsChanged:
-                continue
+        raise StorageError(f"others have changed the same records {RECORDS_TRIES_MAX} times meanwhile")
 
     return repeated
 

@@ -1,7 +1,7 @@
 """How are streams and their records read, and who hears of new records? The part of a store's interface for streams."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, NewType, Protocol
 
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream
@@ -14,6 +14,24 @@ class RecordPage(NamedTuple):
     """(sequence number, record) of each; `tables/stream_records.py` defines a record's bytes."""
     is_end: bool
     """True if the read found no further record of the shard; False: more may follow, even if none was returned."""
+    durable: SequenceNumber
+    """All records of the shard up to this sequence number are durable; later ones may be lost in a power cut."""
+
+
+NewsMark = NewType("NewsMark", int)
+"""How far somebody has heard of one stream. Only the store that has given it out knows what it means."""
+NOTHING_HEARD = NewsMark(0)
+
+
+class ChangedShards(NamedTuple):
+    """What has happened to a stream."""
+
+    shards: Sequence[Shard]
+    """The shards that have begun, ended or got records, and are not deleted yet, in any order."""
+    mark: NewsMark
+    """Everything up to this mark has been told and is durable; the same mark as before if nothing more is."""
+    is_all: bool
+    """False if the stream has changed in a way that is not durable yet; it is worth asking again after a sync."""
 
 
 class Streams(Protocol):
@@ -37,27 +55,17 @@ class Streams(Protocol):
     def shard(self, stream: Stream, number: int) -> Shard | None:
         """The shard of the stream with this number; None if there is none, or it has been deleted."""
 
-    def changed_shards(self, stream: Stream, since: SequenceNumber) -> Sequence[Shard]:
-        """The shards that have begun, ended or got records behind this sequence number,
-        and are not deleted yet, in any order.
+    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards | None:
+        """What has happened, and become durable, behind the mark that the last answer had, NOTHING_HEARD at first; None
+        if nothing has happened.
 
-        Takes time for these alone. May give way; what changes meanwhile may be missing,
-        and is behind `last_of` before the call.
+        Takes time for these shards alone. What is not durable yet may be told as well, and is told again later. May
+        give way; what changes meanwhile may be missing, and is behind the new mark.
         """
 
-    def last(self) -> SequenceNumber:
-        """The sequence number that the store assigned last; every later record has a greater one."""
-
-    def last_of(self, stream: Stream) -> SequenceNumber:
-        """No record of the stream has a greater sequence number, and no shard of it has begun or ended later.
-
-        It is 0 for a deleted stream, and grows with each commit that changes the stream or writes records of it.
-        So whoever has read up to it need not look again before it has grown.
-        """
-
-    def last_of_shard(self, shard: Shard) -> SequenceNumber:
-        """No record of the shard has a greater sequence number, and it has not begun or ended later;
-        0 if it has been deleted.
+    async def last_of_shard(self, shard: Shard) -> SequenceNumber:
+        """No record of the shard has a greater sequence number; every later record of it, and of the shards that
+        follow it, has one.
         """
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:

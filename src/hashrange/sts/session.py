@@ -8,7 +8,6 @@ if there is no credentials file (docs/adr/0054-sts.md).
 """
 
 import base64
-import binascii
 import hmac
 import secrets
 from hashlib import sha256
@@ -107,7 +106,7 @@ def read_session_token(token: str) -> ReadToken | None:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         payload = raw[_MAC_BYTES:]
         return ReadToken(msgspec.json.decode(payload, type=RoleSession), payload, raw[:_MAC_BYTES])
-    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):  # the errors of Base64 and of msgspec are ValueErrors
         return None
 
 

@@ -13,7 +13,6 @@ from hashrange.aws_services.operation import SignedCaller
 from hashrange.sts.session import (
     AssumedRole,
     RoleSession,
-    SessionKeys,
     account_of_session_key,
     is_signed,
     read_session_token,
@@ -35,14 +34,6 @@ class CallerIdentity(NamedTuple):
     account: str
     user_id: str
     arn: str
-
-
-class MadeSession(NamedTuple):
-    """A new session."""
-
-    keys: SessionKeys
-    expires: datetime
-    """By wall time, with which clients compare it; the session itself ends by service time."""
 
 
 class Sessions:
@@ -114,9 +105,10 @@ class Sessions:
 
     def make(
         self, caller: SignedCaller, account: str, seconds: int, role: AssumedRole | None, token_bytes_min: int
-    ) -> MadeSession:
-        """A session in this account. It is signed by the key that the caller has,
-        or that the caller's own session began with.
+    ) -> dict[str, object]:
+        """`Credentials` of a reply: the keys of a new session in this account. It is signed by the key that the caller
+        has, or that the caller's own session began with. `Expiration` is by wall time, with which clients compare it;
+        the session itself ends by service time.
         """
         session = self.session_of(caller)
         signer = caller.signer
@@ -128,8 +120,13 @@ class Sessions:
         assert secret is not None, "the caller has been let in"
         expires_seconds = float(int(self.service_time()) + seconds)
         made = RoleSession(session_access_key(account), account, issuer, expires_seconds, role)
-        expires = datetime.fromtimestamp(int(self.wall_time()) + seconds, UTC)
-        return MadeSession(session_keys(made, secret, token_bytes_min), expires)
+        keys = session_keys(made, secret, token_bytes_min)
+        return {
+            "AccessKeyId": keys.access_key,
+            "SecretAccessKey": keys.secret_key,
+            "SessionToken": keys.token,
+            "Expiration": datetime.fromtimestamp(int(self.wall_time()) + seconds, UTC),
+        }
 
     def _secret_of(self, issuer: str) -> str | None:
         if self._keys is None:
@@ -142,16 +139,6 @@ def assumed_role_user(role: AssumedRole, account: str) -> dict[str, str]:
     """`AssumedRoleUser` of a reply."""
     id_, arn = _assumed(role, account)
     return {"AssumedRoleId": id_, "Arn": arn}
-
-
-def credentials_of(made: MadeSession) -> dict[str, object]:
-    """`Credentials` of a reply."""
-    return {
-        "AccessKeyId": made.keys.access_key,
-        "SecretAccessKey": made.keys.secret_key,
-        "SessionToken": made.keys.token,
-        "Expiration": made.expires,
-    }
 
 
 def _assumed(role: AssumedRole, account: str) -> tuple[str, str]:

@@ -46,6 +46,8 @@ class ReadSource(msgspec.Struct, frozen=True):
     """Attributes that an entry holds, keys included; None if all, and for a table's rows."""
     entry_key: EntryKey | None = None
     """Makes the keys of the index's entries; None for the source of a table's rows."""
+    is_global: bool = False
+    """True for a global index."""
 
 
 class OpenTable:
@@ -123,4 +125,5 @@ class OpenTable:
             start_key_names,
             projected_names,
             entry_key_function(index.keys),
+            index.is_global,
         )

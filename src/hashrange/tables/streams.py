@@ -18,7 +18,7 @@ from hashrange.tables.schema import KeySchema, StreamViewType, Table
 Sequence = int
 """A stream record's number: milliseconds of service time since the epoch ‖ a counter of 4 bytes.
 
-Unique in a stream; each record has a greater number than all records of earlier commits, whatever their stream.
+Unique in a stream; each record has a greater number than all earlier records of its partition.
 """
 Purpose = Literal["readers", "kinesis"]
 """For whom a stream records changes: for clients of DynamoDB Streams, or, as a *feed*, for a Kinesis destination.

@@ -14,8 +14,8 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.items.steps import spend, walk
-from hashrange.store.streams import Streams
-from hashrange.tables.stream_records import event_template_of, record_json
+from hashrange.store.streams import NOTHING_HEARD, ChangedShards, Streams
+from hashrange.tables.stream_records import event_forms_of, record_json
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream
 from hashrange.triggers.batches import Batch, Disturb
@@ -39,6 +39,8 @@ class ConsumedShard(msgspec.Struct, eq=False):
     consumer: "Consumer"
     shard: Shard
     lanes: list[Lane]
+    durable: SequenceNumber = 0
+    """All records up to this sequence number were durable when the shard was last read."""
     is_drained: bool = False
     """True if the shard has ended, and nothing of it is left to be read."""
     shared: deque[ReadAhead] = msgspec.field(default_factory=partial(deque, maxlen=SHARED_PAGES_MAX))
@@ -97,11 +99,11 @@ class Consumer:
         self.logged: set[str] = set()
         """Problems that have been logged since the last success (`problem_log.py`)."""
         self.busy_lanes = 0
-        self.seen: SequenceNumber = 0
-        """The lanes have been told of all durable records up to this sequence number."""
+        self.heard = NOTHING_HEARD
+        """The lanes have been told of everything that is durable up to this mark."""
         self.terms = BatchTerms(
             mapping.batch_size,
-            partial(record_json, event_template_of(stream)),
+            partial(record_json, event_forms_of(stream)),
             record_filter(mapping.filters),
             mapping.tumbling_window_seconds,
             partial(_open_batch, mapping, clock, disturb),
@@ -119,12 +121,13 @@ class Consumer:
         """True if the stream has ended, and nothing of it is left to be read."""
         return not self.stream.is_on and not self.shards
 
-    def look_for_shards(self, streams: Streams, since: SequenceNumber) -> News:
-        """Find shards that have begun, ended or got records behind `since`, which is 0 at the first look."""
-        old = self.stream
+    def look_for_shards(self, streams: Streams, changed: ChangedShards) -> News:
+        """Find out what has changed for the mapping. `changed`: what the store says of `stream` behind `heard`."""
+        old, heard = self.stream, self.heard
         self.stream = streams.find(old.account, old.region, old.table_name, old.label) or old
-        lost = [] if since else [one for one in self.saved if streams.shard(self.stream, one) is None]
-        return self._news(streams, self._lineage.see(streams.changed_shards(self.stream, since)), lost)
+        self.heard = changed.mark
+        lost = [] if heard else [one for one in self.saved if streams.shard(self.stream, one) is None]
+        return self._news(streams, self._lineage.see(changed.shards), lost)
 
     def end(self, shard: ConsumedShard, streams: Streams) -> News:
         """Stop reading a drained shard; finds the children that have waited for that."""
@@ -154,7 +157,7 @@ class Consumer:
     def _read_on(self, deleted: ConsumedShard) -> ConsumedShard:
         """The deleted shard, which is drained once the records that have been read from it are handled."""
         if deleted.shard.last is None:
-            deleted.shard = deleted.shard._replace(last=self.seen)
+            deleted.shard = deleted.shard._replace(last=deleted.shard.first)
         return deleted
 
     def _begin(self, shard: Shard) -> ConsumedShard:

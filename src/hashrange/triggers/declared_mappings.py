@@ -12,6 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 
 from hashrange.functions.names import FunctionKey
+from hashrange.operations.streams.stream import stream_with_arn
 from hashrange.store.interface import Catalog
 from hashrange.store.streams import Streams
 from hashrange.tables.schema import Table
@@ -71,8 +72,7 @@ class DeclaredMappings:
 
     def _is_drained(self, mapping: EventSourceMapping) -> bool:
         """True if the mapping is still declared, and delivers the rest of a stream that has ended."""
-        table_name, label = mapping.stream_arn.split("/")[1::2]
-        stream = self._streams.find(mapping.account, mapping.region, table_name, label)
+        stream = stream_with_arn(self._streams, mapping.stream_arn)
         return (
             stream is not None
             and not stream.is_on

@@ -162,7 +162,7 @@ class Delivery:
             await passes.save(roster.unsaved)
             await asyncio.sleep(0)  # so that requests wait for the commit, or for what follows, and not for both
         passes.check(epoch)
-        self._see_records()
+        await self._see_records()
         agenda.mark_due(self._clock.service_time())
         while agenda.has_marked and not passes.has_ended and not roster.unsaved:
             await self._step(*agenda.take())
@@ -176,18 +176,25 @@ class Delivery:
         due_seconds = self._roster.next_change_seconds
         return due_seconds is not None and due_seconds <= self._clock.service_time()
 
-    def _see_records(self) -> None:
+    async def _see_records(self) -> None:
         """Mark the lanes that take records, if more records of their shards are durable than they know of."""
         if not self._has_news:
             return
         self._has_news = False
-        self._passes.durable.look()
-        durable, last_of = self._passes.durable.last, self._store.streams.last_of
+        passes, streams = self._passes, self._store.streams
+        epoch, is_all = passes.epoch, True
+        passes.sync.check()
         for consumer in walk(self._roster.consumers.values()):
-            if (last := last_of(consumer.stream)) > (seen := consumer.seen) < durable:
-                consumer.seen = min(last, durable)
-                if not consumer.is_retired:
-                    self._see_shards(consumer, consumer.look_for_shards(self._store.streams, seen))
+            changed = await streams.changed_shards(consumer.stream, consumer.heard)
+            if changed is None:
+                continue
+            is_all = is_all and changed.is_all
+            if changed.mark != consumer.heard and not consumer.is_retired:
+                passes.check(epoch)
+                self._see_shards(consumer, consumer.look_for_shards(streams, changed))
+        passes.check(epoch)
+        if not is_all:
+            passes.sync.begin()
 
     def _see_shards(self, consumer: Consumer, news: News) -> None:
         """Mark the lanes of these shards that take records, and only these: a stream may have thousands of shards."""
@@ -207,7 +214,7 @@ class Delivery:
         now_seconds = self._clock.service_time()
         lane.end_window_early()
         if not lane.batches or not lane.batches[0].is_complete:
-            is_complete = await fill_batch(shard, lane, self._store.streams, self._passes.durable, now_seconds)
+            is_complete = await fill_batch(shard, lane, self._store.streams, now_seconds)
             self._passes.check(epoch)
             if not is_complete:
                 self._rest(shard, lane)
@@ -222,9 +229,11 @@ class Delivery:
             self._agenda.set_time(shard, lane, batch.due_seconds)
         else:
             self._agenda.set_time(shard, lane, None)
-            if batch.sequences:
+            if batch.sequences and self._chains.are_counted:
                 doer = (consumer.mapping.uuid, consumer.mapping.function_arn, consumer.stream.table_name)
-                self._chains.begin(doer, batch.sequences[0], self._store.streams.last())
+                last = await self._store.streams.last_of_shard(shard.shard)
+                self._passes.check(epoch)
+                self._chains.begin(doer, batch.sequences[0], last)
             self._attempts.begin(shard, lane)
 
     def _rest(self, shard: ConsumedShard, lane: Lane) -> None:

@@ -10,7 +10,6 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import NamedTuple
 
 from hashrange.items.steps import walk
 from hashrange.limits import TRIGGER_PAGE_BYTES, TRIGGER_PAGE_RECORDS
@@ -21,40 +20,26 @@ from hashrange.tables.streams import horizon
 from hashrange.triggers.batches import final_batch
 from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.lanes import Lane, ReadAhead, lane_of, take_records
-from hashrange.triggers.passes import DurableRecords
 from hashrange.triggers.windows import window_end
 
 StoredRecords = Sequence[tuple[SequenceNumber, bytes]]
 _sequence_of = itemgetter(0)
 
 
-class EndOfRecords(NamedTuple):
-    """Up to where records can be delivered. Taken once for a whole filling, since it grows meanwhile."""
-
-    sequence: SequenceNumber
-    """The last durable sequence number."""
-    has_all: bool
-    """True if all records of the shard that were written before this object was made are durable."""
-    at_seconds: float
-
-
-async def fill_batch(
-    shard: ConsumedShard, lane: Lane, streams: Streams, durable: DurableRecords, now_seconds: float
-) -> bool:
+async def fill_batch(shard: ConsumedShard, lane: Lane, streams: Streams, now_seconds: float) -> bool:
     """Put durable records into the lane's last batch; returns True if it is complete.
 
     Otherwise all durable records have been looked at, and `lane.due_seconds` is the time at which the batch will be
     complete, or None if only a new record changes anything. If the shard has been read to its end,
     it is drained then. Raises StorageError.
     """
-    end = EndOfRecords(durable.last, durable.last >= streams.last_of_shard(shard.shard), now_seconds)
     while True:
         if lane.batches and lane.batches[-1].is_complete:
             return True
         page = _kept_page(shard, lane)
         is_new = page is None
         if page is None:
-            page = await _read_page(shard, lane, streams, end)
+            page = await _read_page(shard, lane, streams, now_seconds)
         take_records(lane, page, shard.consumer.terms)
         if lane.position >= page.end:
             lane.read_ahead = None
@@ -64,15 +49,15 @@ async def fill_batch(
         shard.shared.clear()
     if lane.batches and lane.batches[-1].is_complete:
         return True
-    return _is_complete_now(shard, lane, end)
+    return _is_complete_now(shard, lane, page, now_seconds)
 
 
-def _is_complete_now(shard: ConsumedShard, lane: Lane, end: EndOfRecords) -> bool:
+def _is_complete_now(shard: ConsumedShard, lane: Lane, page: ReadAhead, now_seconds: float) -> bool:
     """True if the last batch is complete although there are no further records,
-    or the tumbling window gets its final invocation.
+    or the tumbling window gets its final invocation. `page`: the last one, which has just been read.
     """
     mapping, last = shard.consumer.mapping, shard.shard.last
-    has_shard_ended = last is not None and end.sequence >= last
+    has_shard_ended = last is not None and shard.durable >= last
     window_seconds = mapping.tumbling_window_seconds
     lane.due_seconds = None
     if lane.batches:
@@ -80,16 +65,16 @@ def _is_complete_now(shard: ConsumedShard, lane: Lane, end: EndOfRecords) -> boo
         complete_seconds = batch.opened_seconds + mapping.batching_window_seconds
         if batch.window_start_seconds is not None:
             complete_seconds = min(complete_seconds, window_end(batch.window_start_seconds, window_seconds).seconds)
-        batch.is_complete = has_shard_ended or end.at_seconds >= complete_seconds
+        batch.is_complete = has_shard_ended or now_seconds >= complete_seconds
         if not batch.is_complete:
             lane.due_seconds = complete_seconds
         return batch.is_complete
     if lane.window is not None:
         end_seconds = window_end(lane.window.start_seconds, window_seconds).seconds
-        if has_shard_ended or (end.at_seconds >= end_seconds and end.has_all):
+        if has_shard_ended or (now_seconds >= end_seconds and page.is_all):
             lane.batches.append(final_batch(lane.window.start_seconds))
             return True
-        lane.due_seconds = end_seconds if end.at_seconds < end_seconds else None
+        lane.due_seconds = end_seconds if now_seconds < end_seconds else None
     elif last is not None and has_shard_ended:
         lane.position = max(lane.position, last + 1)
         if not any(one.batches or one.window or one.position <= last for one in shard.lanes):
@@ -108,20 +93,20 @@ def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
     return None
 
 
-async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, end: EndOfRecords) -> ReadAhead:
+async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, now_seconds: float) -> ReadAhead:
     """A new page of durable records, from the lane's position on.
     Gives way before and after, so that requests wait for the read alone.
     """
-    first = lane.position = max(lane.position, horizon(end.at_seconds))
+    first = lane.position = max(lane.position, horizon(now_seconds))
     await asyncio.sleep(0)
     found = await streams.records(shard.shard, first, TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES)
     await asyncio.sleep(0)
-    records: StoredRecords = found.records
-    is_end = found.is_end or not records
-    if records and records[-1][0] > end.sequence:
-        records, is_end = records[: bisect_right(records, end.sequence, key=_sequence_of)], True
+    shard.durable, records = found.durable, found.records
+    is_end, is_all = found.is_end or not records, not records or records[-1][0] <= found.durable
+    if not is_all:
+        records, is_end = records[: bisect_right(records, found.durable, key=_sequence_of)], True
     after = records[-1][0] + 1 if records else first
-    page = lane.read_ahead = ReadAhead(first, after, _by_lane(records, shard), is_end)
+    page = lane.read_ahead = ReadAhead(first, after, _by_lane(records, shard), is_end, is_all)
     if len(shard.lanes) > 1:
         shard.shared.append(page)
     return page

@@ -39,6 +39,8 @@ class ReadAhead(NamedTuple):
     """For each lane of the shard: (sequence number, stored record) of each of its records."""
     is_end: bool
     """True if no further durable record was found."""
+    is_all: bool
+    """True if no record behind these was found that is not durable yet."""
 
 
 class BatchTerms(NamedTuple):

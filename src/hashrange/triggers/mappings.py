@@ -13,10 +13,12 @@ from hashrange.clock import Clock
 from hashrange.errors import RecordsChanged
 from hashrange.items.steps import sort, walk
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
+from hashrange.operations.streams.stream import stream_with_arn
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
 from hashrange.store.streams import Streams
-from hashrange.tables.streams import sequence_text
+from hashrange.tables.streams import SEQUENCE_MAX, sequence_text
+from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.triggers.mapping import (
     PREFIX,
     EventSourceMapping,
@@ -87,10 +89,11 @@ class Mappings:
     async def create(self, mapping: EventSourceMapping) -> EventSourceMapping:
         """Store a new mapping, whose UUID no other has; returns it as stored, Creating.
 
-        With LATEST it receives every record that is written after this call began.
+        With LATEST it receives every record that is written after this call has returned.
         """
         if mapping.starting_position == "LATEST":
-            mapping = msgspec.structs.replace(mapping, starting_sequence=sequence_text(self._streams.last() + 1))
+            latest = sequence_text(await self._latest(mapping))
+            mapping = msgspec.structs.replace(mapping, starting_sequence=latest)
         self._mappings.by_path()  # the mapping is created in the present content
         created = self._changed(mapping, "Creating")
         await self._write(self._mappings.change(created))
@@ -134,6 +137,17 @@ class Mappings:
         changes = [change for one in gone for change in (self._mappings.removal(one), *self._without_belongings(one))]
         if changes:
             await self._write(*changes)
+
+    async def _latest(self, mapping: EventSourceMapping) -> SequenceNumber:
+        """A sequence number that all records have, or exceed, that are written to the mapping's stream from now on. It
+        follows the least of those at which the open shards are; shards that begin later follow these.
+
+        Where shards have numbers of their own, some records from just before exceed it too; none is missed.
+        """
+        stream = stream_with_arn(self._streams, mapping.stream_arn)
+        shards = () if stream is None else self._streams.shards(stream)
+        lasts = [await self._streams.last_of_shard(one) for one in walk(shards) if one.last is None]
+        return min(lasts) + 1 if lasts else SEQUENCE_MAX
 
     def _changed(self, mapping: EventSourceMapping, transition: Transition) -> EventSourceMapping:
         now_seconds = self._clock.service_time()

@@ -19,8 +19,6 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.jobs.job import called_when_due
 from hashrange.store.interface import Durability, WholeStore
-from hashrange.store.streams import Streams
-from hashrange.tables.streams import Sequence as SequenceNumber
 
 Concern = TypeVar("Concern")
 """What a task is about."""
@@ -42,11 +40,11 @@ class Passes(Generic[Concern]):
         clock: Clock,
         make_pass: MakePass,
         forget: Callable[[], None],
-        on_durable: Callable[[], None],
+        on_synced: Callable[[], None],
         wake: Callable[[], None],
     ) -> None:
         """`forget` drops what the job has in memory; all tasks have been cancelled then. May raise StorageError.
-        `on_durable` is called when more may be durable: see `DurableRecords`.
+        `on_synced` is called when more may be durable: see `AwaitedSync`.
         `wake` is called when the resting job has work.
         """
         self._documents = store.documents
@@ -54,7 +52,7 @@ class Passes(Generic[Concern]):
         self._make_pass = make_pass
         self._forget = forget
         self._wake = wake
-        self.durable = DurableRecords(store, store.streams, on_durable)
+        self.sync = AwaitedSync(store, on_synced)
         self.generation = -1
         """Generation of the documents that the memory is about."""
         self.epoch = 0
@@ -78,11 +76,14 @@ class Passes(Generic[Concern]):
         else:
             self._news.set()
 
-    async def run_slice(self, *, waits_for_syncs: bool = False) -> float | None:
+    async def run_slice(
+        self, *, waits_for_syncs: bool = False, is_over: Callable[[], bool] = lambda: False
+    ) -> float | None:
         """Make passes until nothing runs and nothing is due; returns the seconds of service time
         until something is, or None.
 
-        `waits_for_syncs`: a sync that makes changes durable counts as something that runs.
+        `waits_for_syncs`: a sync that makes changes durable counts as something that runs. `is_over`: asked after each
+        pass; True if nothing that runs need be waited for. The end of what runs wakes the job.
         Raises what a pass raises; what runs then goes on.
         """
         news = self._news = asyncio.Event()
@@ -96,9 +97,11 @@ class Passes(Generic[Concern]):
                     due_seconds = await self._make_pass()
                 except Outdated:
                     continue
+                if self._running and is_over():
+                    return due_seconds
                 if news.is_set() or self.is_outdated or (due_seconds is not None and due_seconds <= 0):
                     continue
-                if not self._running and not (waits_for_syncs and self.durable.is_awaited):
+                if not self._running and not (waits_for_syncs and self.sync.is_awaited):
                     return due_seconds
                 with called_when_due(self._clock, due_seconds, news.set):
                     await news.wait()
@@ -126,7 +129,7 @@ class Passes(Generic[Concern]):
         self.epoch += 1
         generation = self._documents.generation
         self.is_saving = False
-        self.durable.forget()
+        self.sync.forget()
         tasks = list(self._running)
         self._running, self._ended = {}, deque()
         for task in tasks:
@@ -183,60 +186,45 @@ class Passes(Generic[Concern]):
             task.exception()  # so that asyncio does not report an error of which nobody wants to know
 
 
-# --- what may be delivered ------------------------------------------------------------------------
+# --- what may be delivered later ------------------------------------------------------------------
 
 
-class DurableRecords:
-    """Which records may be delivered: those that a power cut cannot undo. These are all up to a sequence number, which
-    grows with every sync. Who receives a record may act on it, so nobody must learn of a change that is then lost.
-
-    Follows a store's commits, and waits for at most one sync at a time.
+class AwaitedSync:
+    """The sync that makes durable what a job has heard of and may not deliver yet: who receives a record may act on it,
+    so nobody must learn of a change that a power cut could undo. A job waits for at most one sync at a time.
     """
 
-    def __init__(self, durability: Durability, streams: Streams, on_more: Callable[[], None]) -> None:
-        """`on_more` is called when it is worth calling `look` again: a sync that was awaited has ended, or failed."""
+    def __init__(self, durability: Durability, on_end: Callable[[], None]) -> None:
+        """`on_end` is called when an awaited sync has ended, or failed."""
         self._durability = durability
-        self._streams = streams
-        self._on_more = on_more
-        self._awaited: SequenceNumber | None = None
-        """Last sequence number that the awaited sync makes durable; None if no sync is awaited."""
-        self.last: SequenceNumber = 0
-        """All records with sequence numbers up to this one are durable."""
+        self._on_end = on_end
+        self._position: int | None = None
+        """The commit that is to be durable; None if no sync is awaited."""
         self._failure: StorageError | None = None
 
     @property
     def is_awaited(self) -> bool:
         """True while a sync is awaited."""
-        return self._awaited is not None
+        return self._position is not None
 
-    def look(self) -> None:
-        """Find out whether there are more durable records, or wait for the sync after which there are.
-
-        Raises StorageError once after a failed sync.
-        """
+    def check(self) -> None:
+        """Raise StorageError once after a failed sync."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        last = self._streams.last()
-        if self._awaited is not None or last <= self.last:
-            return
-        position = self._durability.position()
-        if position <= self._durability.durable_position():
-            self.last = last
-            return
-        self._awaited = last
-        self._durability.when_durable(position, partial(self._durable, last))
+
+    def begin(self) -> None:
+        """Wait until all commits so far are durable, unless a sync is awaited already."""
+        if self._position is None:
+            position = self._position = self._durability.position()
+            self._durability.when_durable(position, partial(self._ended, position))
 
     def forget(self) -> None:
         """Begin anew, because the store's content was replaced."""
-        self.last, self._awaited, self._failure = 0, None, None
+        self._position, self._failure = None, None
 
-    def _durable(self, last: SequenceNumber, error: StorageError | None) -> None:
+    def _ended(self, position: int, error: StorageError | None) -> None:
         """Note that a sync has ended, or failed."""
-        if self._awaited != last:
-            return
-        self._awaited = None
-        if error is None:
-            self.last = max(self.last, last)
-        self._failure = error
-        self._on_more()
+        if self._position == position:
+            self._position, self._failure = None, error
+            self._on_end()

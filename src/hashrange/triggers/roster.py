@@ -11,13 +11,12 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from hashrange.clock import Clock
-from hashrange.errors import HashrangeError, ValidationException
+from hashrange.errors import HashrangeError
 from hashrange.functions.handler_errors import logged_text
 from hashrange.items.steps import spend, walk
 from hashrange.messages import triggers as messages
-from hashrange.operations.streams.stream import parse_stream_arn
+from hashrange.operations.streams.stream import stream_with_arn
 from hashrange.store.interface import WholeStore
-from hashrange.tables.streams import Stream
 from hashrange.triggers.batches import Disturb
 from hashrange.triggers.checkpoints import decode_checkpoint, shard_number_of
 from hashrange.triggers.consumers import ConsumedShard, Consumer
@@ -88,7 +87,7 @@ class Roster:
         """A consumer for a mapping; None if there is nothing that it could deliver."""
         spend(STEPS_TO_BEGIN)
         result = self._mappings.last_processing_result(mapping)
-        stream = self._find_stream(mapping)
+        stream = stream_with_arn(self._store.streams, mapping.stream_arn)
         documents = self.documents_of(mapping)
         if stream is None:
             self._note(mapping, result, messages.STREAM_MISSING)
@@ -122,13 +121,6 @@ class Roster:
         found: dict[str, bytes | None] = dict(self._store.documents.below(prefix))
         found |= {name: document for name, document in self.unsaved.items() if name.startswith(prefix)}
         return [(name, document) for name, document in found.items() if document is not None]
-
-    def _find_stream(self, mapping: EventSourceMapping) -> Stream | None:
-        try:
-            region, account, table_name, label = parse_stream_arn(mapping.stream_arn)
-        except ValidationException:
-            return None
-        return self._store.streams.find(account, region, table_name, label)
 
     # --- what is stored --------------------------------------------------------------------------
 

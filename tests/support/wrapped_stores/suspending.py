@@ -35,7 +35,7 @@ from hashrange.store.interface import (
 )
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId, new_request_id
-from hashrange.store.streams import RecordPage
+from hashrange.store.streams import ChangedShards, NewsMark, RecordPage
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
 from hashrange.tables.open_table import OpenTable
@@ -43,7 +43,7 @@ from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
-from hashrange.tables.streams import Shard
+from hashrange.tables.streams import Shard, Stream
 from tests.support.wrapped_stores.outcomes import Outcomes
 from tests.support.wrapped_stores.suspending_time import SuspendingTime
 
@@ -107,20 +107,33 @@ class SuspendingCatalog:
 
 
 class SuspendingStreams:
-    """The inner store's streams; reading records suspends before and after."""
+    """The inner store's streams; what is awaited suspends before and after."""
 
     def __init__(self, store: "SuspendingStore") -> None:
         self._store = store
         inner = store.inner.streams
-        self._records = inner.records
-        self.find, self.of, self.shards, self.last = inner.find, inner.of, inner.shards, inner.last
-        self.follow, self.feeds, self.last_of, self.shard = inner.follow, inner.feeds, inner.last_of, inner.shard
-        self.changed_shards, self.last_of_shard = inner.changed_shards, inner.last_of_shard
+        self._inner = inner
+        self.find, self.of, self.shards, self.shard = inner.find, inner.of, inner.shards, inner.shard
+        self.follow, self.feeds = inner.follow, inner.feeds
+
+    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards | None:
+        """Ask between two pauses."""
+        await self._store.suspend()
+        changed = await self._inner.changed_shards(stream, since)
+        await self._store.suspend()
+        return changed
+
+    async def last_of_shard(self, shard: Shard) -> SequenceNumber:
+        """Ask between two pauses."""
+        await self._store.suspend()
+        last = await self._inner.last_of_shard(shard)
+        await self._store.suspend()
+        return last
 
     async def records(self, shard: Shard, first: SequenceNumber, limit_records: int, limit_bytes: int) -> RecordPage:
         """Read records between two pauses."""
         await self._store.suspend()
-        page = await self._records(shard, first, limit_records, limit_bytes)
+        page = await self._inner.records(shard, first, limit_records, limit_bytes)
         await self._store.suspend()
         return page
 

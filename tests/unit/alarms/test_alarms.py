@@ -499,7 +499,7 @@ def test_a_restart_goes_on_with_states(tmp_path: Path) -> None:
 
 
 def test_an_account_has_only_so_many_alarms(cloudwatch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.cloudwatch.alarms.api.members.ALARMS_MAX", 2)
+    monkeypatch.setattr("hashrange.cloudwatch.limits.ALARMS_MAX", 2)
     cloudwatch.put_metric_alarm(**ALARM)
     cloudwatch.put_composite_alarm(AlarmName="both", AlarmRule="ALARM(load)")
     with pytest.raises(ClientError) as refused_metric:

@@ -14,7 +14,8 @@ from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, Threshold
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.evaluation import Observed
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.cloudwatch.queries import Queries
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.items import steps
 from tests.unit.cloudwatch.conftest import START_SECONDS
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, FakeMetrics

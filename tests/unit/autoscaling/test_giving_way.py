@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.autoscaling.api.describe_scaling_activities import (
+from hashrange.autoscaling.api.scalable_targets import (
     DescribeScalingActivitiesRequest,
     describe_scaling_activities,
 )

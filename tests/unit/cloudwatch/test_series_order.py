@@ -83,5 +83,5 @@ def test_the_order_is_that_of_what_is_there(seed: int, namespace: str) -> None:
             table.table.remove(draw.choice(list(table.table.by_number.values())))
     for known in list(table.table.by_number.values()):
         table.table.remove(known)
-    for order in (table.table._others, table.table._custom):
+    for order in (table.table.others, table.table._custom):
         assert (len(order), order.counts(), order._large, order._names_bytes) == (0, [], {}, 0)

@@ -6,8 +6,8 @@ from typing import cast
 from hashrange.aws_services.operation import Caller
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.queries import MetricDataQuery, MetricMember, MetricStatMember, Queries
-from hashrange.cloudwatch.query_evaluation import QueryResult
+from hashrange.cloudwatch.queries import Queries
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery, MetricMember, MetricStatMember, QueryResult
 from hashrange.cloudwatch.statistic import Datapoint, of_value
 
 BEGIN_SECONDS = 1_800_000_000

@@ -12,11 +12,10 @@ import pytest
 from hashrange.cloudwatch import query_evaluation
 from hashrange.cloudwatch.api import get_metric_data as operation
 from hashrange.cloudwatch.api.get_metric_data import GetMetricDataRequest, get_metric_data
-from hashrange.cloudwatch.math import evaluation
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.queries import MetricDataQuery
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.messages.metric_queries import MAX_METRICS
 from tests.support.working import lines_between_looks
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, NAMESPACE, FakeMetrics, evaluated
@@ -85,7 +84,7 @@ def test_searches_find_500_series_together() -> None:
 def test_an_expression_that_is_not_needed_any_more_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """400 expressions over 15 days, each of the one before, took 400 MB."""
     metrics = FakeMetrics({"m1": [1.0] * 100})
-    monkeypatch.setattr(evaluation, "METRIC_MATH_HELD_MAX", 1_000)
+    monkeypatch.setattr(query_evaluation, "METRIC_MATH_HELD_MAX", 1_000)
     results = evaluated(metrics, "m1 + 1", *[f"e{number} + 1" for number in range(1, 50)])
     assert [set(one.values.values()) for one in results] == [{float(number)} for number in range(2, 52)]
     assert set(evaluated(metrics, "e2 + e3", "e3 + 1", "m1 + m1")[0].values.values()) == {5.0}

@@ -10,7 +10,8 @@ from hashrange.cloudwatch.limits import METRIC_LABEL_LENGTH_MAX
 from hashrange.cloudwatch.math.values import SeriesOrigin, TimeSeries
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_labels import shown_label, timezone_of
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.cloudwatch.queries import Queries
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER
 
 METRIC = MetricId(*CALLER, "AWS/DynamoDB", "ConsumedReadCapacityUnits", (("TableName", "shop"),))

@@ -7,10 +7,11 @@ import pytest
 
 from hashrange.aws_services.operation import ServiceError
 from hashrange.cloudwatch import queries as queries_module
-from hashrange.cloudwatch.math import evaluation
+from hashrange.cloudwatch import query_evaluation
 from hashrange.cloudwatch.math.values import TimeSeries, times_of
 from hashrange.cloudwatch.math.windows import told_times
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.cloudwatch.queries import Queries
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.items import steps
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, FakeMetrics, evaluated, metric_query
 
@@ -110,7 +111,7 @@ def test_deep_expressions(text: str) -> None:
 
 
 def test_what_is_computed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "METRIC_MATH_HELD_MAX", 20_000)
+    monkeypatch.setattr(query_evaluation, "METRIC_MATH_HELD_MAX", 20_000)
     metrics = FakeMetrics({f"m{number}": [1.0] * 100 for number in range(20)})
     many = "[" + ", ".join(["METRICS()"] * 12) + "]"
     for expressions in (
@@ -128,7 +129,7 @@ def test_what_is_computed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_series_that_meets_many_empty_ones_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "METRIC_MATH_HELD_MAX", 20_000)
+    monkeypatch.setattr(query_evaluation, "METRIC_MATH_HELD_MAX", 20_000)
     metrics = FakeMetrics({"m1": [1.0] * 1_000} | {f"empty{number}": [] for number in range(100)})
     with pytest.raises(ServiceError, match="20,000 datapoints at once"):
         evaluated(metrics, "METRICS('empty') + m1")

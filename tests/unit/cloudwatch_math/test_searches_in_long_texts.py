@@ -11,11 +11,11 @@ import pytest
 
 from hashrange.cloudwatch.limits import METRIC_DIMENSION_VALUE_LENGTH_MAX, METRIC_DIMENSIONS_MAX, METRIC_MATH_POINTS_MAX
 from hashrange.cloudwatch.math import searched_metrics
-from hashrange.cloudwatch.math.evaluation import MathBudget
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics, fits, may_fit, tokens_of
 from hashrange.cloudwatch.math.values import MathError
 from hashrange.cloudwatch.metric_id import MetricId
+from hashrange.cloudwatch.query_evaluation import MathBudget
 from hashrange.items.steps import LOOK_STEPS
 from tests.support.working import give_way_always
 from tests.unit.cloudwatch_math.fake_metrics import CALLER, NAMESPACE

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.errors import RecordsChanged, StorageError
+from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import (
@@ -112,6 +112,21 @@ def test_a_slice_runs_again_at_once_if_what_it_has_read_was_changed(caplog: pyte
 
     asyncio.run(scenario())
     assert not caplog.records
+
+
+def test_a_job_that_others_always_overtake_fails_and_is_tried_again_later(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        job = Scripted(*[RecordsChanged() for _ in range(RECORDS_TRIES_MAX + 1)])
+        jobs = Runner([job], SystemClock())
+        jobs.start()
+        await until(lambda: caplog.records != [])
+        await some_turns()
+        assert job.slices == RECORDS_TRIES_MAX
+        await jobs.stop()
+
+    with caplog.at_level(logging.ERROR, "hashrange.jobs"):
+        asyncio.run(scenario())
+    assert [record.getMessage() for record in caplog.records] == ["The job scripted failed and is tried again."]
 
 
 def test_one_job_that_fails_does_not_stop_another() -> None:

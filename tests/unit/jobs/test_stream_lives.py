@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from hashrange.errors import ApiError
+from hashrange.errors import ApiError, StorageCorruption
 from hashrange.jobs.job import AT_ONCE
-from hashrange.store.embedded.reading import Cursor
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.reading import Cursor, scan_prefix
 from tests.unit.jobs.streaming import (
     DAY,
     HOUR,
     ROLL,
+    all_records,
     begin,
     change,
     described,
@@ -220,3 +222,17 @@ def test_no_more_large_records_are_read_than_a_page_holds(tmp_path: Path, monkey
     assert sum(asked) <= 4
     monkeypatch.undo()
     assert world.close() == []
+
+
+@pytest.mark.parametrize("record", [b"", b"\x03", b"\x03\x01\x00", bytes((3, 8)) + bytes(8)])
+def test_a_spoilt_record_is_the_operators_matter(world: World, record: bytes) -> None:
+    arn = switch_on(world)
+    change(world, 1, 0)
+    (engine_key,) = [one for one, _ in scan_prefix(world.embedded.engine, layout.LOG_PREFIX)]
+    world.embedded.engine.put(engine_key, record)
+    with pytest.raises(StorageCorruption, match="stream record"):
+        all_records(world, arn)
+    change(world, 1, 1)
+    assert world.ask("GetItem", Key={"id": {"S": "o1"}}, ConsistentRead=True)["Item"]["v"] == {"N": "1"}
+    world.embedded.engine.delete(engine_key)
+    assert values(world, arn, 1) == [1]

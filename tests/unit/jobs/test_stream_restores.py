@@ -10,6 +10,7 @@ import pytest
 
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.store.copying import copying_of
+from hashrange.store.streams import NOTHING_HEARD
 from tests.unit.jobs.streaming import HOUR, all_records, change, sequence, shards, switch_on
 from tests.unit.jobs.world import World
 
@@ -105,15 +106,23 @@ def test_whoever_follows_a_stream_looks_at_all_its_shards_after_a_restore(world:
     go_on(world, 0)
     checkpoint = asyncio.run(copying_of(world.store).checkpoint())
     change(world, 1, 1)
-    last_seen = world.store.streams.last()
+    world.store.when_durable(world.store.position(), lambda _error: None)
+    (stream,) = world.store.streams.of("0" * 12, "us-east-1")
+    known = asyncio.run(world.store.streams.changed_shards(stream, NOTHING_HEARD))
+    assert known is not None
+    assert asyncio.run(world.store.streams.changed_shards(stream, known.mark)) is None
+    lasts = [asyncio.run(world.store.streams.last_of_shard(one)) for one in world.store.streams.shards(stream)]
     restored(world, kind, checkpoint)
     streams = world.store.streams
     (stream,) = streams.of("0" * 12, "us-east-1")
     all_shards = streams.shards(stream)
     assert len(all_shards) == 2
-    assert sorted(streams.changed_shards(stream, last_seen)) == sorted(all_shards)
-    assert [streams.last_of_shard(one) for one in all_shards] == [streams.last_of(stream)] * 2
-    assert streams.last_of(stream) > last_seen
+    world.store.when_durable(world.store.position(), lambda _error: None)
+    changed = asyncio.run(streams.changed_shards(stream, known.mark))
+    assert changed is not None
+    assert sorted(changed.shards) == sorted(all_shards)
+    assert changed.mark > known.mark
+    assert min(asyncio.run(streams.last_of_shard(one)) for one in all_shards) > max(lasts)
 
 
 def test_a_store_without_streams_is_restored_as_it_was(world: World) -> None:

@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Operation
-from hashrange.errors import Malformed, RecordsChanged, RequestFault, StorageError, ValidationException
+from hashrange.errors import (
+    RECORDS_TRIES_MAX,
+    Malformed,
+    RecordsChanged,
+    RequestFault,
+    StorageError,
+    ValidationException,
+)
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.operations.operation import JSON, JsonWire, Scope
 from hashrange.operations.reply import Reply
@@ -286,6 +293,20 @@ def test_an_operation_runs_again_if_what_it_has_read_was_changed() -> None:
 
     front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, overtaken, JSON)})
     assert reply(front.ask(front.request())).body == b'{"begun":3}'
+
+
+def test_an_operation_that_others_always_overtake_is_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
+    begun: list[int] = []
+
+    async def overtaken(scope: Scope, request: EchoRequest) -> Any:
+        begun.append(1)
+        raise RecordsChanged
+
+    front = FrontEnd(operations={"GetItem": Operation("GetItem", EchoRequest, overtaken, JSON)})
+    with caplog.at_level(logging.ERROR):
+        answer = reply(front.ask(front.request()))
+    assert (answer.status, len(begun)) == (500, RECORDS_TRIES_MAX)
+    assert len(caplog.records) == 1
 
 
 # --- requests that are not calls of the API ------------------------------------------------------

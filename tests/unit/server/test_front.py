@@ -121,6 +121,23 @@ def test_a_quick_request_that_comes_later_goes_before_what_waits(served: Served)
     assert len(served.ran) <= begun + 3
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("url", ["/", "/_hashrange/v1/ready"])
+def test_a_health_check_does_not_wait_for_a_crowd(served: Served, method: str, url: str) -> None:
+    clients = served.known(100)
+    for connection, _ in clients[:-1]:
+        connection.data_received(served.front.request(body("heavy"), HEAVY))
+    for _ in range(5):
+        served.turns.turn()
+    begun = len(served.ran)
+    connection, transport = clients[-1]
+    connection.data_received(f"{method} {url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    served.turns.turn()
+    served.turns.turn()
+    assert transport.written
+    assert len(served.ran) <= begun + 3
+
+
 def test_a_long_or_compressed_body_is_not_quick(served: Served) -> None:
     clients = served.known(4)
     clients[0][0].data_received(served.front.request(body("heavy"), HEAVY))

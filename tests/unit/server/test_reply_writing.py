@@ -49,8 +49,8 @@ STREAM: Stream = stream_of(TABLE.schema, 7, 1.0)
 
 
 def record_of(old: Row | None, new: Row | None, origin: Any = "client") -> bytes:
-    encode = record_encoder(ALL_IMAGES, ("pk", "sk"))
-    return encode(Change(TABLE, TABLE.item_key(KEYS), old, new, (), origin, 0.0, 1), 0, b"")
+    encode = record_encoder(ALL_IMAGES, TABLE.keys)
+    return encode(Change(TABLE, TABLE.item_key(KEYS), old, new, (), origin, 0.0, 1), b"")
 
 
 RECORDS = [

@@ -75,7 +75,12 @@ def test_a_restore_brings_former_documents_back_and_a_late_write_does_nothing(st
 
 def test_who_follows_streams_hears_of_records_and_of_shards_that_begin_or_end(store: EmbeddedStore) -> None:
     heard: list[int] = []
-    store.streams.follow(lambda: heard.append(store.streams.last()))
+
+    def hear() -> None:
+        (stream,) = store.streams.of("0" * 12, "us-east-1")
+        heard.append(finish(store.streams.last_of_shard(store.streams.shards(stream)[0])))
+
+    store.streams.follow(hear)
     plain = finish(store.catalog.create(table_maker("plain")))
     assert plain is not None
     finish(store.mutate(plain, KEY, lambda _: row_of(1)))

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from hashrange.errors import RecordsChanged, StorageCorruption
+from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageCorruption, StorageError
 from hashrange.items import steps
 from hashrange.store.embedded import EmbeddedStore
 from hashrange.store.records import KeptRecords, RememberedRecords, again_if_changed
@@ -265,6 +265,19 @@ def test_a_record_is_updated_or_replaced_only_as_it_was_read(store: EmbeddedStor
     generation = store.documents.generation
     store.copying.restore(None)
     assert finish(lights.write(first, generation=generation)) is False, "the content is another one"
+
+
+def test_work_that_others_always_overtake_fails(run: Run) -> None:
+    begun: list[int] = []
+
+    @again_if_changed
+    async def overtaken() -> None:
+        begun.append(1)
+        raise RecordsChanged
+
+    with pytest.raises(StorageError, match="100 times"):
+        run(overtaken())
+    assert len(begun) == RECORDS_TRIES_MAX
 
 
 def test_writes_of_one_server_count_the_record_each_once(lights: KeptRecords[Light], run: Run) -> None:

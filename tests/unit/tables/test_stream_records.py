@@ -12,23 +12,24 @@ from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import StreamViewType
+from hashrange.tables.schema import KeySchema, StreamViewType
 from hashrange.tables.stream_records import (
     EVENT_USER_IDENTITY,
     USER_IDENTITY,
     decode_record,
-    event_template_of,
+    event_forms_of,
+    forms_of,
     keys_of,
     record_encoder,
     record_json,
     record_values,
     shown_record,
-    template_of,
 )
 from hashrange.tables.streams import ALL_IMAGES, IMAGES, NO_IMAGES, stream_of
 from tests.support.samples import table_maker
 
-NAMES = ("pk", "sk")
+SCHEMA = KeySchema(("pk",), ("S",), ("sk",), ("S",))
+NAMES = SCHEMA.names
 KEYS: Item = {"pk": {"S": 'a"é'}, "sk": {"S": "b"}}
 OLD: Item = KEYS | {"n": {"N": "1"}}
 NEW: Item = KEYS | {"n": {"N": "22"}, "l": {"L": [{"S": ""}] * 150_000}}
@@ -54,14 +55,14 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     old, new = EVENTS[event]
     told_old = old if view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
     told_new = new if view_type in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
-    record = record_encoder(IMAGES[view_type], NAMES)(change_of(old, new, has_items=has_items), 0, b"")
+    record = record_encoder(IMAGES[view_type], SCHEMA)(change_of(old, new, has_items=has_items), b"")
     found = decode_record(record, IMAGES[view_type], NAMES)
     assert (keys_of(found, NAMES), found.old, found.new) == (KEYS, row_of(told_old), row_of(told_new))
 
     stream = stream_of(
         replace(table_maker("t")(1), stream_view_type=view_type, stream_label="2026-10-01T12:00:00.123"), 7, 1.0
     )
-    told = record_json(template_of(stream), 5, record)
+    told = record_json(forms_of(stream), 5, record)
     content: dict[str, Any] = msgspec.json.decode(told)
     sizes = [check_item(item)[1] for item in (KEYS, told_old, told_new) if item is not None]
     assert (content["eventName"], content["dynamodb"]["SizeBytes"]) == (event, sum(sizes))
@@ -69,17 +70,43 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     images = {"Keys": KEYS, "OldImage": told_old, "NewImage": told_new}
     assert {name: content["dynamodb"].get(name) for name in images} == images
 
-    whole = record_encoder(ALL_IMAGES, NAMES)(change_of(old, new, has_items=has_items), 0, b"")
+    whole = record_encoder(ALL_IMAGES, SCHEMA)(change_of(old, new, has_items=has_items), b"")
     assert shown_record(whole, IMAGES[view_type]) == record
+
+
+KEYS_OF_TYPES: list[tuple[KeySchema, Item]] = [
+    (KeySchema(("p",), ("S",)), {"p": {"S": "é" * 30}}),
+    (KeySchema(("p",), ("S",)), {"p": {"S": "a\\n"}}),
+    (KeySchema(('%d"é',), ("S",)), {'%d"é': {"S": "%b"}}),
+    (KeySchema(("%d",), ("S",), ("é",), ("S",)), {"%d": {"S": "%b"}, "é": {"S": "b"}}),
+    (KeySchema(("p",), ("N",)), {"p": {"N": "-12.5"}}),
+    (KeySchema(("p",), ("S",), ("s",), ("B",)), {"p": {"S": "a"}, "s": {"B": "AAAA"}}),
+    (KeySchema(("p",), ("B",), ("s",), ("N",)), {"p": {"B": "AA=="}, "s": {"N": "100"}}),
+]
+
+
+@pytest.mark.parametrize(("schema", "keys"), KEYS_OF_TYPES)
+@pytest.mark.parametrize("has_items", [True, False])
+def test_a_record_tells_keys_of_any_type_and_their_size(schema: KeySchema, keys: Item, has_items: bool) -> None:
+    table = OpenTable(replace(table_maker("t", region="a%b")(1), keys=schema, stream_view_type="KEYS_ONLY"))
+    item = keys | {"n": {"N": "1"}}
+    change = Change(table, table.item_key(keys), None, row_of(item), (), "client", 0.0, 1, None, item)
+    record = record_encoder(NO_IMAGES, schema)(change if has_items else replace(change, new_item=None), b"")
+    assert keys_of(decode_record(record, NO_IMAGES, schema.names), schema.names) == keys
+
+    stream = stream_of(replace(table.schema, stream_label="label"), 7, 1.0)
+    told: dict[str, Any] = msgspec.json.decode(record_json(forms_of(stream), 5, record))
+    assert told == record_values(stream, 5, record)
+    assert (told["awsRegion"], told["dynamodb"]["SizeBytes"]) == ("a%b", check_item(keys)[1])
 
 
 def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
     stream = stream_of(replace(table_maker("t")(1), stream_view_type="NEW_IMAGE", stream_label="label"), 7, 1.0)
-    encode = record_encoder(IMAGES["NEW_IMAGE"], NAMES)
+    encode = record_encoder(IMAGES["NEW_IMAGE"], SCHEMA)
     for origin in ("client", "ttl"):
-        record = encode(replace(change_of(OLD, None, has_items=True), origin=origin), 0, b"")
-        told: dict[str, Any] = msgspec.json.decode(record_json(template_of(stream), 5, record))
-        event: dict[str, Any] = msgspec.json.decode(record_json(event_template_of(stream), 5, record))
+        record = encode(replace(change_of(OLD, None, has_items=True), origin=origin), b"")
+        told: dict[str, Any] = msgspec.json.decode(record_json(forms_of(stream), 5, record))
+        event: dict[str, Any] = msgspec.json.decode(record_json(event_forms_of(stream), 5, record))
         assert event.pop("eventSourceARN") == stream.arn
         identities = told.pop("userIdentity", None), event.pop("userIdentity", None)
         assert identities == ((None, None) if origin == "client" else (USER_IDENTITY, EVENT_USER_IDENTITY))
@@ -89,7 +116,7 @@ def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
 @pytest.mark.parametrize("view_type", VIEW_TYPES)
 def test_damage_is_told(view_type: StreamViewType) -> None:
     images = IMAGES[view_type]
-    record = record_encoder(images, NAMES)(change_of(OLD, NEW, has_items=True), 0, b"")
+    record = record_encoder(images, SCHEMA)(change_of(OLD, NEW, has_items=True), b"")
     for place in (3, 5, 9, 14) if images == NO_IMAGES else (3, 5, 9, 14, 22):
         spoilt = record[:place] + bytes((record[place] ^ 1,)) + record[place + 1 :]
         with pytest.raises(StorageCorruption):

@@ -18,13 +18,15 @@ from hashrange.jobs.virtual_time import advance
 from hashrange.store.copying import copying_of
 from hashrange.store.documents import NOTHING_READ
 from hashrange.store.interface import Durability
-from hashrange.store.streams import Streams
+from hashrange.store.streams import NOTHING_HEARD
 from hashrange.triggers import attempts, outcomes, retries
 from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.lanes import Lane
-from hashrange.triggers.passes import DurableRecords
+from hashrange.triggers.passes import AwaitedSync
+from tests.support.held_syncs import HeldSyncs
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time
+from tests.unit.jobs.world import drive
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries, fail
 
 
@@ -169,17 +171,39 @@ def test_without_mappings_a_write_wakes_nobody() -> None:
 def test_a_stream_tells_of_its_last_change_alone() -> None:
     world = Deliveries()
     streams = world.store.streams
+    (stream,) = streams.of(ACCOUNT, REGION)
+    heard, told = NOTHING_HEARD, list[int]()
 
-    def last() -> int:
-        (stream,) = streams.of(ACCOUNT, REGION)
-        return streams.last_of(stream)
+    def other() -> None:
+        world.request(
+            "CreateTable",
+            TableName="other",
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+        )
+        world.request("PutItem", TableName="other", Item={"id": {"S": "a"}})
 
-    found = [last()]
-    for change in (lambda: world.write(1), lambda: pass_time(world, ROLL), lambda: world.ask("DeleteTable")):
+    for change, shards in (
+        (lambda: None, [1]),
+        (lambda: world.write(1), [1]),
+        (other, []),
+        (lambda: pass_time(world, ROLL), [1, 2]),
+        (lambda: world.ask("DeleteTable"), [2]),
+    ):
         change()
-        found.append(last())
-        assert last() == streams.last()
-    assert found == sorted(set(found))
+        changed = drive(streams.changed_shards(stream, heard))
+        assert (changed is None) == (shards == [])
+        if changed is not None:
+            assert [one.number for one in changed.shards] == shards
+            assert (changed.mark > heard, changed.is_all) == (True, True)
+            heard = changed.mark
+        told.append(heard)
+        assert drive(streams.changed_shards(stream, heard)) is None
+    pass_time(world, DAY + ROLL)
+    assert drive(streams.changed_shards(stream, heard)) is None, "a deleted stream"
+    assert len(set(told)) == 4
 
 
 def test_many_mappings_of_many_shards_work() -> None:
@@ -197,120 +221,182 @@ def test_many_mappings_of_many_shards_work() -> None:
 
 
 class Log:
-    """Commits and their durability, moved by the test."""
+    """The last commit and the waiting for syncs, moved by the test."""
 
     def __init__(self) -> None:
-        self.written = self.durable = 0
+        self.written = 0
         self.waiting: list[tuple[int, Callable[[StorageError | None], None]]] = []
 
     def position(self) -> int:
         return self.written
 
-    def durable_position(self) -> int:
-        return self.durable
-
     def when_durable(self, position: int, callback: Callable[[StorageError | None], None]) -> None:
         self.waiting.append((position, callback))
 
-    def last(self) -> int:
-        return self.written * 10
-
     def sync(self, error: StorageError | None = None) -> None:
         waiting, self.waiting = self.waiting, []
-        self.durable = self.durable if error else max([self.durable, *[position for position, _ in waiting]])
         for _, callback in waiting:
             callback(error)
 
 
-def durable_records(log: Log, heard: list[bool]) -> DurableRecords:
-    return DurableRecords(cast("Durability", log), cast("Streams", log), lambda: heard.append(True))
+def awaited_sync(log: Log, heard: list[bool]) -> AwaitedSync:
+    return AwaitedSync(cast("Durability", log), lambda: heard.append(True))
 
 
-def test_records_may_be_delivered_once_they_are_durable() -> None:
+def test_one_sync_is_awaited_at_a_time() -> None:
     log, heard = Log(), list[bool]()
-    records = durable_records(log, heard)
+    sync = awaited_sync(log, heard)
+    assert not sync.is_awaited
     log.written = 3
-    records.look()
-    assert records.last == 0
+    sync.begin()
     log.written = 5
-    records.look()
-    assert len(log.waiting) == 1, "one sync is awaited"
+    sync.begin()
+    assert [position for position, _ in log.waiting] == [3]
+    assert sync.is_awaited
     log.sync()
-    assert (records.last, heard) == (30, [True])
-    records.look()
+    assert (sync.is_awaited, heard) == (False, [True])
+    sync.check()
+    sync.begin()
+    assert [position for position, _ in log.waiting] == [5]
     log.sync()
-    assert (records.last, heard) == (50, [True, True])
-    records.look()
-    assert log.waiting == []
-    log.written = log.durable = 7
-    records.look()
-    assert (records.last, log.waiting) == (70, [])
+    assert (sync.is_awaited, heard) == (False, [True, True])
 
 
 def test_a_failed_sync_is_reported_once() -> None:
     log, heard = Log(), list[bool]()
-    records = durable_records(log, heard)
+    sync = awaited_sync(log, heard)
     log.written = 1
-    records.look()
+    sync.begin()
     log.sync(StorageError("broken"))
     assert heard == [True]
     with pytest.raises(StorageError):
-        records.look()
-    records.look()
+        sync.check()
+    sync.check()
+    sync.begin()
     assert len(log.waiting) == 1
 
 
 def test_a_sync_of_former_content_says_nothing() -> None:
     log, heard = Log(), list[bool]()
-    records = durable_records(log, heard)
+    sync = awaited_sync(log, heard)
     log.written = 4
-    records.look()
-    records.forget()
+    sync.begin()
+    sync.forget()
     log.sync()
-    assert (records.last, heard) == (0, [])
+    assert (sync.is_awaited, heard) == (False, [])
 
 
-def test_the_job_takes_no_record_that_is_not_durable() -> None:
+def test_the_job_takes_no_record_that_is_not_durable(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         world = Deliveries()
         await world.mappings.create(world.mapping())
-        log = Log()
-        position = world.store.position
-        log.position = log.durable_position = position  # type: ignore[method-assign]
-        world.delivery._passes.durable._durability = cast("Durability", log)
         world.write(1)
         assert await world.delivery.run_slice() is None
-        log.durable_position = lambda: 0  # type: ignore[method-assign]
+        syncs = HeldSyncs(world.store, monkeypatch)
         world.write(2)
         assert await world.delivery.run_slice() is None
         assert world.taken() == [[1]]
         world.write(3)
-        log.sync()
+        syncs.end()
         assert await world.delivery.run_slice() is None
         assert world.taken() == [[2]], "3 was written after the awaited commit"
-        log.sync()
+        syncs.end()
         await world.delivery.run_slice()
         assert world.taken() == [[3]]
 
     asyncio.run(scenario())
 
 
-def test_a_window_ends_after_all_of_its_records_are_durable() -> None:
+def test_a_long_sync_holds_back_no_record_that_was_durable_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping(batch_size=2))
+        world.write(*range(7))
+        later = count(100)
+        world.functions.answer = lambda _event: world.write(next(later))
+        syncs = HeldSyncs(world.store, monkeypatch)
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[0, 1], [2, 3], [4, 5], [6]]
+        world.functions.answer = None
+        syncs.end()
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[100]], "the sync began after the first of the later writes"
+        syncs.end()
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[101, 102], [103]]
+
+    asyncio.run(scenario())
+
+
+def test_writes_that_concern_no_mapping_let_nobody_wait_for_a_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job would look again after each sync, as long as anybody writes anything."""
+
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping())
+        assert await world.delivery.run_slice() is None
+        syncs = HeldSyncs(world.store, monkeypatch)
+        await world.store.documents.write({"something": b"else"})
+        world.delivery.wake()
+        assert await world.delivery.run_slice() is None
+        assert syncs.awaited == []
+        world.write(1)
+        assert await world.delivery.run_slice() is None
+        assert len(syncs.awaited) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_slice_fails_once_after_a_sync_that_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping())
+        assert await world.delivery.run_slice() is None
+        syncs = HeldSyncs(world.store, monkeypatch)
+        world.write(1)
+        assert await world.delivery.run_slice() is None
+        syncs.fail(StorageError("broken"))
+        with pytest.raises(StorageError, match="broken"):
+            await world.delivery.run_slice()
+        assert world.taken() == []
+
+    asyncio.run(scenario())
+
+
+def test_a_shard_has_ended_once_its_end_is_durable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut could undo the end, and further records could follow."""
+
+    async def scenario() -> None:
+        world = Deliveries()
+        await world.mappings.create(world.mapping(batching_window_seconds=300))
+        syncs = HeldSyncs(world.store, monkeypatch)
+        world.write(1)
+        assert await world.delivery.run_slice() is None
+        pass_time(world, ROLL)
+        syncs.end()
+        assert await world.delivery.run_slice() == 300
+        assert world.taken() == []
+        syncs.end()
+        assert await world.delivery.run_slice() is None
+        assert world.taken() == [[1]]
+
+    asyncio.run(scenario())
+
+
+def test_a_window_ends_after_all_of_its_records_are_durable(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         world = Deliveries()
         await world.mappings.create(world.mapping(tumbling_window_seconds=60))
         world.functions.answer = {"state": {}}
         world.write(1)
         assert await world.delivery.run_slice() == 60
-        log = Log()
-        log.position = world.store.position  # type: ignore[method-assign]
-        world.delivery._passes.durable._durability = cast("Durability", log)
+        syncs = HeldSyncs(world.store, monkeypatch)
         world.write(2)
         assert await world.delivery.run_slice() == 60
         world.clock.advance(60)
         assert await world.delivery.run_slice() is None
         assert world.taken() == [[1]]
-        log.sync()
+        syncs.end()
         assert await world.delivery.run_slice() is None
         assert world.taken() == [[2], []]
 

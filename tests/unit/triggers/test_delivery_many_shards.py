@@ -37,18 +37,20 @@ class Counted:
             return await records(*arguments)
 
         monkeypatch.setattr(streams, "records", counted_records)
-        for name in ("shards", "changed_shards"):
-            self._count(streams, name, monkeypatch)
+        all_shards, changed_shards = streams.shards, streams.changed_shards
 
-    def _count(self, streams: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        look = getattr(streams, name)
-
-        def counted(*arguments: Any) -> Any:
-            found = look(*arguments)
+        def counted_shards(*arguments: Any) -> Any:
+            found = all_shards(*arguments)
             self.looked += len(found)
             return found
 
-        monkeypatch.setattr(streams, name, counted)
+        async def counted_changes(*arguments: Any) -> Any:
+            found = await changed_shards(*arguments)
+            self.looked += 0 if found is None else len(found.shards)
+            return found
+
+        monkeypatch.setattr(streams, "shards", counted_shards)
+        monkeypatch.setattr(streams, "changed_shards", counted_changes)
 
     def take(self) -> tuple[int, int]:
         """Both numbers since the last call."""
@@ -141,11 +143,16 @@ def test_the_first_look_at_many_shards_gives_way(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(steps, "LOOK_STEPS", 5)
 
     async def look() -> News:
-        return again.look_for_shards(world.store.streams, 0)
+        streams = world.store.streams
+        changed = await streams.changed_shards(again.stream, again.heard)
+        assert changed is not None
+        return again.look_for_shards(streams, changed)
 
     ways, found = give_way_always(look())
     assert len(found.shards) == 1, "the shard of all others' ancestor"
-    latest = world.mapping(starting_position="LATEST", starting_sequence=sequence_text(world.store.streams.last() + 1))
+    (shard, *_) = found.shards
+    last = drive(world.store.streams.last_of_shard(shard.shard))
+    latest = world.mapping(starting_position="LATEST", starting_sequence=sequence_text(last + 1))
     again = Consumer(latest, consumer.stream, {}, "", world.clock, None)
     ways, found = give_way_always(look())
     assert len(found.shards) == count

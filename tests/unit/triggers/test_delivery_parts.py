@@ -310,7 +310,7 @@ def test_records_and_state_fit_into_one_event_together(state_bytes: int, count: 
     lane = Lane(0, FIRST, TumblingWindow(start, b'"%b"' % (b"x" * state_bytes)))
     records = [(FIRST + place, b"") for place in range(10)]
     terms = BatchTerms(100, lambda _sequence, _record: b"0" * 1_150_000, None, 900, lambda: Batch(NOW, 100))
-    take_records(lane, ReadAhead(FIRST, FIRST + 10, [records], is_end=True), terms)
+    take_records(lane, ReadAhead(FIRST, FIRST + 10, [records], is_end=True, is_all=True), terms)
     (batch,) = lane.batches
     assert (len(batch.records), batch.is_complete, lane.position) == (count, True, FIRST + count)
     assert len(encode_event(batch, lane.window, 900, "shard", "arn")) <= INVOCATION_PAYLOAD_BYTES_MAX

@@ -23,6 +23,7 @@ from hashrange.store.embedded.opening import open_store
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, fake_kinesis
+from tests.support.held_syncs import HeldSyncs
 from tests.support.scopes import scope_of
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import ROLL, change, pass_time
@@ -200,6 +201,36 @@ def test_a_request_that_hangs_does_not_hold_up_other_shards() -> None:
     in_world(test, "changes", "second")
 
 
+def test_a_slice_ends_although_changes_go_on() -> None:
+    """It waits for what was written before it began: else other jobs, and who moves the clock, would wait forever."""
+
+    async def test(world: KinesisWorld) -> None:
+        woken = asyncio.Event()
+        world.wake = woken.set
+        world.enable()
+        await world.deliver_all()
+        world.store.streams.follow(world.delivery.wake)
+        world.kinesis.misbehave = lambda _: "late"
+        change(world, 1, 1)
+        slice_ = asyncio.create_task(world.delivery.run_slice())
+        await until(lambda: world.kinesis.met["late"] == 1)
+        change(world, 1, 2)
+        await asyncio.sleep(0)
+        assert not slice_.done()
+        world.kinesis.release()
+        assert await slice_ is None
+        assert world.numbers() == [1]
+        await until(lambda: world.kinesis.met["late"] == 2)
+        woken.clear()
+        world.kinesis.misbehave = lambda _: None
+        world.kinesis.release()
+        await woken.wait()
+        await world.deliver_all()
+        assert world.numbers() == [1, 2]
+
+    in_world(test)
+
+
 def test_shards_take_turns() -> None:
     """Those with much to send do not hold up the others, and only those with a request under
     way keep what they have read.
@@ -210,11 +241,11 @@ def test_shards_take_turns() -> None:
         await world.deliver_all()
         grow(world)
         await world.deliver_all()
-        first = world.store.streams.last() + 1
+        (feed,) = world.store.streams.feeds()
+        first = await world.store.streams.last_of_shard(world.store.streams.shards(feed)[0]) + 1
         for value in range(2, 8):
             for number in range(60):
                 change(world, number, value)
-        (feed,) = world.store.streams.feeds()
         pages = [await world.store.streams.records(one, first, 1, 1) for one in world.store.streams.shards(feed)]
         shards = sum(bool(page.records) for page in pages)
         assert shards > KINESIS_PUTS_AT_ONCE
@@ -652,7 +683,7 @@ def test_after_a_restore_that_moves_time_back_nothing_waits_for_the_former_time(
     in_world(test, clock=MovableClock(SystemClock(), ServiceTimeState(0.0, VIRTUAL_START_SECONDS)))
 
 
-def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
+def test_nothing_is_sent_before_it_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with fake_kinesis() as kinesis:
             world = KinesisWorld(kinesis, tmp_path / "data")
@@ -661,36 +692,65 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path) -> None:
             world.embedded.close_now()
             clock = SystemClock()
             store = open_store(world.data_dir, clock, asyncio.get_running_loop())
-            held: list[tuple[int, Callable[[None], None]]] = []
-            durable = store.position()
-            store.durable_position = lambda: durable  # type: ignore[method-assign]
-            store.when_durable = lambda *sync: held.append(sync)  # type: ignore[method-assign]
+            syncs = HeldSyncs(store, monkeypatch)
             world.store = world.embedded = store
             world.scope = scope_of(store, world.clock, world.settings)
             delivery = KinesisDelivery(store, clock, kinesis.url)
             change(world, 1, 1)
             slice_ = asyncio.create_task(delivery.run_slice())
-            await until(lambda: held)
+            await until(lambda: syncs.awaited)
             asked = len(kinesis.asked)
             change(world, 2, 2)
             for _ in range(10):
                 await asyncio.sleep(0)
             assert len(kinesis.asked) == asked
-            durable, synced = held.pop()
-            synced(None)
-            await until(lambda: world.numbers() == [1] and held)
-            durable, synced = held.pop()
-            synced(None)
+            syncs.end()
+            await until(lambda: world.numbers() == [1] and syncs.awaited)
+            syncs.end()
             await until(lambda: world.numbers() == [1, 2])
-            durable = store.position()
-            for _, synced in held:
-                synced(None)
             assert await slice_ is None
             assert [len(one.body["Records"]) for one in puts(kinesis)] == [1, 1]
             assert world.numbers() == [1, 2]
             await store.close()
 
     asyncio.run(main())
+
+
+def test_a_shard_has_ended_once_its_end_is_durable_and_is_read_only_for_what_is_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        await world.deliver_all()
+        (delivered,) = world.delivery._feeds.values()
+        (shard,) = delivered.shards.values()
+        reads: list[int] = []
+        inner = world.store.streams.records
+
+        async def records(shard: Any, *arguments: Any) -> Any:
+            reads.append(shard.number)
+            return await inner(shard, *arguments)
+
+        monkeypatch.setattr(world.store.streams, "records", records)
+        world.delivery.wake()
+        await world.delivery.run_slice()
+        assert reads == []
+        syncs = HeldSyncs(world.embedded, monkeypatch)
+        change(world, 1, 1)
+        slice_ = asyncio.create_task(world.delivery.run_slice())
+        await until(lambda: syncs.awaited)
+        pass_time(world, ROLL)
+        assert reads == []
+        syncs.end()
+        await until(lambda: len(reads) == 2 and syncs.awaited)
+        assert (shard.shard.last is None, shard.is_drained) == (False, False)
+        syncs.end()
+        await slice_
+        assert shard.is_drained
+        assert reads == [1, 1, 1, 2]
+        assert world.numbers() == [1]
+
+    in_world(test)
 
 
 # --- the job and its runner -----------------------------------------------------------------------

@@ -11,12 +11,13 @@ from hashrange.aws_services.operation import Caller
 from hashrange.clock import VirtualClock
 from hashrange.errors import RecordsChanged, StorageCorruption
 from hashrange.functions.description import new_uuid
+from hashrange.messages.triggers import STREAM_ENDED
 from hashrange.store.embedded import open_store
-from hashrange.tables.streams import sequence_text
+from hashrange.tables.streams import Shard, sequence_text
 from hashrange.triggers.mapping import EventSourceMapping, without_overlong_transition
 from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings
 from tests.unit.jobs.world import drive
-from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION
+from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries
 
 CALLER = Caller(ACCOUNT, REGION)
 DELAY = 5.0
@@ -149,10 +150,44 @@ def test_listeners_hear_of_every_change() -> None:
     assert heard == [1, 1, 0]
 
 
-def test_latest_begins_after_the_last_record_of_the_store() -> None:
-    kept = Kept()
-    assert kept.create(starting_position="TRIM_HORIZON").first == 0
-    assert kept.create(starting_position="LATEST").first == kept.store.streams.last() + 1
+def test_latest_begins_after_the_last_record_of_the_stream() -> None:
+    world = Deliveries()
+    world.write(1, 2)
+    assert world.map().first == 0
+    (stream,) = world.store.streams.of(ACCOUNT, REGION)
+    (shard,) = world.store.streams.shards(stream)
+    latest = world.map(starting_position="LATEST")
+    assert latest.first == drive(world.store.streams.last_of_shard(shard)) + 1
+    world.write(3)
+    ((sequence, _),) = drive(world.store.streams.records(shard, latest.first, 10, 10**6)).records
+    assert sequence == latest.first, "it is the next one"
+
+
+def test_latest_misses_nothing_where_each_shard_has_numbers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Deliveries(partition_size_max_bytes=4_000)
+    for key in range(20):
+        world.write(1, key=key, pad={"S": "x" * 1_000})
+    world.split()
+    (stream,) = world.store.streams.of(ACCOUNT, REGION)
+    numbers = [one.number for one in world.store.streams.shards(stream) if one.last is None]
+    assert len(numbers) > 2
+
+    async def last_of_shard(shard: Shard) -> int:
+        assert shard.last is None, "of an ended shard, nothing is wanted"
+        return 1_000 - shard.number
+
+    monkeypatch.setattr(world.store.streams, "last_of_shard", last_of_shard)
+    assert world.map(starting_position="LATEST").first == 1_000 - max(numbers) + 1
+
+
+def test_latest_of_a_stream_that_has_ended_delivers_nothing() -> None:
+    world = Deliveries()
+    world.write(1)
+    world.ask("UpdateTable", StreamSpecification={"StreamEnabled": False})
+    mapping = world.map(starting_position="LATEST")
+    world.deliver()
+    assert world.taken() == []
+    assert world.result(mapping) == STREAM_ENDED
 
 
 def test_after_a_restore_the_mappings_are_those_of_the_content() -> None:

@@ -1,12 +1,6 @@
 """Which operations of Application Auto Scaling are served? All fourteen."""
 
-from hashrange.autoscaling.api import (
-    describe_scaling_activities,
-    scalable_targets,
-    scaling_policies,
-    scheduled_actions,
-    tags,
-)
+from hashrange.autoscaling.api import scalable_targets, scaling_policies, scheduled_actions
 from hashrange.autoscaling.api.members import ERRORS, word_scaling_fault
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.aws_services.operation import ServiceApi, bound
@@ -15,8 +9,6 @@ SCALING_OPERATIONS = (
     *scalable_targets.OPERATIONS,
     *scaling_policies.OPERATIONS,
     *scheduled_actions.OPERATIONS,
-    describe_scaling_activities.OPERATION,
-    *tags.OPERATIONS,
 )
 
 

@@ -1,4 +1,6 @@
-"""The operations on scalable targets: RegisterScalableTarget, DeregisterScalableTarget, DescribeScalableTargets."""
+"""The operations on scalable targets: RegisterScalableTarget, DeregisterScalableTarget, DescribeScalableTargets,
+DescribeScalingActivities, and those on their tags: TagResource, UntagResource, ListTagsForResource.
+"""
 
 import uuid
 from collections.abc import Mapping
@@ -7,30 +9,28 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hashrange.autoscaling import limits
 from hashrange.autoscaling.api.members import (
+    SCALING_MEMBERS,
     DescribingRequest,
-    check_scaling_length,
+    DescribingResourceRequest,
+    TargetMembers,
+    check_scaling_names,
     check_space,
     check_target_tags,
-    described_part,
-    filtered,
+    described_records,
     place_members,
     refuse_scaling,
     registered,
     scaling_invalid,
-    target_place,
     time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
-from hashrange.autoscaling.capacity import current_capacity, index_name_of, table_name_of
-from hashrange.autoscaling.limits import (
-    SCALING_INTEGER_MAX,
-    SCALING_RESOURCE_LENGTH_MAX,
-    SCALING_TAGS_MAX,
-    SCALING_TARGETS_MAX,
-)
-from hashrange.autoscaling.records import ScalableTarget, Suspended, TargetPlace
+from hashrange.autoscaling.capacity import current_capacity, names_of
+from hashrange.autoscaling.records import Activity, ScalableTarget, Suspended, TargetPlace
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
+from hashrange.aws_services.tagging import TaggedArnRequest, Tagging, TagSet, UntagArnRequest, kept_by
+from hashrange.items.steps import walk
 from hashrange.messages import autoscaling as sentences
 
 ROLE_ARN = (
@@ -47,19 +47,11 @@ class SuspendedStateMember(msgspec.Struct, frozen=True):
     ScheduledScalingSuspended: bool | None = None
 
 
-class DeregisterScalableTargetRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Request of DeregisterScalableTarget."""
-
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
-
-
-class RegisterScalableTargetRequest(DeregisterScalableTargetRequest, frozen=True, kw_only=True):
+class RegisterScalableTargetRequest(TargetMembers, frozen=True, kw_only=True):
     """Request of RegisterScalableTarget. Capacities in units."""
 
-    MinCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
-    MaxCapacity: Annotated[int, Meta(ge=1, le=SCALING_INTEGER_MAX)] | None = None
+    MinCapacity: Annotated[int, Meta(ge=1, le=limits.SCALING_INTEGER_MAX)] | None = None
+    MaxCapacity: Annotated[int, Meta(ge=1, le=limits.SCALING_INTEGER_MAX)] | None = None
     RoleARN: str | None = None
     SuspendedState: SuspendedStateMember | None = None
     Tags: dict[str, str] | None = None
@@ -74,8 +66,8 @@ async def register_scalable_target(
     Creates or changes the target; capacity outside of its bounds is changed at once.
     Raises ServiceError and StorageError.
     """
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    check_scaling_length("RoleARN", request.RoleARN, SCALING_RESOURCE_LENGTH_MAX)
+    place = request.place(caller)
+    SCALING_MEMBERS.check_length("RoleARN", request.RoleARN, limits.SCALING_RESOURCE_LENGTH_MAX)
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
     if before is not None and request.Tags:
@@ -91,15 +83,15 @@ async def register_scalable_target(
 
 def _check_tags(tags: dict[str, str]) -> None:
     check_target_tags(tags)
-    if len(tags) > SCALING_TAGS_MAX:
-        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=SCALING_TAGS_MAX))
+    if len(tags) > limits.SCALING_TAGS_MAX:
+        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX))
 
 
 def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
     if request.MinCapacity is None or request.MaxCapacity is None:
         raise scaling_invalid(sentences.BOUNDS_MISSING)
-    if scaling.count_targets(place.account, place.region) >= SCALING_TARGETS_MAX:
-        message = sentences.TOO_MANY.format(most=SCALING_TARGETS_MAX, what="scalable targets")
+    if scaling.count_targets(place.account, place.region) >= limits.SCALING_TARGETS_MAX:
+        message = sentences.TOO_MANY.format(most=limits.SCALING_TARGETS_MAX, what="scalable targets")
         raise ServiceError("LimitExceededException", message)
     return ScalableTarget(
         place,
@@ -136,8 +128,8 @@ def _suspended(before: Suspended, given: SuspendedStateMember | None) -> Suspend
 def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -> None:
     """Raise ServiceError unless the table, or its index, exists; with provisioned capacity if the target is new."""
     scope = scaling.scope(place)
-    table = scope.tables.get(table_name_of(place))
-    index_name = index_name_of(place)
+    table_name, index_name = names_of(place)
+    table = scope.tables.get(table_name)
     names = set() if table is None else {one.name for one in table.schema.indexes if one.is_global}
     if table is None or (index_name is not None and index_name not in names):
         refuse_scaling(sentences.NO_RESOURCE.format(resource=place.resource_id))
@@ -145,16 +137,13 @@ def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -
         refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
 
 
-async def deregister_scalable_target(
-    scaling: AutoScaling, caller: Caller, request: DeregisterScalableTargetRequest
-) -> None:
+async def deregister_scalable_target(scaling: AutoScaling, caller: Caller, request: TargetMembers) -> None:
     """DeregisterScalableTarget: ends the scaling of a target, and deletes its policies,
     their alarms and its scheduled actions.
 
     The capacity stays as it is. Raises ServiceError and StorageError.
     """
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    await scaling.remove_target(registered(scaling, place, sentences.NO_TARGET_FOUND))
+    await scaling.remove_target(registered(scaling, request.place(caller), sentences.NO_TARGET_FOUND))
 
 
 class DescribeScalableTargetsRequest(DescribingRequest, frozen=True, kw_only=True):
@@ -172,9 +161,9 @@ async def describe_scalable_targets(
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.targets(caller.account, caller.region)
-    found = filtered(request, request.ResourceIds, every, lambda one: one.place)
-    page, token = described_part(request, found)
-    return {"ScalableTargets": [_described_target(target) for target in page], "NextToken": token}
+    return described_records(
+        request, request.ResourceIds, every, lambda one: one.place, "ScalableTargets", _described_target
+    )
 
 
 def _described_target(target: ScalableTarget) -> dict[str, Any]:
@@ -193,8 +182,90 @@ def _described_target(target: ScalableTarget) -> dict[str, Any]:
     }
 
 
+# --- what has been scaled -------------------------------------------------------------------------
+
+
+class DescribeScalingActivitiesRequest(DescribingResourceRequest, frozen=True, kw_only=True):
+    """Request of DescribeScalingActivities."""
+
+    IncludeNotScaledActivities: bool | None = None
+
+
+async def describe_scaling_activities(
+    scaling: AutoScaling, caller: Caller, request: DescribeScalingActivitiesRequest
+) -> Mapping[str, Any]:
+    """DescribeScalingActivities: what has been scaled in the last six weeks and why, newest first; also why something
+    was not, if asked.
+
+    Returns a page of activities. Raises ServiceError and StorageError.
+    """
+    check_space(request.ServiceNamespace, request.ScalableDimension)
+    every = scaling.activities(caller.account, caller.region)
+    if not request.IncludeNotScaledActivities:
+        every = [one for one in walk(every) if one[1].not_scaled is None]
+
+    def show(one: tuple[TargetPlace, Activity]) -> dict[str, Any]:
+        return _described_activity(scaling, *one)
+
+    return described_records(request, request.resource_ids, every, lambda one: one[0], "ScalingActivities", show)
+
+
+def _described_activity(scaling: AutoScaling, place: TargetPlace, activity: Activity) -> dict[str, Any]:
+    reasons = None
+    if activity.not_scaled is not None:
+        target = scaling.target(place)
+        bounds = {} if target is None else {"MaxCapacity": target.maximum, "MinCapacity": target.minimum}
+        reasons = [{"Code": activity.not_scaled, **bounds, "CurrentCapacity": activity.current}]
+    return {
+        "ActivityId": activity.id,
+        **place_members(place),
+        "Description": activity.description,
+        "Cause": activity.cause,
+        "StartTime": time_of(activity.begin_seconds),
+        "EndTime": time_of(activity.end_seconds),
+        "StatusCode": activity.status,
+        "StatusMessage": activity.message,
+        "NotScaledReasons": reasons,
+    }
+
+
+# --- tags ----------------------------------------------------------------------------------------
+
+
+class TagTargetRequest(TaggedArnRequest, frozen=True):
+    """Request of TagResource."""
+
+    Tags: dict[str, str]
+
+
+def _find(scaling: AutoScaling, caller: Caller, request: TaggedArnRequest) -> ScalableTarget:
+    """The target of the ARN; keys to remove are checked before. Raises ServiceError."""
+    if isinstance(request, UntagArnRequest):
+        check_scaling_names("TagKeys", request.TagKeys, limits.SCALING_TAG_KEYS_MAX, limits.SCALING_TAG_KEY_LENGTH_MAX)
+    arn = request.ResourceARN
+    target = next((one for one in scaling.targets(caller.account, caller.region) if one.arn == arn), None)
+    if target is None:
+        message = sentences.NO_TAGGED.format(arn=arn[:1011])
+        raise ServiceError("ResourceNotFoundException", message, ResourceName=arn[:1011])
+    return target
+
+
+def _added(target: ScalableTarget, present: TagSet, given: dict[str, str]) -> dict[str, str]:
+    check_target_tags(given)
+    tags = {**present, **given}
+    if len(tags) > limits.SCALING_TAGS_MAX:
+        message = sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX)
+        raise ServiceError("TooManyTagsException", message, ResourceName=target.arn)
+    return tags
+
+
+_TAGGING = Tagging(_find, _added, kept_by(AutoScaling.keep_target))
 OPERATIONS = (
     Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM),
-    Operation("DeregisterScalableTarget", DeregisterScalableTargetRequest, deregister_scalable_target, FORM),
+    Operation("DeregisterScalableTarget", TargetMembers, deregister_scalable_target, FORM),
     Operation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets, FORM),
+    Operation("DescribeScalingActivities", DescribeScalingActivitiesRequest, describe_scaling_activities, FORM),
+    Operation("TagResource", TagTargetRequest, _TAGGING.tag, FORM),
+    Operation("UntagResource", UntagArnRequest, _TAGGING.untag, FORM),
+    Operation("ListTagsForResource", TaggedArnRequest, _TAGGING.list_tags, FORM),
 )

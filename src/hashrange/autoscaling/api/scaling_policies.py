@@ -10,33 +10,23 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hashrange.autoscaling import limits
 from hashrange.autoscaling.api.members import (
+    SCALING_MEMBERS,
     DescribingResourceRequest,
-    check_scaling_length,
+    TargetMembers,
     check_scaling_name,
-    check_scaling_names,
-    check_scaling_value,
     check_space,
     described_named,
-    described_part,
     not_found,
     place_members,
     refuse_scaling,
     registered,
     scaling_invalid,
-    target_place,
     time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.enumerations import METRIC_TYPES
-from hashrange.autoscaling.limits import (
-    SCALING_DESCRIBED_MAX,
-    SCALING_INTEGER_MAX,
-    SCALING_LABEL_LENGTH_MAX,
-    SCALING_POLICIES_MAX,
-    SCALING_TARGET_PERCENT_MAX,
-    SCALING_TARGET_PERCENT_MIN,
-)
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.autoscaling.tracking import LOW_MINUTES, PREDEFINED, alarm_names, metric_queries, unit_name
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
@@ -54,7 +44,7 @@ CONFIGURATION = "TargetTrackingScalingPolicyConfiguration"
 KINDS = ("StepScaling", "TargetTrackingScaling", "PredictiveScaling")
 POLICY_NAME = r"[^\u0000-\u001f\u007f-\u009f]+"
 """Names of policies: printable characters, `\\p{Print}+` in the service model."""
-CooldownSeconds = Annotated[int, Meta(ge=0, le=SCALING_INTEGER_MAX)]
+CooldownSeconds = Annotated[int, Meta(ge=0, le=limits.SCALING_INTEGER_MAX)]
 
 
 class PredefinedMetricMember(msgspec.Struct, frozen=True):
@@ -86,13 +76,15 @@ class TrackingMember(msgspec.Struct, frozen=True):
     DisableScaleIn: bool | None = None
 
 
-class PutScalingPolicyRequest(msgspec.Struct, frozen=True):
-    """Request of PutScalingPolicy."""
+class DeleteScalingPolicyRequest(TargetMembers, frozen=True):
+    """Request of DeleteScalingPolicy."""
 
     PolicyName: str
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
+
+
+class PutScalingPolicyRequest(DeleteScalingPolicyRequest, frozen=True, kw_only=True):
+    """Request of PutScalingPolicy."""
+
     PolicyType: str | None = None
     StepScalingPolicyConfiguration: dict[str, Any] | None = None
     TargetTrackingScalingPolicyConfiguration: TrackingMember | None = None
@@ -107,8 +99,8 @@ async def put_scaling_policy(
     Returns the ARN of the policy, and its alarms. Raises ServiceError and StorageError.
     """
     check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
-    check_scaling_value("PolicyType", request.PolicyType, KINDS)
+    place = request.place(caller)
+    SCALING_MEMBERS.check_choice("PolicyType", request.PolicyType, KINDS)
     if request.PolicyType not in (None, "TargetTrackingScaling") or request.StepScalingPolicyConfiguration:
         refuse_scaling(sentences.ONLY_TRACKING)
     given = request.TargetTrackingScalingPolicyConfiguration
@@ -144,11 +136,11 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
         refuse_scaling(sentences.ONE_METRIC)
     if predefined is not None:
         path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
-        check_scaling_length(f"{path}.ResourceLabel", predefined.ResourceLabel, SCALING_LABEL_LENGTH_MAX)
-        check_scaling_value(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
+        SCALING_MEMBERS.check_length(f"{path}.ResourceLabel", predefined.ResourceLabel, limits.SCALING_LABEL_LENGTH_MAX)
+        SCALING_MEMBERS.check_choice(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
         if PREDEFINED.get(kind) != unit_name(place):
             refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
-        least, most = SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX
+        least, most = limits.SCALING_TARGET_PERCENT_MIN, limits.SCALING_TARGET_PERCENT_MAX
         if not least <= given.TargetValue <= most:
             refuse_scaling(sentences.TARGET_VALUE.format(least=least, most=most, metric=kind))
     else:
@@ -190,7 +182,9 @@ def _check_metric(given: CustomizedMetricMember) -> None:
     if not given.Namespace or not given.MetricName or not given.Statistic:
         refuse_scaling(sentences.METRIC_INCOMPLETE)
     check_metric(given.Namespace, given.MetricName)
-    check_scaling_value(f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS)
+    SCALING_MEMBERS.check_choice(
+        f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS
+    )
     check_one_of("Unit", given.Unit, STANDARD_UNITS)
     dimensions_of(given.Dimensions)
 
@@ -201,18 +195,9 @@ def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking:
     metric = tracking.predefined, tracking.customized
     if any((one.tracking.predefined, one.tracking.customized) == metric for one in others):
         refuse_scaling(sentences.SECOND_POLICY)
-    if len(others) >= SCALING_POLICIES_MAX:
-        message = sentences.TOO_MANY.format(most=SCALING_POLICIES_MAX, what="policies of a scalable target")
+    if len(others) >= limits.SCALING_POLICIES_MAX:
+        message = sentences.TOO_MANY.format(most=limits.SCALING_POLICIES_MAX, what="policies of a scalable target")
         raise ServiceError("LimitExceededException", message)
-
-
-class DeleteScalingPolicyRequest(msgspec.Struct, frozen=True):
-    """Request of DeleteScalingPolicy."""
-
-    PolicyName: str
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
 
 
 async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: DeleteScalingPolicyRequest) -> None:
@@ -220,7 +205,7 @@ async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: D
 
     The capacity stays as it is. Raises ServiceError and StorageError.
     """
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    place = request.place(caller)
     policy = scaling.policy(place, request.PolicyName)
     if policy is None:
         raise not_found(sentences.NO_POLICY, place, request.PolicyName[:256])
@@ -241,11 +226,8 @@ async def describe_scaling_policies(
     Returns a page of policies. Raises ServiceError.
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
-    check_scaling_names("PolicyNames", request.PolicyNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.policies(caller.account, caller.region)
-    found = described_named(request, every, request.PolicyNames)
-    page, token = described_part(request, found)
-    return {"ScalingPolicies": [_described_policy(policy) for policy in page], "NextToken": token}
+    return described_named(request, "PolicyNames", every, "ScalingPolicies", _described_policy)
 
 
 def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
@@ -271,12 +253,9 @@ def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
     }
 
 
-class GetPredictiveScalingForecastRequest(msgspec.Struct, frozen=True):
+class GetPredictiveScalingForecastRequest(TargetMembers, frozen=True, kw_only=True):
     """Request of GetPredictiveScalingForecast."""
 
-    ServiceNamespace: str
-    ResourceId: str
-    ScalableDimension: str
     PolicyName: str
     StartTime: datetime
     EndTime: datetime
@@ -289,7 +268,7 @@ async def get_predictive_scaling_forecast(
 
     Raises ServiceError.
     """
-    target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    request.place(caller)
     refuse_scaling(sentences.NO_FORECAST)
 
 

@@ -9,13 +9,11 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling.api.members import (
+    SCALING_MEMBERS,
     DescribingResourceRequest,
-    check_scaling_length,
     check_scaling_name,
-    check_scaling_names,
     check_space,
     described_named,
-    described_part,
     not_found,
     place_members,
     refuse_scaling,
@@ -25,12 +23,7 @@ from hashrange.autoscaling.api.members import (
     time_of,
 )
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
-from hashrange.autoscaling.limits import (
-    SCALING_DESCRIBED_MAX,
-    SCALING_INTEGER_MAX,
-    SCALING_RESOURCE_LENGTH_MAX,
-    SCHEDULED_ACTIONS_MAX,
-)
+from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
 from hashrange.autoscaling.records import ScheduledAction
 from hashrange.autoscaling.schedule import ScheduleError, check_schedule
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
@@ -48,15 +41,20 @@ class ScalableTargetActionMember(msgspec.Struct, frozen=True):
     MaxCapacity: BoundUnits | None = None
 
 
-class PutScheduledActionRequest(msgspec.Struct, frozen=True):
-    """Request of PutScheduledAction. In an action that exists, members that are not given keep their
-    value, except for the two times.
-    """
+class DeleteScheduledActionRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteScheduledAction."""
 
     ServiceNamespace: str
     ScheduledActionName: str
     ResourceId: str
     ScalableDimension: str
+
+
+class PutScheduledActionRequest(DeleteScheduledActionRequest, frozen=True):
+    """Request of PutScheduledAction. In an action that exists, members that are not given keep their
+    value, except for the two times.
+    """
+
     Schedule: str | None = None
     Timezone: str | None = None
     StartTime: datetime | None = None
@@ -72,7 +70,7 @@ async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: Pu
     check_scaling_name("ScheduledActionName", request.ScheduledActionName, ACTION_NAME)
     place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     for path, text in (("Schedule", request.Schedule), ("Timezone", request.Timezone)):
-        check_scaling_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
+        SCALING_MEMBERS.check_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
     registered(scaling, place)
     now_seconds = scaling.now_seconds()
     before = scaling.scheduled_action(place, request.ScheduledActionName)
@@ -120,15 +118,6 @@ def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_se
     return msgspec.structs.replace(action, due_seconds=due_seconds)
 
 
-class DeleteScheduledActionRequest(msgspec.Struct, frozen=True):
-    """Request of DeleteScheduledAction."""
-
-    ServiceNamespace: str
-    ScheduledActionName: str
-    ResourceId: str
-    ScalableDimension: str
-
-
 async def delete_scheduled_action(scaling: AutoScaling, caller: Caller, request: DeleteScheduledActionRequest) -> None:
     """DeleteScheduledAction: deletes a scheduled action.
 
@@ -155,11 +144,8 @@ async def describe_scheduled_actions(
     Returns a page of scheduled actions. Raises ServiceError.
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
-    check_scaling_names("ScheduledActionNames", request.ScheduledActionNames or (), SCALING_DESCRIBED_MAX)
     every = scaling.scheduled_actions(caller.account, caller.region)
-    found = described_named(request, every, request.ScheduledActionNames)
-    page, token = described_part(request, found)
-    return {"ScheduledActions": [_described_action(action) for action in page], "NextToken": token}
+    return described_named(request, "ScheduledActionNames", every, "ScheduledActions", _described_action)
 
 
 def _described_action(action: ScheduledAction) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What is an alarm? Its definition, and the state that it is in."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -28,8 +29,9 @@ class AlarmActions(msgspec.Struct, frozen=True, omit_defaults=True):
     are_enabled: bool = True
 
     def of(self, state: StateValue) -> Sequence[str]:
-        """The actions that an alarm executes when it enters this state."""
-        return {"OK": self.ok, "ALARM": self.alarm, "INSUFFICIENT_DATA": self.insufficient_data}[state]
+        """The actions that an alarm executes when it enters this state; none if they are not enabled."""
+        actions = {"OK": self.ok, "ALARM": self.alarm, "INSUFFICIENT_DATA": self.insufficient_data}
+        return actions[state] if self.are_enabled else ()
 
 
 class WatchedMetric(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -167,6 +169,12 @@ class Alarm(msgspec.Struct, omit_defaults=True):
 def arn_of(account: str, region: str, name: str) -> str:
     """The ARN of an alarm of this name."""
     return f"arn:aws:cloudwatch:{region}:{account}:alarm:{name}"
+
+
+def stamp_of(at_seconds: float) -> str:
+    """A time as notifications and reasons of states have it, in UTC with milliseconds."""
+    time = datetime.fromtimestamp(at_seconds, UTC)
+    return f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}+0000"
 
 
 def name_in(arn_or_name: str, account: str, region: str) -> str:

@@ -211,7 +211,7 @@ class AlarmEvaluation:
         if suppressor is not None and state != "INSUFFICIENT_DATA" and alarm.state != "INSUFFICIENT_DATA":
             alarm = self._suppressed(alarm, suppressor, end_seconds)
         elif alarm.suppressed_by is not None:
-            alarm = _free(alarm)
+            alarm = _held_back(alarm, None)
         await self._alarms.change_state(alarm, state, reason, data, end_seconds, acts=alarm.suppressed_by is None)
         return True
 
@@ -223,14 +223,14 @@ class AlarmEvaluation:
     def _suppressed(self, alarm: Alarm, suppressor: Suppressor, now_seconds: float) -> Alarm:
         """The alarm whose actions wait: for the suppressor's end, or for the suppressor to begin."""
         if self._suppressor_is_on(alarm, suppressor):
-            return _held_back(alarm, "Alarm", None)
+            return _held_back(alarm, "Alarm")
         return _held_back(alarm, "WaitPeriod", now_seconds + suppressor.wait_seconds)
 
     async def _look_at_suppression(self, alarm: Alarm, now_seconds: float) -> None:
         """Execute actions that were held back, if nothing holds them back any more."""
         suppressor = alarm.definition.suppressor
         if suppressor is None:
-            await self._alarms.keep(_free(alarm))
+            await self._alarms.keep(_held_back(alarm, None))
             return
         if self._suppressor_is_on(alarm, suppressor):
             if alarm.suppressed_by != "Alarm":
@@ -240,19 +240,17 @@ class AlarmEvaluation:
             alarm = _held_back(alarm, "ExtensionPeriod", now_seconds + suppressor.extension_seconds)
             await self._alarms.keep(alarm)
         if alarm.suppressed_until_seconds is not None and alarm.suppressed_until_seconds <= now_seconds:
-            alarm = _free(alarm)
+            alarm = _held_back(alarm, None)
             await self._alarms.keep(alarm)
             await self._alarms.act(alarm, alarm, now_seconds)
 
 
-def _held_back(alarm: Alarm, by: str, until_seconds: float | None) -> Alarm:
+def _held_back(alarm: Alarm, by: str | None, until_seconds: float | None = None) -> Alarm:
+    """The alarm whose actions wait for something; None: for nothing any more."""
+    reason = None if by is None else sentences.SUPPRESSED[by]
     return msgspec.structs.replace(
-        alarm, suppressed_by=by, suppressed_reason=sentences.SUPPRESSED[by], suppressed_until_seconds=until_seconds
+        alarm, suppressed_by=by, suppressed_reason=reason, suppressed_until_seconds=until_seconds
     )
-
-
-def _free(alarm: Alarm) -> Alarm:
-    return msgspec.structs.replace(alarm, suppressed_by=None, suppressed_reason=None, suppressed_until_seconds=None)
 
 
 # --- actions that may take long -------------------------------------------------------------------

@@ -12,7 +12,8 @@ from hashrange.cloudwatch.alarms.alarm import Alarm, Threshold
 from hashrange.cloudwatch.alarms.evaluation import Observed, looked_at
 from hashrange.cloudwatch.limits import ALARM_QUERIES_MAX, ALARM_SECONDS_MAX
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.cloudwatch.queries import Queries
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.messages import alarms as alarm_sentences
 from hashrange.messages import metric_queries as sentences
 

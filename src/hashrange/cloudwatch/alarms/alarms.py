@@ -14,7 +14,6 @@ from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms import history as events
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.composite_rules import CompositeRules
-from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.limits import (
     ALARM_ACTIONS_TOGETHER_MAX,
@@ -197,7 +196,7 @@ class Alarms:
             )
         else:
             alarm = msgspec.structs.replace(before, definition=definition, configured_seconds=now_seconds)
-        item = events.configured(alarm, is_new=before is None, described=describe_alarm(alarm), now_seconds=now_seconds)
+        item = events.configured(alarm, "Create" if before is None else "Update", now_seconds)
         await self.keep(alarm, [item])
         self.wake()
         return alarm
@@ -209,10 +208,9 @@ class Alarms:
         now_seconds = self.now_seconds()
         gone = [alarm for name in dict.fromkeys(names) if (alarm := self.get(account, region, name)) is not None]
         for alarm in gone:
-            item = events.deleted(alarm, described=describe_alarm(alarm), now_seconds=now_seconds)
             changes += [
                 self._alarms.removal(alarm),
-                self._with_history(alarm, [item]),
+                self._with_history(alarm, [events.configured(alarm, "Delete", now_seconds)]),
                 self._gone.change(now_seconds, *alarm.place),
             ]
         if gone and await self._alarms.write(*changes, *self._without_old_histories(now_seconds, len(gone))):
@@ -277,8 +275,7 @@ class Alarms:
         """Execute the actions of the alarm's state.
         `previous`: the alarm before it was in this state. Raises StorageError.
         """
-        actions = alarm.definition.actions
-        for action in actions.of(alarm.state) if actions.are_enabled else ():
+        for action in alarm.definition.actions.of(alarm.state):
             told = AlarmAction(alarm, action, previous, now_seconds, values)
             if self._deliverer_of(action).is_scaling:
                 await self.deliver(told)
@@ -290,8 +287,7 @@ class Alarms:
 
     async def repeat_scaling(self, alarm: Alarm, now_seconds: float, values: Sequence[float | None]) -> None:
         """Execute the scaling actions of the alarm's state once more. Raises StorageError."""
-        actions = alarm.definition.actions
-        for action in actions.of(alarm.state) if actions.are_enabled else ():
+        for action in alarm.definition.actions.of(alarm.state):
             deliverer = self._deliverer_of(action)
             if deliverer.is_scaling:
                 await deliverer.deliver(AlarmAction(alarm, action, alarm, now_seconds, values))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmPlace, StateValue
+from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmPlace, StateValue, stamp_of
 from hashrange.cloudwatch.alarms.rule import RuleNode, read_rule
 from hashrange.cloudwatch.limits import ALARM_REASON_DATA_LENGTH_MAX, ALARM_REASON_LENGTH_MAX
 from hashrange.items.steps import spend
@@ -153,8 +153,7 @@ def _reason_data(watched: Sequence[Alarm]) -> str:
     """The alarms and their states, as many as there is room for."""
     found, length = [], len('{"triggeringAlarms":[]}')
     for one in watched:
-        time = datetime.fromtimestamp(one.transitioned_seconds, UTC)
-        stamp = f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}+0000"
+        stamp = stamp_of(one.transitioned_seconds)
         text = msgspec.json.encode({"arn": one.arn, "state": {"value": one.state, "timestamp": stamp}}).decode()
         length += len(text) + 1
         if length > ALARM_REASON_DATA_LENGTH_MAX:

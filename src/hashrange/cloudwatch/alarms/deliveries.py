@@ -48,28 +48,23 @@ async def deliver_to_url(told: AlarmAction) -> str | None:
     return await _send(target, headers, msgspec.json.encode(message))
 
 
-class SnsEndpoint:
-    """An endpoint that speaks SNS's API."""
-
-    def __init__(self, url: str) -> None:
-        """Raises UrlUnusable."""
-        self._target = read_target(url)
-
-    async def publish(self, told: AlarmAction) -> str | None:
-        """Publish a notification to the topic that the action is. Returns None, or what went wrong."""
-        members = {
-            "Action": "Publish",
-            "Version": SNS_VERSION,
-            "TopicArn": told.action,
-            "Subject": subject_of(told),
-            "Message": msgspec.json.encode(notification_of(told)).decode(),
-        }
-        body = urlencode(members).encode()
-        signer = OutgoingSigner(told.alarm.account, _SECRET_KEY, told.alarm.region, "sns")
-        headers = {"Host": self._target.authority, "Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
-        signed = signed_headers(signer, "POST", self._target.path, headers, body, SystemClock.wall_time())
-        del signed["Host"]  # the exchange adds it
-        return await _send(self._target, signed, body)
+async def publish_to_topic(endpoint: HttpTarget, told: AlarmAction) -> str | None:
+    """Publish a notification to the topic that the action is, at an endpoint that speaks SNS's API.
+    Returns None, or what went wrong.
+    """
+    members = {
+        "Action": "Publish",
+        "Version": SNS_VERSION,
+        "TopicArn": told.action,
+        "Subject": subject_of(told),
+        "Message": msgspec.json.encode(notification_of(told)).decode(),
+    }
+    body = urlencode(members).encode()
+    signer = OutgoingSigner(told.alarm.account, _SECRET_KEY, told.alarm.region, "sns")
+    headers = {"Host": endpoint.authority, "Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    signed = signed_headers(signer, "POST", endpoint.path, headers, body, SystemClock.wall_time())
+    del signed["Host"]  # the exchange adds it
+    return await _send(endpoint, signed, body)
 
 
 async def _send(target: HttpTarget, headers: dict[str, str], body: bytes) -> str | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.cloudwatch.alarms.alarm import COMPARISONS, StateValue, Threshold
+from hashrange.cloudwatch.alarms.alarm import COMPARISONS, StateValue, Threshold, stamp_of
 from hashrange.messages import alarms as sentences
 
 _BREACHES: Mapping[str, Callable[[float, float], bool]] = {
@@ -157,17 +157,13 @@ def reason_data(
     told = verdict.evaluated[:TOLD_MAX]
     data = {
         "version": "1.0",
-        "queryDate": _stamp(now_seconds),
-        "startDate": _stamp(begin_seconds),
+        "queryDate": stamp_of(now_seconds),
+        "startDate": stamp_of(begin_seconds),
         "unit": unit,
         "statistic": statistic,
         "period": period_seconds,
         "recentDatapoints": [value for _, value in reversed(told)],
         "threshold": threshold.value,
-        "evaluatedDatapoints": [{"timestamp": _stamp(at_seconds), "value": value} for at_seconds, value in told],
+        "evaluatedDatapoints": [{"timestamp": stamp_of(at_seconds), "value": value} for at_seconds, value in told],
     }
     return msgspec.json.encode({name: value for name, value in data.items() if value is not None}).decode()
-
-
-def _stamp(at_seconds: float) -> str:
-    return f"{datetime.fromtimestamp(at_seconds, UTC):%Y-%m-%dT%H:%M:%S}.000+0000"

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from hashrange.cloudwatch.alarms.alarm import Alarm, StateValue
+from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.limits import ALARM_HISTORY_DATA_LENGTH_MAX, ALARM_HISTORY_ITEMS_MAX, ALARM_HISTORY_SECONDS
 from hashrange.errors import StorageCorruption
 from hashrange.items.steps import spend_decoding
@@ -65,21 +66,20 @@ def _read(decode: Callable[[bytes], ItemT], item: msgspec.Raw) -> ItemT:
         raise StorageCorruption(f"an event in the history of an alarm cannot be read: {error}") from error
 
 
-def configured(alarm: Alarm, *, is_new: bool, described: Any, now_seconds: float) -> HistoryItem:
-    """The alarm has been created or updated. `described`: its description in the API's members."""
-    kind, text = ("Create", sentences.HISTORY_CREATED) if is_new else ("Update", sentences.HISTORY_UPDATED)
+_CONFIGURATIONS = {
+    "Create": ("createdAlarm", sentences.HISTORY_CREATED),
+    "Update": ("updatedAlarm", sentences.HISTORY_UPDATED),
+    "Delete": ("deletedAlarm", sentences.HISTORY_DELETED),
+}
+"""What was done to an alarm → the member that describes the alarm, and the summary."""
+
+
+def configured(alarm: Alarm, kind: Literal["Create", "Update", "Delete"], now_seconds: float) -> HistoryItem:
+    """The alarm has been created, updated or deleted."""
+    member, text = _CONFIGURATIONS[kind]
     data = {"version": "1.0", "type": kind}
-    whole = data | {"createdAlarm" if is_new else "updatedAlarm": described}
-    return HistoryItem(now_seconds, "ConfigurationUpdate", text.format(name=alarm.name), _first_that_fits(whole, data))
-
-
-def deleted(alarm: Alarm, *, described: Any, now_seconds: float) -> HistoryItem:
-    """The alarm has been deleted."""
-    data = {"version": "1.0", "type": "Delete"}
-    text = sentences.HISTORY_DELETED.format(name=alarm.name)
-    return HistoryItem(
-        now_seconds, "ConfigurationUpdate", text, _first_that_fits(data | {"deletedAlarm": described}, data)
-    )
+    told = _first_that_fits(data | {member: describe_alarm(alarm)}, data)
+    return HistoryItem(now_seconds, "ConfigurationUpdate", text.format(name=alarm.name), told)
 
 
 def changed(alarm: Alarm, before: StateValue, before_reason: str, now_seconds: float) -> HistoryItem:

@@ -6,16 +6,16 @@ notifications that users quote.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from hashrange.cloudwatch.alarms.alarm import Alarm
+from hashrange.cloudwatch.alarms.alarm import Alarm, stamp_of
 from hashrange.cloudwatch.alarms.alarm_queries import read_queries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries
+from hashrange.cloudwatch.queries import Queries
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 
 TAGS_FOUND = "SUCCESS"
@@ -31,10 +31,10 @@ def notification_of(told: AlarmAction) -> Mapping[str, Any]:
         "AlarmName": alarm.name,
         "AlarmDescription": definition.description,
         "AWSAccountId": alarm.account,
-        "AlarmConfigurationUpdatedTimestamp": _stamp(alarm.configured_seconds),
+        "AlarmConfigurationUpdatedTimestamp": stamp_of(alarm.configured_seconds),
         "NewStateValue": alarm.state,
         "NewStateReason": alarm.reason,
-        "StateChangeTime": _stamp(told.at_seconds),
+        "StateChangeTime": stamp_of(told.at_seconds),
         "Region": _region_name(alarm),
         "AlarmArn": alarm.arn,
         "OldStateValue": told.previous.state,
@@ -106,7 +106,7 @@ def lambda_event(told: AlarmAction) -> Mapping[str, Any]:
         "source": "aws.cloudwatch",
         "alarmArn": alarm.arn,
         "accountId": alarm.account,
-        "time": _stamp(told.at_seconds),
+        "time": stamp_of(told.at_seconds),
         "region": alarm.region,
         "alarmData": {
             "alarmName": alarm.name,
@@ -128,22 +128,19 @@ def _tags(alarm: Alarm, member: str, key_member: str, value_member: str) -> dict
 
 def _state(alarm: Alarm, at_seconds: float) -> dict[str, str]:
     data = {} if alarm.reason_data is None else {"reasonData": alarm.reason_data}
-    return {"value": alarm.state, "reason": alarm.reason, **data, "timestamp": _stamp(at_seconds)}
+    return {"value": alarm.state, "reason": alarm.reason, **data, "timestamp": stamp_of(at_seconds)}
 
 
 def _configuration(alarm: Alarm) -> dict[str, Any]:
     definition, metric = alarm.definition, alarm.definition.metric
     if definition.is_composite:
         suppressor = definition.suppressor
-        return {"alarmRule": definition.rule} | (
-            {}
-            if suppressor is None
-            else {
-                "actionsSuppressor": suppressor.alarm,
-                "actionsSuppressorWaitPeriod": suppressor.wait_seconds,
-                "actionsSuppressorExtensionPeriod": suppressor.extension_seconds,
-            }
-        )
+        told = suppressor and {
+            "actionsSuppressor": suppressor.alarm,
+            "actionsSuppressorWaitPeriod": suppressor.wait_seconds,
+            "actionsSuppressorExtensionPeriod": suppressor.extension_seconds,
+        }
+        return {"alarmRule": definition.rule, **(told or {})}
     if metric is None:
         return {"metrics": [_configured_query(one) for one in read_queries(definition.queries or ())]}
     stat = {
@@ -170,8 +167,3 @@ def _configured_query(query: MetricDataQuery) -> dict[str, Any]:
 
 def _present(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
-
-
-def _stamp(at_seconds: float) -> str:
-    time = datetime.fromtimestamp(at_seconds, UTC)
-    return f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}+0000"

@@ -6,7 +6,7 @@ AT_LEAST; words of errors: reports of users.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from hashrange.cloudwatch.alarms.alarm import STATES, StateValue, name_in
 from hashrange.errors import HashrangeError
@@ -38,31 +38,23 @@ class RuleError(HashrangeError):
 class RuleNode(NamedTuple):
     """A rule, or a part of one."""
 
-    kind: Literal["state", "and", "or", "not", "constant", "at_least"]
     parts: tuple["RuleNode", ...] = ()
-    alarm: str = ""
-    """Name of the alarm that a state function looks at."""
-    state: StateValue = "OK"
-    value: bool = False
-    """Of a constant."""
     least: int = 0
-    """How many parts of AT_LEAST must be true."""
+    """How many parts must be true: all for AND, one for OR; of no parts, none for TRUE, and one for FALSE."""
+    alarm: str | None = None
+    """Name of the alarm that a state function looks at; None: the node is no state function."""
+    state: StateValue = "OK"
+    is_negated: bool = False
 
     def is_true(self, state_of: StateOf) -> bool:
         """True if the alarms' states make the rule true."""
-        if self.kind == "state":
+        if self.alarm is not None:
             return state_of(self.alarm) == self.state
-        if self.kind == "and":
-            return all(part.is_true(state_of) for part in self.parts)
-        if self.kind == "or":
-            return any(part.is_true(state_of) for part in self.parts)
-        if self.kind == "at_least":
-            return sum(part.is_true(state_of) for part in self.parts) >= self.least
-        return not self.parts[0].is_true(state_of) if self.kind == "not" else self.value
+        return (sum(part.is_true(state_of) for part in self.parts) >= self.least) != self.is_negated
 
     def alarms(self) -> Iterator[str]:
         """Names of the alarms that the rule looks at."""
-        if self.kind == "state":
+        if self.alarm is not None:
             yield self.alarm
         for part in self.parts:
             yield from part.alarms()
@@ -119,7 +111,7 @@ class _Reader:
         parts = [self._all_of(level)]
         while self._take("OR"):
             parts.append(self._all_of(level))
-        return parts[0] if len(parts) == 1 else RuleNode("or", tuple(parts))
+        return parts[0] if len(parts) == 1 else RuleNode(tuple(parts), 1)
 
     def require_end(self) -> None:
         """Raise RuleError if there are more tokens."""
@@ -130,7 +122,7 @@ class _Reader:
         parts = [self._one(level)]
         while self._take("AND"):
             parts.append(self._one(level))
-        return parts[0] if len(parts) == 1 else RuleNode("and", tuple(parts))
+        return parts[0] if len(parts) == 1 else RuleNode(tuple(parts), len(parts))
 
     def _one(self, level: int) -> RuleNode:
         spend(4)
@@ -138,13 +130,13 @@ class _Reader:
             raise RuleError(RULE_TOO_DEEP)
         token = self._next()
         if token.word == "NOT":
-            return RuleNode("not", (self._one(level + 1),))
+            return _negated(self._one(level + 1))
         if token.word == "(":
             node = self.any_of(level + 1)
             self._require(")")
             return node
         if token.word in {"TRUE", "FALSE"}:
-            return RuleNode("constant", value=token.word == "TRUE")
+            return RuleNode(least=0 if token.word == "TRUE" else 1)
         if token.word in STATES:
             self._require("(")
             node = self._of_state(token)
@@ -160,7 +152,7 @@ class _Reader:
         if alarm.word in {"(", ")", ","}:
             raise _unsupported(alarm)
         value: StateValue = state.word  # type: ignore[assignment]
-        return RuleNode("state", alarm=name_in(alarm.text, *self._place), state=value)
+        return RuleNode(alarm=name_in(alarm.text, *self._place), state=value)
 
     def _at_least(self) -> RuleNode:
         """`(2, NOT ALARM, (a, b, c))`. Source: user guide, *Composite alarms*."""
@@ -179,10 +171,7 @@ class _Reader:
             parts.append(self._of_state(state))
         self._require(")")
         self._require(")")
-        least = _least_of(given, len(parts))
-        return RuleNode(
-            "at_least", tuple(RuleNode("not", (part,)) if is_negated else part for part in parts), least=least
-        )
+        return RuleNode(tuple(map(_negated, parts) if is_negated else parts), _least_of(given, len(parts)))
 
     def _next(self) -> _Token:
         if not self._left:
@@ -199,6 +188,10 @@ class _Reader:
             self._left.pop()
             return True
         return False
+
+
+def _negated(part: RuleNode) -> RuleNode:
+    return RuleNode((part,), 1, is_negated=True)
 
 
 def _least_of(given: _Token, count: int) -> int:

@@ -13,19 +13,13 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import ErrorShape, MemberFault, ServiceError
 from hashrange.aws_services.paging import place_of_token
-from hashrange.cloudwatch.limits import (
-    CLOUDWATCH_INTEGER_MAX,
-    METRIC_DIMENSION_NAME_LENGTH_MAX,
-    METRIC_DIMENSION_VALUE_LENGTH_MAX,
-    METRIC_DIMENSIONS_MAX,
-    METRIC_NAME_LENGTH_MAX,
-)
+from hashrange.cloudwatch import limits
 from hashrange.cloudwatch.metric_id import Dimensions
 from hashrange.messages import cloudwatch as sentences
 
 _place = re.compile(r"(?<!member)\.(\d+)(?=\.|$)")
 """Finds the place of a list's member."""
-IntegerFromOne = Annotated[int, Meta(ge=1, le=CLOUDWATCH_INTEGER_MAX)]
+IntegerFromOne = Annotated[int, Meta(ge=1, le=limits.CLOUDWATCH_INTEGER_MAX)]
 
 ERRORS = MappingProxyType(
     {
@@ -33,7 +27,6 @@ ERRORS = MappingProxyType(
         "ConflictException": ErrorShape(409, "ConflictException"),
         "InternalServiceFault": ErrorShape(500, "InternalServiceError"),
         "InvalidFormatFault": ErrorShape(400, "InvalidFormat"),
-        "InvalidNextToken": ErrorShape(400, "InvalidNextToken"),
         "InvalidParameterCombinationException": ErrorShape(400, "InvalidParameterCombination"),
         "InvalidParameterValueException": ErrorShape(400, "InvalidParameterValue"),
         "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
@@ -117,23 +110,23 @@ def check_finite(path: str, value: float) -> None:
 
 def check_metric(namespace: str, name: str, path: str = "") -> None:
     """Raise ServiceError for a namespace or a name that is too long."""
-    check_length(f"{path}Namespace", namespace, METRIC_NAME_LENGTH_MAX)
-    check_length(f"{path}MetricName", name, METRIC_NAME_LENGTH_MAX)
+    check_length(f"{path}Namespace", namespace, limits.METRIC_NAME_LENGTH_MAX)
+    check_length(f"{path}MetricName", name, limits.METRIC_NAME_LENGTH_MAX)
 
 
 def dimensions_of(given: Sequence[DimensionMember] | None, path: str = "Dimensions") -> Dimensions:
     """The dimensions of one metric, sorted by name. Raises ServiceError."""
     found: dict[str, str] = {}
-    if given is not None and len(given) > METRIC_DIMENSIONS_MAX:
-        refuse_value(sentences.TOO_MANY.format(path=path, most=METRIC_DIMENSIONS_MAX))
+    if given is not None and len(given) > limits.METRIC_DIMENSIONS_MAX:
+        refuse_value(sentences.TOO_MANY.format(path=path, most=limits.METRIC_DIMENSIONS_MAX))
     for place, one in enumerate(given or (), 1):
         name_path, value_path = f"{path}.member.{place}.Name", f"{path}.member.{place}.Value"
         if one.Value is None:
             raise missing(value_path)
         check_ascii(name_path, one.Name)
-        check_length(name_path, one.Name, METRIC_DIMENSION_NAME_LENGTH_MAX)
+        check_length(name_path, one.Name, limits.METRIC_DIMENSION_NAME_LENGTH_MAX)
         check_ascii(value_path, one.Value)
-        check_length(value_path, one.Value, METRIC_DIMENSION_VALUE_LENGTH_MAX)
+        check_length(value_path, one.Value, limits.METRIC_DIMENSION_VALUE_LENGTH_MAX)
         if one.Name in found:
             refuse_value(sentences.DIMENSION_TWICE.format(name=one.Name, path=path))
         found[one.Name] = one.Value

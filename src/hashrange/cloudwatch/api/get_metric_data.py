@@ -17,8 +17,8 @@ from hashrange.cloudwatch.api.checks import missing
 from hashrange.cloudwatch.limits import METRIC_DATA_POINTS_MAX, METRIC_RESULTS_MAX
 from hashrange.cloudwatch.metric_labels import timezone_of
 from hashrange.cloudwatch.metrics import Metrics
-from hashrange.cloudwatch.queries import MetricDataQuery, Queries, invalid, results_of
-from hashrange.cloudwatch.query_evaluation import QueryEvaluation, QueryResult
+from hashrange.cloudwatch.queries import Queries, invalid, results_of
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery, QueryEvaluation, QueryResult
 from hashrange.items.steps import spend
 from hashrange.messages import cloudwatch as metric_sentences
 from hashrange.messages import metric_queries as sentences

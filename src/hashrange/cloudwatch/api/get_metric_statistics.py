@@ -45,7 +45,7 @@ async def get_metric_statistics(
     """Returns a datapoint for each period with observations; without any, none. Raises ServiceError."""
     check_metric(request.Namespace, request.MetricName)
     dimensions = dimensions_of(request.Dimensions)
-    simple, extended = _statistics_of(request)
+    statistics = _statistics_of(request)
     check_one_of("Unit", request.Unit, STANDARD_UNITS)
     if not is_period(request.Period):
         refuse_value(sentences.PERIOD_NOT_MULTIPLE)
@@ -61,52 +61,45 @@ async def get_metric_statistics(
     points = []
     if has_points(begin_seconds, request.Period, now_seconds):
         points = list(metrics.points(metric, begin_seconds, end_seconds, request.Period, request.Unit))
-    shown = (_described(point, simple, extended) for point in points)
+    shown = (_described(point, statistics, are_extended=not request.Statistics) for point in points)
     return {"Label": request.MetricName, "Datapoints": [one for one in shown if one is not None]}
 
 
-def _described(
-    point: Datapoint, simple: Mapping[str, Statistic], extended: Mapping[str, Statistic]
-) -> Mapping[str, Any] | None:
+def _described(point: Datapoint, statistics: Mapping[str, Statistic], *, are_extended: bool) -> dict[str, Any] | None:
     """The datapoint with the statistics that can be told; None if none of them can,
     as for percentiles of statistic sets.
     """
-    found = {name: value for name, statistic in simple.items() if (value := statistic(point)) is not None}
-    more = {name: value for name, statistic in extended.items() if (value := statistic(point)) is not None}
-    if not found and not more:
+    found = {name: value for name, statistic in statistics.items() if (value := statistic(point)) is not None}
+    if not found:
         return None
     return {
         "Timestamp": datetime.fromtimestamp(point.at_seconds, UTC),
-        **found,
-        "ExtendedStatistics": more or None,
+        **({} if are_extended else found),
+        "ExtendedStatistics": found if are_extended else None,
         "Unit": point.unit,
     }
 
 
-def _statistics_of(request: GetMetricStatisticsRequest) -> tuple[dict[str, Statistic], dict[str, Statistic]]:
-    """The statistics that the request names, simple and extended. Raises ServiceError."""
+def _statistics_of(request: GetMetricStatisticsRequest) -> dict[str, Statistic]:
+    """The statistics that the request names, all simple or all extended. Raises ServiceError."""
     if not request.Statistics and not request.ExtendedStatistics:
         raise ServiceError("InvalidParameterCombinationException", sentences.STATISTICS_MISSING)
     if request.Statistics and request.ExtendedStatistics:
         raise ServiceError("InvalidParameterCombinationException", sentences.STATISTICS_BOTH)
-    for path, names, most in (
-        ("Statistics", request.Statistics, METRIC_STATISTICS_MAX),
-        ("ExtendedStatistics", request.ExtendedStatistics, METRIC_EXTENDED_STATISTICS_MAX),
-    ):
-        if len(names or ()) > most:
-            refuse_value(sentences.TOO_MANY.format(path=path, most=most))
-    simple, extended = {}, {}
-    for place, name in enumerate(request.Statistics or (), 1):
-        check_one_of(f"Statistics.member.{place}", name, SIMPLE_STATISTICS)
-        statistic = statistic_of(name)
-        assert statistic is not None
-        simple[name] = statistic
-    for place, name in enumerate(request.ExtendedStatistics or (), 1):
-        statistic = None if name in SIMPLE_STATISTICS else statistic_of(name)
+    path, names, most = "Statistics", request.Statistics, METRIC_STATISTICS_MAX
+    if not names:
+        path, names, most = "ExtendedStatistics", request.ExtendedStatistics or [], METRIC_EXTENDED_STATISTICS_MAX
+    if len(names) > most:
+        refuse_value(sentences.TOO_MANY.format(path=path, most=most))
+    found = {}
+    for place, name in enumerate(names, 1):
+        if request.Statistics:
+            check_one_of(f"{path}.member.{place}", name, SIMPLE_STATISTICS)
+        statistic = None if request.ExtendedStatistics and name in SIMPLE_STATISTICS else statistic_of(name)
         if statistic is None:
-            refuse_value(sentences.STATISTIC_UNKNOWN.format(value=name, path=f"ExtendedStatistics.member.{place}"))
-        extended[name] = statistic
-    return simple, extended
+            refuse_value(sentences.STATISTIC_UNKNOWN.format(value=name, path=f"{path}.member.{place}"))
+        found[name] = statistic
+    return found
 
 
 OPERATION = Operation("GetMetricStatistics", GetMetricStatisticsRequest, get_metric_statistics, FORM)

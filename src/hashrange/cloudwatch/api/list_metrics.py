@@ -7,22 +7,8 @@ import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.aws_services.paging import part_from
-from hashrange.cloudwatch.api.checks import (
-    DimensionMember,
-    check_length,
-    dimension_members,
-    place_in,
-    refuse_value,
-)
-from hashrange.cloudwatch.limits import (
-    METRIC_DIMENSION_NAME_LENGTH_MAX,
-    METRIC_DIMENSION_VALUE_LENGTH_MAX,
-    METRIC_DIMENSIONS_FILTERED_MAX,
-    METRIC_FOUND_SECONDS,
-    METRIC_NAME_LENGTH_MAX,
-    METRICS_LISTED_BYTES_MAX,
-    METRICS_LISTED_MAX,
-)
+from hashrange.cloudwatch import limits
+from hashrange.cloudwatch.api.checks import DimensionMember, check_length, dimension_members, place_in, refuse_value
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.items.steps import walk
@@ -45,35 +31,25 @@ class ListMetricsRequest(msgspec.Struct, frozen=True):
 
 async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsRequest) -> Mapping[str, Any]:
     """Returns a page of metrics, in order of their names and dimensions; may give way."""
-    for path, text in (
-        ("Namespace", request.Namespace),
-        ("MetricName", request.MetricName),
-        ("OwningAccount", request.OwningAccount),
-    ):
-        if text is not None:
-            check_length(path, text, METRIC_NAME_LENGTH_MAX)
+    for path in ("Namespace", "MetricName", "OwningAccount"):
+        if (text := getattr(request, path)) is not None:
+            check_length(path, text, limits.METRIC_NAME_LENGTH_MAX)
     wanted = request.Dimensions or []
-    if len(wanted) > METRIC_DIMENSIONS_FILTERED_MAX:
-        refuse_value(sentences.TOO_MANY.format(path="Dimensions", most=METRIC_DIMENSIONS_FILTERED_MAX))
+    if len(wanted) > limits.METRIC_DIMENSIONS_FILTERED_MAX:
+        refuse_value(sentences.TOO_MANY.format(path="Dimensions", most=limits.METRIC_DIMENSIONS_FILTERED_MAX))
     for place, one in enumerate(wanted, 1):
-        check_length(f"Dimensions.member.{place}.Name", one.Name, METRIC_DIMENSION_NAME_LENGTH_MAX)
+        check_length(f"Dimensions.member.{place}.Name", one.Name, limits.METRIC_DIMENSION_NAME_LENGTH_MAX)
         if one.Value is not None:
-            check_length(f"Dimensions.member.{place}.Value", one.Value, METRIC_DIMENSION_VALUE_LENGTH_MAX)
+            check_length(f"Dimensions.member.{place}.Value", one.Value, limits.METRIC_DIMENSION_VALUE_LENGTH_MAX)
     if request.RecentlyActive not in (None, "PT3H"):
         refuse_value(sentences.RECENTLY_ACTIVE)
     begin = place_in(request.NextToken)
     filters = [(one.Name, one.Value) for one in wanted]
-    found = metrics.find(
-        caller.account,
-        caller.region,
-        request.Namespace,
-        request.MetricName,
-        filters,
-        METRIC_FOUND_SECONDS if request.RecentlyActive is None else RECENT_SECONDS,
-    )
+    past_seconds = limits.METRIC_FOUND_SECONDS if request.RecentlyActive is None else RECENT_SECONDS
+    found = metrics.find(*caller, request.Namespace, request.MetricName, filters, past_seconds)
     if request.OwningAccount not in (None, caller.account):
         found = []
-    page, token = part_from(found, begin, _page_size(found[begin : begin + METRICS_LISTED_MAX]))
+    page, token = part_from(found, begin, _page_size(found[begin : begin + limits.METRICS_LISTED_MAX]))
     return {
         "Metrics": [
             {
@@ -93,7 +69,7 @@ def _page_size(metrics: Sequence[MetricId]) -> int:
     size_bytes = 0
     for place, metric in enumerate(walk(metrics)):
         size_bytes += metric.names_bytes
-        if place and size_bytes > METRICS_LISTED_BYTES_MAX:
+        if place and size_bytes > limits.METRICS_LISTED_BYTES_MAX:
             return place
     return len(metrics)
 

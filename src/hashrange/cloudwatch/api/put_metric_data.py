@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceError
+from hashrange.cloudwatch import limits
 from hashrange.cloudwatch.api.checks import (
     DimensionMember,
     check_ascii,
@@ -19,15 +20,6 @@ from hashrange.cloudwatch.api.checks import (
     dimensions_of,
     missing,
     refuse_value,
-)
-from hashrange.cloudwatch.limits import (
-    METRIC_DATA_BYTES_MAX,
-    METRIC_DATA_MAX,
-    METRIC_FUTURE_SECONDS_MAX,
-    METRIC_NAME_LENGTH_MAX,
-    METRIC_PAST_SECONDS_MAX,
-    METRIC_VALUE_MAX,
-    METRIC_VALUES_MAX,
 )
 from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 from hashrange.cloudwatch.metrics import Metrics
@@ -97,7 +89,7 @@ class _Observation(NamedTuple):
 async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDataRequest) -> None:
     """Records all data, or raises ServiceError or StorageError and records nothing."""
     check_ascii("Namespace", request.Namespace)
-    check_length("Namespace", request.Namespace, METRIC_NAME_LENGTH_MAX)
+    check_length("Namespace", request.Namespace, limits.METRIC_NAME_LENGTH_MAX)
     check_printed("Namespace", request.Namespace)
     if request.Namespace.startswith(("AWS/", ":")):
         refuse_value(sentences.NAMESPACE_INVALID.format(namespace=request.Namespace))
@@ -107,8 +99,8 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
         data += [(f"{path}.{number}", one) for number, one in enumerate(entity.MetricData or (), 1)]
     if not data:
         raise missing("MetricData")
-    if len(data) > METRIC_DATA_MAX:
-        refuse_value(sentences.TOO_MANY.format(path="MetricData", most=METRIC_DATA_MAX))
+    if len(data) > limits.METRIC_DATA_MAX:
+        refuse_value(sentences.TOO_MANY.format(path="MetricData", most=limits.METRIC_DATA_MAX))
     now_seconds = metrics.now_seconds()
     observations = _observations(caller, request.Namespace, data, now_seconds)
     await metrics.make_room()
@@ -146,9 +138,9 @@ def _observation(
     if datum.StorageResolution not in (None, 1, 60):
         refuse_value(sentences.RESOLUTION.format(path=path))
     at_seconds = now_seconds if datum.Timestamp is None else datum.Timestamp.timestamp()
-    if at_seconds < now_seconds - METRIC_PAST_SECONDS_MAX:
+    if at_seconds < now_seconds - limits.METRIC_PAST_SECONDS_MAX:
         refuse_value(sentences.TIMESTAMP_TOO_OLD.format(path=path))
-    if at_seconds > now_seconds + METRIC_FUTURE_SECONDS_MAX:
+    if at_seconds > now_seconds + limits.METRIC_FUTURE_SECONDS_MAX:
         refuse_value(sentences.TIMESTAMP_TOO_LATE.format(path=path))
     observed, distribution = _observed(datum, path)
     metric = MetricId(caller.account, caller.region, namespace, datum.MetricName, dimensions)
@@ -182,8 +174,8 @@ def _observed(datum: MetricDatumMember, path: str) -> tuple[StatisticSet, Distri
     counts = datum.Counts if datum.Counts is not None and datum.Values is not None else [1.0] * len(values)
     if not values:
         raise ServiceError("MissingRequiredParameterException", sentences.NO_VALUE.format(path=path))
-    if len(values) > METRIC_VALUES_MAX:
-        refuse_value(sentences.TOO_MANY.format(path=f"{path}.Values", most=METRIC_VALUES_MAX))
+    if len(values) > limits.METRIC_VALUES_MAX:
+        refuse_value(sentences.TOO_MANY.format(path=f"{path}.Values", most=limits.METRIC_VALUES_MAX))
     if len(counts) != len(values):
         refuse_value(sentences.COUNTS_DIFFER.format(path=path))
     for place, (value, count) in enumerate(zip(values, counts, strict=True), 1):
@@ -208,7 +200,7 @@ def _of_statistics(given: StatisticValuesMember, path: str) -> tuple[StatisticSe
 
 def _check_value(path: str, value: float) -> None:
     check_finite(path, value)
-    if abs(value) > METRIC_VALUE_MAX:
+    if abs(value) > limits.METRIC_VALUE_MAX:
         refuse_value(sentences.OUT_OF_RANGE.format(path=path, value=value))
 
 
@@ -219,5 +211,5 @@ def _check_count(path: str, count: float) -> None:
 
 
 OPERATION = Operation(
-    "PutMetricData", PutMetricDataRequest, put_metric_data, FormWire(body_bytes_max=METRIC_DATA_BYTES_MAX)
+    "PutMetricData", PutMetricDataRequest, put_metric_data, FormWire(body_bytes_max=limits.METRIC_DATA_BYTES_MAX)
 )

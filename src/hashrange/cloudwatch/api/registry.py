@@ -5,13 +5,7 @@ from collections.abc import Sequence
 from hashrange.aws_services.operation import FormWire, Operation, ServiceApi, bound
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api import change_alarms, describe_alarms, put_composite_alarm, put_metric_alarm
-from hashrange.cloudwatch.api import (
-    get_metric_data,
-    get_metric_statistics,
-    list_metrics,
-    put_metric_data,
-    tags,
-)
+from hashrange.cloudwatch.api import get_metric_data, get_metric_statistics, list_metrics, put_metric_data, tags
 from hashrange.cloudwatch.api.checks import ERRORS, word_fault
 from hashrange.cloudwatch.metrics import Metrics
 

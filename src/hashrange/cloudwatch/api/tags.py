@@ -4,14 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
-from hashrange.aws_services.tagging import (
-    TaggedArnRequest,
-    Tagging,
-    TagSet,
-    UntagArnRequest,
-    kept_by,
-    key_value_tags,
-)
+from hashrange.aws_services.tagging import TaggedArnRequest, Tagging, TagSet, UntagArnRequest, kept_by, key_value_tags
 from hashrange.cloudwatch.alarms.alarm import Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, check_alarm_tag_keys, tags_of

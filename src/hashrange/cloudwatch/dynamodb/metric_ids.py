@@ -11,7 +11,11 @@ from hashrange.cloudwatch.dynamodb.definitions import (
     DELEGATED_OPERATION,
     DIMENSIONS,
     DYNAMODB_NAMESPACE,
+    OPERATION,
+    OPERATION_TYPE,
+    OPERATION_VERB,
     STREAM,
+    DimensionNames,
 )
 from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 
@@ -72,33 +76,19 @@ def operation_metrics(
 
     `kind`: OperationType. `stream`: the label of a stream, whose requests count with it alone if the metric has it.
     """
-    sets = operation_dimensions(table_name, operation, kind=kind, verb=verb)
-    if stream is not None and STREAM in DIMENSIONS[name]:
-        sets = [(("Operation", operation), ("StreamLabel", stream), ("TableName", table_name))]
+    own, table = ("Operation", operation), ("TableName", table_name)
+    sets: dict[DimensionNames, Dimensions] = {OPERATION: (own, table)}
+    if kind is not None:
+        sets[OPERATION_TYPE] = (own, ("OperationType", kind), table)
+    if verb is not None:
+        sets[OPERATION_VERB] = (own, table, ("Verb", verb))
     known = DIMENSIONS[name]
-    return tuple(
-        [
-            MetricId(*place, DYNAMODB_NAMESPACE, name, dimensions)
-            for dimensions in sets
-            if tuple([dimension for dimension, _ in dimensions]) in known
-        ]
-    )
+    if stream is not None and STREAM in known:
+        sets = {STREAM: (own, ("StreamLabel", stream), table)}
+    return tuple([MetricId(*place, DYNAMODB_NAMESPACE, name, sets[one]) for one in known if one in sets])
 
 
 def subject_dimensions(table_name: str, index_name: str | None = None) -> Dimensions:
     """The dimensions that name a table, or a global index."""
     table = ("TableName", table_name)
     return (table,) if index_name is None else (("GlobalSecondaryIndexName", index_name), table)
-
-
-def operation_dimensions(
-    table_name: str, operation: str, *, kind: str | None = None, verb: str | None = None
-) -> Sequence[Dimensions]:
-    """Table and operation, and these with OperationType or Verb."""
-    own, table = ("Operation", operation), ("TableName", table_name)
-    sets: list[Dimensions] = [(own, table)]
-    if kind is not None:
-        sets.append((own, ("OperationType", kind), table))
-    if verb is not None:
-        sets.append((own, table, ("Verb", verb)))
-    return sets

@@ -13,6 +13,7 @@ from hashrange.cloudwatch.math.values import (
     TimeSeries,
     as_array,
     as_number,
+    each_series,
     map_value,
     mapped,
     times_of,
@@ -89,26 +90,16 @@ def _whole(change: Callable[[float], int]) -> Function:
 
 def _of_series(change: Callable[[TimeSeries], Mapping[int, float]]) -> Function:
     """A function that changes each series for itself."""
-
-    def function(arguments: Sequence[MathValue]) -> MathValue:
-        value = arguments[0]
-        if isinstance(value, TimeSeries):
-            return value.of(change(value))
-        return tuple(one.of(change(one)) for one in as_array(value))
-
-    return function
+    return lambda arguments: each_series(arguments[0], lambda one: one.of(change(one)))
 
 
-def _differences(one: TimeSeries) -> Mapping[int, float]:
-    return {at: one.values[at] - one.values[before] for before, at in pairwise(one.values)}
-
-
-def _time_differences(one: TimeSeries) -> Mapping[int, float]:
-    return {at: float(at - before) for before, at in pairwise(one.values)}
-
-
-def _rates(one: TimeSeries) -> Mapping[int, float]:
-    return {at: (one.values[at] - one.values[before]) / (at - before) for before, at in pairwise(one.values)}
+def _of_neighbours(compute: Callable[[float, int], float]) -> Function:
+    """A function of the difference of each value from the one before, and of the seconds between both."""
+    return _of_series(
+        lambda one: {
+            at: compute(one.values[at] - one.values[before], at - before) for before, at in pairwise(one.values)
+        }
+    )
 
 
 def _running_sum(one: TimeSeries) -> Mapping[int, float]:
@@ -122,26 +113,11 @@ def _running_sum(one: TimeSeries) -> Mapping[int, float]:
 # --- functions of arrays ---
 
 
-def _first(arguments: Sequence[MathValue]) -> MathValue:
-    array = as_array(arguments[0])
-    return array[0] if array else ()
+def _of_array(compute: Callable[[Sequence[TimeSeries]], MathValue]) -> Function:
+    return lambda arguments: compute(as_array(arguments[0]))
 
 
-def _last(arguments: Sequence[MathValue]) -> MathValue:
-    array = as_array(arguments[0])
-    return array[-1] if array else ()
-
-
-def _remove_empty(arguments: Sequence[MathValue]) -> MathValue:
-    return tuple(one for one in as_array(arguments[0]) if one.values)
-
-
-def _metric_count(arguments: Sequence[MathValue]) -> MathValue:
-    return float(len(as_array(arguments[0])))
-
-
-def _period(arguments: Sequence[MathValue]) -> MathValue:
-    array = as_array(arguments[0])
+def _period(array: Sequence[TimeSeries]) -> MathValue:
     if len(array) != 1:
         raise MathError(sentences.SERIES_EXPECTED)
     return float(array[0].period_seconds)
@@ -190,9 +166,7 @@ def choose(arguments: Sequence[MathValue]) -> MathValue:
         if condition:
             return then
         return otherwise if otherwise is not None else _nothing_like(then)
-    if isinstance(condition, TimeSeries):
-        return _chosen(condition, then, otherwise)
-    return tuple(_chosen(one, then, otherwise) for one in as_array(condition))
+    return each_series(condition, lambda one: _chosen(one, then, otherwise))
 
 
 def _nothing_like(value: MathValue) -> MathValue:
@@ -223,20 +197,20 @@ FUNCTIONS: Mapping[str, Function] = {
     "AVG": _reducing(_average, counts_missing=True),
     "CEIL": _whole(math.ceil),
     "DATAPOINT_COUNT": _reducing(lambda values: float(len(values))),
-    "DIFF": _of_series(_differences),
-    "DIFF_TIME": _of_series(_time_differences),
-    "FIRST": _first,
+    "DIFF": _of_neighbours(lambda difference, _: difference),
+    "DIFF_TIME": _of_neighbours(lambda _, seconds: float(seconds)),
+    "FIRST": _of_array(lambda array: array[0] if array else ()),
     "FLOOR": _whole(math.floor),
     "IF": choose,
-    "LAST": _last,
+    "LAST": _of_array(lambda array: array[-1] if array else ()),
     "LOG": _logarithm(math.log),
     "LOG10": _logarithm(math.log10),
     "MAX": _reducing(max),
-    "METRIC_COUNT": _metric_count,
+    "METRIC_COUNT": _of_array(lambda array: float(len(array))),
     "MIN": _reducing(min),
-    "PERIOD": _period,
-    "RATE": _of_series(_rates),
-    "REMOVE_EMPTY": _remove_empty,
+    "PERIOD": _of_array(_period),
+    "RATE": _of_neighbours(lambda difference, seconds: difference / seconds),
+    "REMOVE_EMPTY": _of_array(lambda array: tuple(one for one in array if one.values)),
     "RUNNING_SUM": _of_series(_running_sum),
     "SLICE": _slice,
     "SORT": _sort,

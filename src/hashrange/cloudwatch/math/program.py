@@ -35,7 +35,7 @@ MathProgram = tuple[MathStep, ...]
 _BINDING: Mapping[str, int] = {
     sign: level
     for level, signs in enumerate(
-        (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"), ("^",)),
+        (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"), ("^",))
     )
     for sign in signs
 }

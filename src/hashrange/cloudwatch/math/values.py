@@ -51,14 +51,17 @@ ComputeValue = Callable[[float, float], float | None]
 
 def map_value(value: MathValue, change: ChangeValue) -> MathValue:
     """The value with each number changed; of a number alone, None is NaN."""
-    if isinstance(value, TimeSeries):
-        return mapped(value, change)
-    if isinstance(value, tuple):
-        return tuple(mapped(one, change) for one in value)
+    if isinstance(value, float):
+        result = change(value)
+        return math.nan if result is None else result
     if isinstance(value, str):
         raise MathError(sentences.NUMBER_EXPECTED)
-    result = change(value)
-    return math.nan if result is None else result
+    return each_series(value, lambda one: mapped(one, change))
+
+
+def each_series(value: MathValue, change: Callable[[TimeSeries], TimeSeries]) -> TimeSeries | SeriesArray:
+    """A series, or each series of an array, changed. Raises MathError for other values."""
+    return change(value) if isinstance(value, TimeSeries) else tuple(change(one) for one in as_array(value))
 
 
 def mapped(series: TimeSeries, change: ChangeValue) -> TimeSeries:
@@ -80,17 +83,13 @@ def combine(one: MathValue, other: MathValue, compute: ComputeValue) -> MathValu
     if isinstance(one, str) or isinstance(other, str):
         raise MathError(sentences.NUMBER_EXPECTED)
     if isinstance(one, float):
-        number = one
-        return map_value(other, lambda value: compute(number, value))
+        return map_value(other, lambda value: compute(one, value))
     if isinstance(other, float):
-        second = other
-        return map_value(one, lambda value: compute(value, second))
-    if isinstance(one, TimeSeries) and isinstance(other, TimeSeries):
-        return _combined(one, other, compute)
+        return map_value(one, lambda value: compute(value, other))
     if isinstance(one, TimeSeries):
-        return tuple(_combined(one, each, compute) for each in as_array(other))
+        return each_series(other, lambda each: _combined(one, each, compute))
     if isinstance(other, TimeSeries):
-        return tuple(_combined(each, other, compute) for each in as_array(one))
+        return each_series(one, lambda each: _combined(each, other, compute))
     if len(one) != len(other):
         raise MathError(sentences.LENGTHS_DIFFER)
     return tuple(_combined(left, right, compute) for left, right in zip(one, other, strict=True))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from hashrange.cloudwatch.limits import METRIC_MATH_PERIODS_MAX
-from hashrange.cloudwatch.math.values import MathError, MathValue, TimeSeries, as_number
+from hashrange.cloudwatch.math.values import MathError, MathValue, TimeSeries
 from hashrange.cloudwatch.tiers import first_period, has_points
 from hashrange.items.steps import walk
 from hashrange.messages import metric_queries as sentences
@@ -67,14 +67,11 @@ def fill(series: TimeSeries, how: MathValue, times: range) -> TimeSeries:
     if isinstance(how, TimeSeries):
         others = how.values
         return series.of({at: value for at in times if (value := known.get(at, others.get(at))) is not None})
-    if isinstance(how, str):
-        if how not in {"REPEAT", "LINEAR"}:
-            raise MathError(sentences.FILL_ARGUMENTS)
-        return series.of(_repeated(series, times) if how == "REPEAT" else _interpolated(series, times))
-    if isinstance(how, tuple):
+    if isinstance(how, float):
+        return series.of({at: known.get(at, how) for at in times})
+    if how not in ("REPEAT", "LINEAR"):
         raise MathError(sentences.FILL_ARGUMENTS)
-    number = as_number(how)
-    return series.of({at: known.get(at, number) for at in times})
+    return series.of(_repeated(series, times) if how == "REPEAT" else _interpolated(series, times))
 
 
 def _repeated(series: TimeSeries, times: range) -> Mapping[int, float]:

@@ -89,7 +89,7 @@ def arn_of_iterator(text: str) -> str:
 
 
 def end_of_records(last: Sequence, now_seconds: float) -> Sequence:
-    """A sequence number after `last`, the last one of all streams, for an iterator issued at `now_seconds`.
+    """A sequence number after `last`, the last one of a shard, for an iterator issued at `now_seconds`.
 
     The result does not become too old to be read while the iterator is valid, even if streams are idle for a day.
     """
@@ -117,8 +117,7 @@ async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> 
     """The iterator, valid for 15 minutes.
 
     Order of checks: member constraints → form of the ARN → sequence number and time, as the type requires → the
-    stream exists → the shard exists → the sequence number is not ahead of all that were given out → the position is
-    not trimmed.
+    stream exists → the shard exists → the sequence number is not ahead of the shard's → the position is not trimmed.
     """
     parse_stream_arn(request.StreamArn)
     now_seconds = scope.clock.service_time()
@@ -127,7 +126,8 @@ async def get_shard_iterator(scope: Scope, request: GetShardIteratorRequest) -> 
     shard = find_shard(scope, stream, request.ShardId)
     if shard is None:
         raise ResourceNotFoundException(say.SHARD_NOT_FOUND.format(shard=request.ShardId, arn=request.StreamArn))
-    first, is_horizon = _first_and_horizon(scope, request, shard, sequence, now_seconds)
+    last = await scope.store.streams.last_of_shard(shard)
+    first, is_horizon = _first_and_horizon(request, shard, last, sequence, now_seconds)
     position = Position(stream.stream_id, shard.number, first, is_horizon)
     return {"ShardIterator": encode_iterator(stream.arn, position, now_seconds)}
 
@@ -160,15 +160,14 @@ def _sequence_asked_for(request: GetShardIteratorRequest, now_seconds: float) ->
 
 
 def _first_and_horizon(
-    scope: Scope, request: GetShardIteratorRequest, shard: Shard, sequence: Sequence, now_seconds: float
+    request: GetShardIteratorRequest, shard: Shard, last: Sequence, sequence: Sequence, now_seconds: float
 ) -> tuple[Sequence, bool]:
-    """`first` and `is_horizon` of the iterator's `Position`.
+    """`first` and `is_horizon` of the iterator's `Position`. `last`: the shard's last sequence number.
 
     Raises TrimmedDataAccessException if the sequence number is too old to be read, ValidationException if it is greater
-    than all that the store has given out.
+    than `last`.
     """
     kind, oldest = request.ShardIteratorType, horizon(now_seconds)
-    last = scope.store.streams.last()
     if request.SequenceNumber is not None and sequence > last:
         raise ValidationException(say.SEQUENCE_IMPOSSIBLE)
     if kind == "LATEST":
@@ -199,7 +198,7 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
 
     Order of checks: member constraints → the iterator is valid → it is not too old → the stream exists → shard and
     records are not trimmed. The reply waits until its records are durable. At the end of an open shard, even after
-    an empty page, the next iterator starts after the last record of all streams; at the end of a closed shard there
+    an empty page, the next iterator starts after all sequence numbers of the shard; at the end of a closed shard there
     is no next one.
     """
     now_seconds = scope.clock.service_time()
@@ -211,7 +210,7 @@ async def get_records(scope: Scope, request: GetRecordsRequest) -> Reply:
     oldest = horizon(now_seconds)
     if shard is None or (position.first < oldest and not position.is_horizon):
         raise TrimmedDataAccessException(say.TRIMMED)
-    last = scope.store.streams.last()
+    last = await scope.store.streams.last_of_shard(shard)
     first = max(position.first, oldest)
     page = await scope.store.streams.records(shard, first, request.Limit or GET_RECORDS_MAX, GET_RECORDS_MAX_BYTES)
     if not page.is_end:

@@ -24,6 +24,7 @@ from hashrange.operations.naming import by_stream_arn, by_table_name
 from hashrange.operations.operation import STREAMS_JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
+from hashrange.store.streams import Streams
 from hashrange.tables.description import describe_keys, stream_label
 from hashrange.tables.schema import Table
 from hashrange.tables.streams import Shard, Stream, has_stream, horizon, sequence_text
@@ -39,6 +40,15 @@ def parse_stream_arn(arn: str) -> tuple[str, str, str, str]:
         raise ValidationException(INVALID_ARN.format(arn=arn))
     region, account, table_name, label = match.groups()
     return region, account, table_name, label
+
+
+def stream_with_arn(streams: Streams, arn: str) -> Stream | None:
+    """The stream with this ARN, also one that has ended; None if there is none, whatever the text is."""
+    try:
+        region, account, table_name, label = parse_stream_arn(arn)
+    except ValidationException:
+        return None
+    return streams.find(account, region, table_name, label)
 
 
 def find_stream(scope: Scope, arn: str) -> Stream:

@@ -17,13 +17,12 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange
-from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import TABLE_ID_BYTES
-from hashrange.tables.stream_records import UNRECORDED, hidden_record, waiting_parts
+from hashrange.tables.stream_records import UNRECORDED, encode_waiting_part, hidden_record
 from hashrange.tables.streams import FOLLOWERS, SEQUENCE_BYTES, Purpose, sequence_at, view_types_on
 
 NOTHING_WAITS: tuple[int, dict[int, Sequence[EntryWrite]]] = (0, {})
@@ -41,12 +40,12 @@ class ChangeLog(Participant):
         self._missing: list[int] = []
         """Ids of tables whose streams `recover` is to begin."""
         self._find_index = terms.find_index
-        self._delayed = DelayedEntries(terms)
+        self.delayed = DelayedEntries(terms)
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Note which tables lack their streams; the store has read all streams before."""
         self._missing = self._streams.missing(tables)
-        self._delayed.load(engine)
+        self.delayed.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
@@ -75,15 +74,9 @@ class ChangeLog(Participant):
         for engine_key in keys:
             draft.batch.delete(engine_key)
 
-    def delay_entries_by(self, draw: DelayOf | None, most_seconds: float) -> None:
-        """From now on, `draw` returns the delay of each commit's entries of global indexes, at most `most_seconds`;
-        None: no delay. The caller then reopens all tables (`EmbeddedCatalog.reopen`).
-        """
-        self._delayed.delay_by(draw, most_seconds)
-
     def takes_part(self, table: Table) -> bool:
         """True for tables with a stream that is on, and with global indexes whose entries are written later."""
-        return bool(view_types_on(table)) or self._delayed.takes_part(table)
+        return bool(view_types_on(table)) or self.delayed.takes_part(table)
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add a record for each change of an item, except by imports and restores. 2 µs each, plus engine time.
@@ -91,16 +84,16 @@ class ChangeLog(Participant):
         Entries of global indexes that are to be written later are taken out of the draft, and recorded whatever has
         caused the change.
         """
-        delayed, streams, put = self._delayed, self._streams, draft.batch.put
-        due_ms, waiting = delayed.take(draft, changes) if delayed.is_used else NOTHING_WAITS
+        delayed, streams, put = self.delayed, self._streams, draft.batch.put
+        due_ms, waiting = delayed.take(draft, changes) if draft.entries and delayed.is_used else NOTHING_WAITS
         last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
         written: dict[bytes, TableLog] = {}
-        recorded: list[tuple[bytes, TableLog, WaitingChange]] = []
+        recorded: list[tuple[bytes, WaitingChange]] = []
         for change in changes:
             entries = waiting.get(id(change)) if waiting else None
             log = logs.get(change.table.table_id)
-            is_shown = log is not None and log.views != {} and change.origin not in UNRECORDED
-            if not is_shown and entries is None:
+            is_hidden = log is None or not log.views or change.origin in UNRECORDED
+            if is_hidden and entries is None:
                 continue
             if log is None:
                 log = streams.log_of(change.table.table_id)
@@ -108,13 +101,12 @@ class ChangeLog(Participant):
             prefix = log.prefix_of(change)
             engine_key = prefix + last.to_bytes(SEQUENCE_BYTES, "big")
             if entries is None:
-                put(engine_key, log.encode(change, 0, b""))
+                put(engine_key, log.encode(change, b""))
             else:
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
-                encode = log.encode_whole if is_shown else hidden_record
-                put(engine_key, encode(change, *waiting_parts(due_ms, index_ids, is_shown=is_shown)))
-                size_bytes = kept_bytes(entries)
-                recorded.append((prefix, log, WaitingChange(last, due_ms, entries, not is_shown, size_bytes)))
+                encode = hidden_record if is_hidden else log.encode_whole
+                put(engine_key, encode(change, encode_waiting_part(due_ms, index_ids)))
+                recorded.append((prefix, WaitingChange(last, due_ms, entries, is_hidden, kept_bytes(entries))))
             written[prefix] = log
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
@@ -129,12 +121,8 @@ class ChangeLog(Participant):
         for purpose in FOLLOWERS:
             self._follow(draft, old, new, partitions, purpose)
         if old is not None and new is None:
-            self._delayed.end(draft, old)
+            self.delayed.end(draft, old)
             draft.afterwards.append(lambda: self._streams.forget_log(old.table_id))
-
-    def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write index entries that are due, of at most `limit_rows` changes."""
-        return self._delayed.drain(draft, limit_rows)
 
     def _follow(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition], purpose: Purpose
@@ -158,7 +146,7 @@ class ChangeLog(Participant):
         """
         log = self._streams.logs.get(table.table_id)
         if partition.source_id == table.source_id:
-            self._delayed.split(draft, layout.log_prefix(table.table_id, partition.number))
+            self.delayed.split(draft, layout.log_prefix(table.table_id, partition.number))
         if log is None or partition.source_id != table.source_id:
             return
         for state in log.views.values():

@@ -23,7 +23,7 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
-from hashrange.store.embedded.stream_states import TableLog, WaitingChange, WaitingPartition
+from hashrange.store.embedded.stream_states import WaitingChange, WaitingPartition
 from hashrange.store.interface import DelayOf, Payer
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite, derive_entry
@@ -80,6 +80,7 @@ class DelayedEntries:
         self._streams = terms.streams
         self.partitions = terms.streams.waiting
         self._last_due_ms = 0
+        """No change that is made later is due before this time (docs/testing/faults.md, *Lagging indexes*)."""
         self._found_due_ms_max = 0
         """Due time (milliseconds of service time) that a change made at the time of `load` would have. A change that
         `load` found with a later due time is due at once: the clock may have been set back since."""
@@ -133,13 +134,13 @@ class DelayedEntries:
         time, and for the id of each change that has any, these.
         """
         entries = draft.entries
-        later = [entry for entry in entries if is_global(entry)]
+        later = [entry for entry in entries if entry.source.is_global]
         if not later:
             return 0, {}
         if len(later) == len(entries):
             draft.entries = ()
         else:
-            draft.entries = [entry for entry in entries if not is_global(entry)]
+            draft.entries = [entry for entry in entries if not entry.source.is_global]
         if len(changes) == 1:
             found: dict[int, Sequence[EntryWrite]] = {id(changes[0]): later}
         else:
@@ -148,22 +149,22 @@ class DelayedEntries:
             found = {which: some for which, some in by_change if some}
         return max(self._last_due_ms, self._due_ms(changes, draft.at_seconds, draft.meter)), found
 
-    def add(self, draft: Draft, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
+    def add(self, draft: Draft, recorded: Sequence[tuple[bytes, WaitingChange]]) -> None:
         """Note in the draft the changes that are recorded in it and wait, in order. Each with the first bytes of the
-        engine keys of its partition's records, and its table's log.
+        engine keys of its partition's records.
         """
         begun: set[bytes] = set()
-        for prefix, _, change in recorded:
+        for prefix, change in recorded:
             if prefix not in self.partitions and prefix not in begun:
                 begun.add(prefix)
                 draft.batch.put(waiting_key(prefix), layout.encode_waiting(change.sequence, 0, change.due_ms))
         draft.afterwards.append(partial(self._added, recorded))
 
-    def _added(self, recorded: Sequence[tuple[bytes, TableLog, WaitingChange]]) -> None:
-        for prefix, log, change in recorded:
+    def _added(self, recorded: Sequence[tuple[bytes, WaitingChange]]) -> None:
+        for prefix, change in recorded:
             partition = self.partitions.get(prefix)
             if partition is None:
-                partition = WaitingPartition(prefix, log.table_id, change.sequence, 0, change.due_ms)
+                partition = WaitingPartition(prefix, change.sequence, 0, change.due_ms)
                 partition.is_split = False
                 self.partitions[prefix] = partition
                 self._wake()
@@ -312,7 +313,7 @@ def waiting_partitions(engine: Engine) -> Iterator[WaitingPartition]:
     """The partitions that have waiting changes. Raises StorageCorruption and the engine's bare exceptions."""
     for engine_key, row in scan_prefix(engine, layout.WAITING_PREFIX):
         place = engine_key[len(layout.WAITING_PREFIX) :]
-        yield WaitingPartition(layout.LOG_PREFIX + place, int.from_bytes(place[:4], "big"), *layout.decode_waiting(row))
+        yield WaitingPartition(layout.LOG_PREFIX + place, *layout.decode_waiting(row))
 
 
 def stored_changes(
@@ -401,8 +402,3 @@ def kept_bytes(entries: Sequence[EntryWrite]) -> int:
     for _, old, new in entries:
         size_bytes += ENTRY_BYTES + (0 if old is None else len(old.row)) + (0 if new is None else len(new.row))
     return size_bytes
-
-
-def is_global(entry: EntryWrite) -> bool:
-    """True if the write is to a global index."""
-    return entry.source.index is not None and entry.source.index.is_global

@@ -26,15 +26,15 @@ class IndexEntries(Participant):
     """Participant that writes index entries."""
 
     def __init__(self, terms: Terms) -> None:
-        self._late = LateEntries(terms)
+        self.late = LateEntries(terms)
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Forget late entries of the former engine; `recover` finds the late entries of the new one."""
-        self._late.load(engine)
+        self.late.load(engine)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Functions that write the late entries found in a newly opened engine, each one entry in one commit."""
-        return self._late.recover(engine)
+        return self.late.recover(engine)
 
     def takes_part(self, table: Table) -> bool:
         """True for tables with an index that is ACTIVE or CREATING; False if all their indexes are DELETING."""
@@ -46,7 +46,7 @@ class IndexEntries(Participant):
         # No entry is longer than its item's row unless that is packed, so the product is usually an upper bound of the
         # new entries' bytes.
         if len(changes) > 1 or (new is not None and len(new) * len(draft.entries) >= late_entries.LATE_BYTES_MIN):
-            self._late.take_over(draft, changes)
+            self.late.take_over(draft, changes)
         put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
         for index, before, after in draft.entries:
             source_id = index.source_id
@@ -67,13 +67,6 @@ class IndexEntries(Participant):
                     delete(source_id + before.key)
                     touched.append(source_id + before.key)
             touched.append(engine_key)
-
-    def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Write the next late entry, usually one that a failed request has left. Ignores `limit_rows`.
-
-        Returns 0.0, because another one may be due at once; None if there was none.
-        """
-        return self._late.drain(draft)
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """Source ids of the indexes that are CREATING."""

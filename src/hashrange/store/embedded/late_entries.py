@@ -128,7 +128,9 @@ class LateEntries:
             raise
 
     def drain(self, draft: Draft) -> float | None:
-        """Write the next late entry, even if `_finish` still runs. Returns 0.0 (call again); None if none is late."""
+        """Write the next late entry, usually one that a failed request has left, but even if `_finish` still runs.
+        Returns 0.0 (call again); None if none is late.
+        """
         if not self._waiting:
             return None
         self._write_next(draft, self._waiting[0])

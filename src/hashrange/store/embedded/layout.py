@@ -76,6 +76,8 @@ whose index entries wait, 12 bytes ‖ how many of its entries are written, 4 by
 """
 LOG_PREFIX_BYTES = len(LOG_PREFIX) + 8
 """Bytes before the sequence number in the key of a record."""
+_from_bytes = int.from_bytes
+_SEQUENCE = slice(LOG_PREFIX_BYTES, LOG_PREFIX_BYTES + SEQUENCE_BYTES)
 
 NEXT_TABLE_ID_KEY = COUNTER_PREFIX + b"table"
 NEXT_STREAM_ID_KEY = COUNTER_PREFIX + b"stream"
@@ -224,7 +226,7 @@ def log_prefix(table_id: int, partition: int) -> bytes:
 
 def record_sequence(engine_key: bytes) -> Sequence:
     """The sequence number in the key of a record."""
-    return int.from_bytes(engine_key[LOG_PREFIX_BYTES : LOG_PREFIX_BYTES + SEQUENCE_BYTES], "big")
+    return _from_bytes(engine_key[_SEQUENCE], "big")
 
 
 def encode_sequence(sequence: Sequence) -> bytes:

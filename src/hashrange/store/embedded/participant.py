@@ -133,15 +133,6 @@ class Participant:
         an index.
         """
 
-    def drain(self, draft: Draft, limit_rows: int) -> float | None:
-        """Take at most `limit_rows` due rows from the participant's queue of delayed or late index entries, and add the
-        writes in them to the draft. (Expired items: `upkeep.py`.)
-
-        Returns the seconds of service time until a row is due, 0 if any row was; None if the queue is empty.
-        Raises StorageCorruption and the engine's bare exceptions.
-        """
-        return None
-
     def walks(self, table: Table) -> Sequence[bytes]:
         """Source ids (6 bytes, beginning with the table's id) that a walk over the table's rows is to fill."""
         return ()

@@ -4,6 +4,7 @@ records from the engine in order, up to a number and a length.
 
 from collections.abc import Callable, Sequence
 
+from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.steps import walk
 from hashrange.store.embedded import layout
@@ -11,7 +12,7 @@ from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.reading import Cursor
 from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
-from hashrange.store.streams import RecordPage
+from hashrange.store.streams import ChangedShards, NewsMark, RecordPage
 from hashrange.tables import streams as rules
 from hashrange.tables.stream_records import HIDDEN_FROM, WAITS, plain_record, shown_record
 from hashrange.tables.streams import ALL_IMAGES, Shard, Stream
@@ -28,6 +29,9 @@ class StreamReads:
     def __init__(self, site: Site, streams: EmbeddedStreams) -> None:
         self._site = site
         self._streams = streams
+        self._noted: tuple[int, rules.Sequence] = (0, 0)
+        """Number of a commit, and the last sequence number that had been given out by then."""
+        self._durable_last: rules.Sequence = 0
 
     def find(self, account: str, region: str, table_name: str, label: str) -> Stream | None:
         """The stream of table `table_name` with this label, even after it has ended; None if there is none."""
@@ -56,30 +60,36 @@ class StreamReads:
         state = self._streams.by_id.get(stream.stream_id)
         return None if state is None else state.shards.get(number)
 
-    def changed_shards(self, stream: Stream, since: rules.Sequence) -> Sequence[Shard]:
-        """The shards of the stream that have begun, ended or got records behind `since`. 0.2 µs each,
-        whatever shards there are.
+    async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards | None:
+        """What has become durable of the stream behind `since`, which is a sequence number here. 0.1 µs if nothing has
+        happened; 0.2 µs for each shard with news, whatever shards there are.
         """
         state = self._streams.by_id.get(stream.stream_id)
-        numbers = [] if state is None else state.news.since(since)
-        found = [None if state is None else state.shards.get(one) for one in walk(numbers)]
-        return [one for one in found if one is not None]
+        if state is None or state.last <= since:
+            return None
+        durable, last = self._durable(), state.last
+        mark = min(last, durable)
+        if mark <= since:
+            return ChangedShards((), since, is_all=False)
+        found = [state.shards.get(one) for one in walk(state.news.since(since))]
+        return ChangedShards([one for one in found if one is not None], NewsMark(mark), is_all=last <= durable)
 
-    def last(self) -> rules.Sequence:
-        """The sequence number that the store assigned last; every later record has a greater one."""
+    async def last_of_shard(self, shard: Shard) -> rules.Sequence:
+        """The sequence number that was given out last: this store numbers the records of all shards together."""
         return self._streams.last
 
-    def last_of(self, stream: Stream) -> rules.Sequence:
-        """No record of the stream has a greater sequence number, and no shard of it has
-        begun or ended later. 0.2 µs.
+    def _durable(self) -> rules.Sequence:
+        """All records up to this sequence number are durable: those up to the last one that was given out when a commit
+        was the last one, once that commit is durable. Grows with every sync, if somebody asks before and after it.
         """
-        state = self._streams.by_id.get(stream.stream_id)
-        return 0 if state is None else state.last
-
-    def last_of_shard(self, shard: Shard) -> rules.Sequence:
-        """No record of the shard has a greater sequence number, and it has not begun or ended later. 0.5 µs."""
-        state = self._streams.by_id.get(shard.stream_id)
-        return 0 if state is None else state.news.last_of(shard, state.records_prefix(shard))
+        barrier = self._site.barrier
+        now = barrier.position, self._streams.last
+        if barrier.position <= barrier.durable_position:
+            self._noted = now
+        if self._noted[0] <= barrier.durable_position:
+            self._durable_last = self._noted[1]
+            self._noted = now
+        return self._durable_last
 
     def follow(self, wake: Callable[[], None]) -> None:
         """Call `wake` after each commit that wrote records of any stream, or began or ended a stream or shard."""
@@ -90,33 +100,41 @@ class StreamReads:
 
         Returns at least one record if there is any. Never suspends. Raises StorageError.
         """
+        durable = self._durable()
         state = self._streams.by_id.get(shard.stream_id)
         current = None if state is None else state.shards.get(shard.number)
         if state is None or current is None:
-            return RecordPage([], is_end=True)
+            return RecordPage([], is_end=True, durable=durable)
         prefix = state.records_prefix(current)
         lower = prefix + layout.encode_sequence(max(first, current.first))
         upper = prefix_upper_bound(prefix)
         if current.last is not None:
             upper = prefix + layout.encode_sequence(min(current.last + 1, rules.SEQUENCE_MAX))
         if upper <= lower:
-            return RecordPage([], is_end=True)
+            return RecordPage([], is_end=True, durable=durable)
         site = self._site
         try:
             cursor = Cursor(site.engine, lower, upper, is_reverse=False)
             try:
-                return _read(cursor, state, limit_records, limit_bytes)
+                records, is_end = _read(cursor, state, limit_records, limit_bytes)
             finally:
                 cursor.drop()
+        except IndexError as error:
+            raise StorageCorruption("a stream record has no flags") from error
         except Exception as error:
             raise site.fail(error) from error
+        return RecordPage(records, is_end, durable)
 
 
-def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: int) -> RecordPage:
+def _read(
+    cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: int
+) -> tuple[list[tuple[rules.Sequence, bytes]], bool]:
     """The next records as the stream shows them, at least one if there is any, within `limit_records` and
-    `limit_bytes`. If the stream shows less than the records have, the page also ends once READ_BYTES_MAX are read.
+    `limit_bytes`; and True if there are no more. If the stream shows less than the records have, the reading also ends
+    once READ_BYTES_MAX are read.
 
-    Raises StorageCorruption, StorageFormatUnknown, and the engine's bare exceptions.
+    Raises IndexError for a record without flags, StorageCorruption, StorageFormatUnknown, and the engine's bare
+    exceptions.
     """
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, wanted, read = limit_bytes, 1, 0
@@ -127,7 +145,7 @@ def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: i
         chunk = cursor.read(wanted)
         for engine_key, row in chunk:
             record = row
-            if len(row) > 1 and row[1] & special:
+            if row[1] & special:
                 left_read_bytes -= len(row)
                 if row[1] & hidden:
                     continue
@@ -137,12 +155,12 @@ def _read(cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: i
                 record = shown_record(record, images)
             left_bytes -= len(record)
             if left_bytes < 0 and records:
-                return RecordPage(records, is_end=False)
+                return records, False
             records.append((layout.record_sequence(engine_key), record))
         if len(chunk) < wanted:
-            return RecordPage(records, is_end=True)
+            return records, True
         if len(records) == limit_records or left_bytes <= 0 or (records and left_read_bytes <= 0):
-            return RecordPage(records, is_end=False)
+            return records, False
         read += len(chunk)
         fitting = left_bytes * len(records) // (limit_bytes - left_bytes) + 1 if records else 2 * wanted
         used_bytes = most_bytes - left_read_bytes

@@ -10,6 +10,8 @@ from math import inf
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
+import msgspec
+
 from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.limits import SHARD_SECONDS
@@ -82,15 +84,6 @@ class ShardNews:
         """Forget deleted shards, which have ended."""
         for one in shards:
             self._last.pop(one.number, None)
-
-    def last_of(self, shard: Shard, prefix: bytes) -> rules.Sequence:
-        """The sequence number of the shard's last change; 0 if it has been deleted.
-        `prefix`: first bytes of the keys of its partition's records.
-        """
-        last = self._last.get(shard.number, 0)
-        if prefix in self.fresh and self._open.get(prefix) == shard.number:
-            last = self.fresh[prefix]
-        return max(last, self.begun) if last else 0
 
     def since(self, sequence: rules.Sequence) -> list[int]:
         """Numbers of the shards that have changed behind this sequence number,
@@ -239,9 +232,8 @@ class TableLog:
         partitions = table.partitions[table.source_id]
         self._places = [layout.encode_counter(one.hashes.first) for one in partitions[1:]]
         self._prefixes = [layout.log_prefix(self.table_id, one.number) for one in partitions]
-        names = table.keys.partition_names + table.keys.sort_names
-        self.encode = record_encoder(images_of([one.stream.view_type for one in self.views.values()]), names)
-        self.encode_whole = record_encoder(ALL_IMAGES, names)
+        self.encode = record_encoder(images_of([one.stream.view_type for one in self.views.values()]), table.keys)
+        self.encode_whole = record_encoder(ALL_IMAGES, table.keys)
         self._table = table
 
     def add(self, view: StreamState) -> None:
@@ -255,14 +247,14 @@ class TableLog:
         self._table = None
 
 
-def _nobody_follows(change: Change, more_flags: int, waiting: bytes) -> bytes:
+def _nobody_follows(change: Change, waiting: bytes) -> bytes:
     raise AssertionError(change)
 
 
 # --- changes whose index entries wait -------------------------------------------------------------
 
 
-class WaitingChange(NamedTuple):
+class WaitingChange(msgspec.Struct, frozen=True, gc=False):
     """A change whose entries wait."""
 
     sequence: rules.Sequence
@@ -296,10 +288,10 @@ class WaitingPartition:
         "table_id",
     )
 
-    def __init__(self, prefix: bytes, table_id: int, first: rules.Sequence, done: int, due_ms: int) -> None:
+    def __init__(self, prefix: bytes, first: rules.Sequence, done: int, due_ms: int) -> None:
         self.prefix = prefix
         """First bytes of the engine keys of the partition's records."""
-        self.table_id = table_id
+        self.table_id = int.from_bytes(prefix[-8:-4], "big")
         self.number = int.from_bytes(prefix[-4:], "big")
         """The partition's number."""
         self.first = first

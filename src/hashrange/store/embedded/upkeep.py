@@ -18,6 +18,7 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.expiries import Due, Expiries, is_left, item_key_of, plan_expiry
+from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.ordered_queue import Queued
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.settling import Settling
@@ -58,7 +59,10 @@ class Upkeep:
         self._catalog = catalog
         self._streams = streams
         self._options = options
-        self._expiries = next((one for one in self._opened.participants if isinstance(one, Expiries)), None)
+        participants = self._opened.participants
+        self._expiries = next((one for one in participants if isinstance(one, Expiries)), None)
+        self._delayed = next((one.delayed for one in participants if isinstance(one, ChangeLog)), None)
+        self._late = next((one.late for one in participants if isinstance(one, IndexEntries)), None)
         self._settling = Settling(site.housekeeper, is_in_memory=site.is_in_memory)
         self._wanted: dict[bytes, int] = {}
         """Source id → number of partitions that its source is to have."""
@@ -191,9 +195,8 @@ class Upkeep:
 
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """Implements `Maintenance.delay_index_entries`."""
-        for participant in self._opened.participants:
-            if isinstance(participant, ChangeLog):
-                participant.delay_entries_by(draw, most_seconds)
+        if self._delayed is not None:
+            self._delayed.delay_by(draw, most_seconds)
         self._catalog.reopen()
         self._site.wake_jobs()
 
@@ -203,12 +206,14 @@ class Upkeep:
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
 
     def _drain(self, draft: Draft, limit_rows: int) -> float | None:
-        pauses = []
-        for participant in self._opened.participants:
-            try:
-                pauses.append(participant.drain(draft, limit_rows))
-            except Exception as error:
-                raise self._site.fail(error) from error
+        delayed, late = self._delayed, self._late
+        try:
+            pauses = [
+                None if delayed is None else delayed.drain(draft, limit_rows),
+                None if late is None else late.drain(draft),
+            ]
+        except Exception as error:
+            raise self._site.fail(error) from error
         return min([pause for pause in pauses if pause is not None], default=None)
 
     # --- expired items ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Order of checks: the constraints of all members, in the order of the model; the 
 policies and tags; the duration.
 """
 
+import math
 import re
 import unicodedata
 import zlib
@@ -14,8 +15,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
+from hashrange.aws_services.constraints import MemberChecks, out_of_bounds
 from hashrange.aws_services.operation import ErrorShape, MemberFault, ServiceError
 from hashrange.messages import sts as sentences
+from hashrange.messages.constraints import MATCHING, NULL_FAULT
 from hashrange.sts.limits import PACKED_BYTES_MAX, POLICY_ARNS_MAX, POLICY_CHARACTERS_MAX, TOKEN_SIZE_MAX
 from hashrange.sts.session import AssumedRole, role_id_of
 
@@ -43,13 +46,13 @@ class TextRule(NamedTuple):
     """What a text must be."""
 
     least: int
-    most: int | None
+    most: float
     pattern: str | None = None
     """As messages show it."""
     is_match: Callable[[str], object] = bool
 
 
-def _rule(least: int, most: int | None, pattern: str, shown: str | None = None) -> TextRule:
+def _rule(least: int, most: float, pattern: str, shown: str | None = None) -> TextRule:
     return TextRule(least, most, shown or pattern, re.compile(pattern, re.ASCII).fullmatch)
 
 
@@ -66,7 +69,7 @@ ARN_RULE = _rule(
     r"[\u0009\u000A\u000D\u0020-\u007E\u0085\u00A0-\uD7FF\uE000-\uFFFD\u10000-\u10FFFF]+",
 )
 NAME_RULE = _rule(2, 64, r"[\w+=,.@-]*")
-POLICY_RULE = _rule(1, None, "[\t\n\r\x20-\xff]+", r"[\u0009\u000A\u000D\u0020-\u00FF]+")
+POLICY_RULE = _rule(1, math.inf, "[\t\n\r\x20-\xff]+", r"[\u0009\u000A\u000D\u0020-\u00FF]+")
 EXTERNAL_ID_RULE = _rule(2, 1_224, r"[\w+=,.@:\/-]*")
 SERIAL_NUMBER_RULE = _rule(9, 256, r"[\w+=/:,.@-]*")
 TOKEN_CODE_RULE = _rule(6, 6, r"[\d]*")
@@ -81,6 +84,9 @@ _is_role_arn = re.compile(
 ).fullmatch
 
 
+_CHECKS = MemberChecks("ValidationError", shown_path=str)
+
+
 class Violations:
     """Collects the broken constraints of a request, in the order in which its members are checked."""
 
@@ -91,39 +97,34 @@ class Violations:
         """Check a text; None: it is not given."""
         if text is None:
             if is_required:
-                self._found.append(sentences.NULL.format(path=path))
+                self._found.append(NULL_FAULT.format(path=path))
             return
         if rule.pattern is not None and not rule.is_match(text):
-            self._add(path, text, sentences.PATTERN.format(pattern=rule.pattern))
-        if rule.most is not None and len(text) > rule.most:
-            self._add(path, text, sentences.TOO_LONG.format(most=rule.most))
-        if len(text) < rule.least:
-            self._add(path, text, sentences.TOO_SHORT.format(least=rule.least))
+            self._add(path, text, MATCHING.format(pattern=rule.pattern))
+        self._add(path, text, out_of_bounds(len(text), rule.least, rule.most, "length"))
 
     def check_number(self, path: str, number: int | None, least: int, most: int) -> None:
         """Check a number; None: it is not given."""
-        if number is not None and number > most:
-            self._add(path, number, sentences.TOO_GREAT.format(most=most))
-        if number is not None and number < least:
-            self._add(path, number, sentences.TOO_SMALL.format(least=least))
+        if number is not None:
+            self._add(path, number, out_of_bounds(number, least, most))
 
     def check_count(self, path: str, members: Sequence[Any] | None, most: int) -> None:
         """Check how many members a list has; None: it is not given."""
-        if members is not None and len(members) > most:
-            self._add(path, f"{len(members)} members", sentences.TOO_LONG.format(most=most))
+        count = len(members or ())
+        self._add(path, f"{count} members", out_of_bounds(count, 0, most, "length"))
 
     def check_token_size(self, size_bytes: int | None) -> None:
         """Check `MinimumSessionTokenSize`."""
         self.check_number("minimumSessionTokenSize", size_bytes, 0, TOKEN_SIZE_MAX)
 
-    def _add(self, path: str, value: object, constraint: str) -> None:
-        self._found.append(sentences.VIOLATION.format(value=value, path=path, constraint=constraint))
+    def _add(self, path: str, value: object, constraint: str | None) -> None:
+        if constraint is not None:
+            self._found.append(_CHECKS.fault(path, value, constraint))
 
     def refuse_any(self) -> None:
         """Raise ServiceError with all that were found, if any was."""
         if self._found:
-            text = sentences.ONE_VIOLATION if len(self._found) == 1 else sentences.SEVERAL_VIOLATIONS
-            refuse_sts(text.format(count=len(self._found), violations="; ".join(self._found)))
+            raise _CHECKS.refusal(*self._found)
 
 
 def word_sts_fault(fault: MemberFault) -> ServiceError:

@@ -8,7 +8,7 @@ from hashrange.aws_services.operation import FORM, Operation, ServiceError, Sign
 from hashrange.messages.sts import NO_SUCH_KEY, SESSION_OF_SESSION
 from hashrange.sts.api.members import ACCESS_KEY_RULE, SERIAL_NUMBER_RULE, TOKEN_CODE_RULE, Violations, refuse_sts
 from hashrange.sts.limits import SESSION_SECONDS_MIN, SESSION_TOKEN_SECONDS_DEFAULT, SESSION_TOKEN_SECONDS_MAX
-from hashrange.sts.sessions import Sessions, credentials_of
+from hashrange.sts.sessions import Sessions
 
 
 class GetCallerIdentityRequest(msgspec.Struct, frozen=True):
@@ -73,8 +73,8 @@ async def get_session_token(
     if caller.signer is not None and caller.signer.session_token is not None:
         raise ServiceError("AccessDenied", SESSION_OF_SESSION)
     seconds = request.DurationSeconds or SESSION_TOKEN_SECONDS_DEFAULT
-    made = sessions.make(caller, sessions.own_account(caller), seconds, None, request.MinimumSessionTokenSize or 0)
-    return {"Credentials": credentials_of(made)}
+    account, token_bytes_min = sessions.own_account(caller), request.MinimumSessionTokenSize or 0
+    return {"Credentials": sessions.make(caller, account, seconds, None, token_bytes_min)}
 
 
 OPERATIONS = (

@@ -3,11 +3,11 @@ Those that clients ask for before they ask other services.
 """
 
 from hashrange.aws_services.operation import ServiceApi, bound
-from hashrange.sts.api import assume_role, assume_role_with_web_identity, own_keys
+from hashrange.sts.api import assume_role, own_keys
 from hashrange.sts.api.members import ERRORS, word_sts_fault
 from hashrange.sts.sessions import Sessions
 
-STS_OPERATIONS = (assume_role.OPERATION, assume_role_with_web_identity.OPERATION, *own_keys.OPERATIONS)
+STS_OPERATIONS = (*assume_role.OPERATIONS, *own_keys.OPERATIONS)
 UNSERVED_NAMES = frozenset(
     {
         "AssumeRoleWithSAML",

@@ -3,12 +3,11 @@ what is missing or in use is refused.
 """
 
 from hashrange.aws_services.operation import Caller
-from hashrange.errors import ValidationException
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.names import read_reference, without_latest
 from hashrange.functions.refusals import FunctionMissing, parameter_refusal
 from hashrange.messages import event_source_mappings as messages
-from hashrange.operations.streams.stream import is_readable, parse_stream_arn
+from hashrange.operations.streams.stream import is_readable, stream_with_arn
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.triggers import Triggers
 
@@ -38,15 +37,10 @@ def require_stream(triggers: Triggers, caller: Caller, arn: str) -> None:
     """Raise LambdaError unless the caller has this stream of a table, and it can be read."""
     if arn.split(":")[2] != "dynamodb":
         raise parameter_refusal(messages.no_dynamodb_stream(arn))
-    try:
-        region, account, table_name, label = parse_stream_arn(arn)
-    except ValidationException:
-        raise parameter_refusal(messages.stream_not_found(arn)) from None
-    if (account, region) == caller:
-        stream = triggers.store.streams.find(account, region, table_name, label)
-        if stream is not None and is_readable(stream, triggers.clock.service_time()):
-            return
-    raise parameter_refusal(messages.stream_not_found(arn))
+    stream = stream_with_arn(triggers.store.streams, arn)
+    is_theirs = stream is not None and (stream.account, stream.region) == caller
+    if stream is None or not is_theirs or not is_readable(stream, triggers.clock.service_time()):
+        raise parameter_refusal(messages.stream_not_found(arn))
 
 
 def function_arn(triggers: Triggers, caller: Caller, text: str) -> str:

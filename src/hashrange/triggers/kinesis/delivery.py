@@ -63,6 +63,10 @@ class KinesisDelivery:
         self._unsaved: dict[str, bytes | None] = {}
         """Checkpoints to store, or to delete (None), in one commit."""
         self._observe: ObserveDelivery | None = None
+        self._goal: Sequence | None = None
+        """Up to this sequence number, changes are to be sent before the slice ends; None: it is not known yet."""
+        self._has_begun_sync = False
+        """True if a sync that is, or was, awaited has begun in this slice."""
 
     def wake(self) -> None:
         """Look for changes to send. To be called after each commit that wrote changes,
@@ -80,12 +84,27 @@ class KinesisDelivery:
         await self._passes.stop()
 
     async def run_slice(self) -> float | None:
-        """Send what there is to send, and wait until it has been accepted or has failed.
+        """Send what there is to send, and wait until what was written before the call has been accepted or has failed:
+        whoever moves the clock, and other jobs, would wait forever for a client that goes on writing.
 
         Returns the seconds of service time until a pause ends; None if nothing is to be done until the job is woken.
         Raises StorageError.
         """
-        return None if self._is_stopped else await self._passes.run_slice(waits_for_syncs=True)
+        self._goal, self._has_begun_sync = None, False
+        return None if self._is_stopped else await self._passes.run_slice(waits_for_syncs=True, is_over=self._is_over)
+
+    def _is_over(self) -> bool:
+        """True if all changes up to the goal have been sent, or wait for the end of a pause."""
+        goal, now_seconds = self._goal, self._clock.service_time()
+        if goal is None:
+            return False
+        for feed in walk(self._feeds.values()):
+            if feed.enabling is not None and feed.enabling.due_seconds <= now_seconds:
+                return False
+            for shard in walk(feed.shards.values()):
+                if shard.has_news and shard.position <= goal and shard.due_seconds <= now_seconds:
+                    return False
+        return True
 
     # --- a pass ---------------------------------------------------------------------------------
 
@@ -100,9 +119,7 @@ class KinesisDelivery:
                 if feed.enabling is not None:
                     now_seconds = self._clock.service_time()
                     await feed.enabling.give_up_late(self._store.catalog, self._pause.reason, now_seconds)
-        if self._store.streams.feeds():
-            passes.durable.look()
-        self._look_for_shards()
+        await self._look_for_shards(epoch)
         await passes.save(self._unsaved)
         passes.check(epoch)
         return await self._begin_requests(epoch)
@@ -114,17 +131,32 @@ class KinesisDelivery:
         self._client.forget()
         self._pause = EndpointPause(self._endpoint)  # service time may have gone back
 
-    def _look_for_shards(self) -> None:
-        """Find the feeds that are delivered, and those of their shards that are delivered now."""
+    async def _look_for_shards(self, epoch: int) -> None:
+        """Find the feeds that are delivered, those of their shards that are delivered now, and which of these have got
+        changes.
+        """
         streams, oldest = self._store.streams, horizon(self._clock.service_time())
-        former, self._feeds = self._feeds, {}
+        self._passes.sync.check()
+        feeds: dict[int, FeedDelivery] = {}
         present: set[ShardKey] = set()
+        is_all = True
         for feed in walk(streams.feeds()):
             if feed.target is not None:
-                known = former.get(feed.stream_id) or FeedDelivery(feed, feed.target)
+                known = self._feeds.get(feed.stream_id) or FeedDelivery(feed, feed.target)
                 known.update(feed, feed.target)
-                present.update(known.look_for_shards(streams, self._positions, oldest))
-                self._feeds[feed.stream_id] = known
+                changed = await streams.changed_shards(feed, known.heard)
+                self._passes.check(epoch)
+                is_all = is_all and (changed is None or changed.is_all)
+                present.update(known.look_for_shards(streams, changed, self._positions, oldest))
+                feeds[feed.stream_id] = known
+        self._feeds = feeds
+        sync = self._passes.sync
+        if self._goal is None and (is_all or (self._has_begun_sync and not sync.is_awaited)):
+            news = [one.shard for feed in feeds.values() for one in walk(feed.shards.values()) if one.has_news]
+            self._goal = max([await streams.last_of_shard(shard) for shard in walk(news)], default=0)
+        if not is_all and not sync.is_awaited:
+            sync.begin()
+            self._has_begun_sync = True
         for key in walk(self._positions.keys() - present):
             del self._positions[key]
             self._unsaved[checkpoint_of(key)] = None
@@ -168,7 +200,7 @@ class KinesisDelivery:
 
     async def _begin_put(self, feed: FeedDelivery, shard: ShardDelivery, now_seconds: float, epoch: int) -> None:
         """Send the next changes of a shard, if there are any."""
-        put = await shard.next_put(feed.terms, self._store.streams, self._passes.durable.last, now_seconds)
+        put = await shard.next_put(feed.terms, self._store.streams, now_seconds)
         self._passes.check(epoch)
         self._tell_passed_over(feed, shard)
         if put is not None:

@@ -15,7 +15,7 @@ from hashrange.messages import kinesis as messages
 from hashrange.store.documents import Documents
 from hashrange.store.interface import Catalog
 from hashrange.store.records import decode_document
-from hashrange.store.streams import Streams
+from hashrange.store.streams import NOTHING_HEARD, ChangedShards, Streams
 from hashrange.tables.kinesis_destinations import FeedTarget, destination_on, read_arn
 from hashrange.tables.streams import Sequence, Stream, parse_sequence
 from hashrange.triggers.kinesis.change_records import change_template
@@ -141,6 +141,8 @@ class FeedDelivery:
         """Shards to be delivered now, by number."""
         self._drained: set[int] = set()
         """Numbers of the shards of which nothing is left to be sent."""
+        self.heard = NOTHING_HEARD
+        """The shards have been told of everything that is durable up to this mark."""
 
     @property
     def line(self) -> tuple[int, str]:
@@ -157,11 +159,12 @@ class FeedDelivery:
                 self.enabling = None
 
     def look_for_shards(
-        self, streams: Streams, positions: Mapping[ShardKey, Sequence], oldest: Sequence
+        self, streams: Streams, changed: ChangedShards | None, positions: Mapping[ShardKey, Sequence], oldest: Sequence
     ) -> list[ShardKey]:
         """Find shards that are new, closed or may be delivered from now on; returns all that have not been deleted.
 
-        `positions`: what the checkpoints say. `oldest`: no change with a smaller sequence number is delivered any more.
+        `changed`: what the store says of the feed behind `heard`. `positions`: what the checkpoints say. `oldest`: no
+        change with a smaller sequence number is delivered any more.
         """
         feed = self.terms.feed
         present = streams.shards(feed)
@@ -174,6 +177,11 @@ class FeedDelivery:
                 known = ShardDelivery(shard, max(shard.first, positions.get((feed.stream_id, shard.number), 0)))
             known.shard = shard
             self.shards[shard.number] = known
+        if changed is not None:
+            self.heard = changed.mark
+            for shard in walk(changed.shards):
+                if shard.number in self.shards:
+                    self.shards[shard.number].has_news = True
         if not all(one.is_drained for one in former.values()):
             _log.warning(messages.LOG_EXPIRED, feed.table_name, self.terms.data_stream.arn)
         return [(feed.stream_id, one.number) for one in present]

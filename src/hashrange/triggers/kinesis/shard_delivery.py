@@ -87,8 +87,8 @@ class ShardDelivery:
         """Changes from the position on that need not be sent again; all of them are on one page."""
         self._page: Sequence[tuple[SequenceNumber, bytes]] = ()
         """Changes from the position on; kept while requests succeed."""
-        self._seen: SequenceNumber = 0
-        """Everything up to this sequence number has been read, and none of it is left to be sent."""
+        self.has_news = True
+        """False once everything durable has been read, and none of it is left to be sent."""
 
     def oldest_age_seconds(self, now_seconds: float) -> float | None:
         """Service time since the oldest change that is known to wait; None if none is known."""
@@ -102,19 +102,17 @@ class ShardDelivery:
         passed_over, self.passed_over = self.passed_over, 0
         return passed_over
 
-    async def next_put(
-        self, terms: FeedTerms, streams: Streams, last_durable: SequenceNumber, now_seconds: float
-    ) -> OutgoingPut | None:
-        """The next request; None if there is nothing to send. `last_durable`: later changes are not sent yet.
+    async def next_put(self, terms: FeedTerms, streams: Streams, now_seconds: float) -> OutgoingPut | None:
+        """The next request; None if there is nothing to send, since only durable changes are sent.
 
         Raises StorageError.
         """
-        if last_durable <= self._seen:
+        if not self.has_news:
             return None
         oldest = horizon(now_seconds)
         while True:
             if not self._page:
-                await self._read(streams, last_durable)
+                await self._read(streams)
             if not self._page:
                 return None
             if self._page[0][0] < oldest:
@@ -125,14 +123,14 @@ class ShardDelivery:
             if put is not None:
                 return put
 
-    async def _read(self, streams: Streams, last_durable: SequenceNumber) -> None:
+    async def _read(self, streams: Streams) -> None:
         """Read a page of durable changes from the position on; none if nothing is left."""
         shard = self.shard
         page = await streams.records(shard, self.position, KINESIS_PUT_RECORDS_MAX, KINESIS_PUT_BYTES)
-        self._page = [one for one in page.records if one[0] <= last_durable]
+        self._page = [one for one in page.records if one[0] <= page.durable]
         if not self._page:
-            self._seen = last_durable
-            self.is_drained = not page.records and shard.last is not None and shard.last <= last_durable
+            self.has_news = False
+            self.is_drained = not page.records and shard.last is not None and shard.last <= page.durable
 
     def _choose(self, terms: FeedTerms) -> OutgoingPut | None:
         """Put the first change of each item on the page, as far as they fit, into a request.

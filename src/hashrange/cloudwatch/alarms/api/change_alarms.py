@@ -11,9 +11,7 @@ from hashrange.cloudwatch.alarms.alarm import STATES
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
-    check_alarm_choice,
-    check_alarm_count,
-    check_alarm_length,
+    ALARM_MEMBERS,
     check_alarm_name,
     found_alarm,
     refuse_alarm,
@@ -23,27 +21,31 @@ from hashrange.items.steps import walk
 from hashrange.messages import alarms as sentences
 
 
-class DeleteAlarmsRequest(msgspec.Struct, frozen=True):
-    """Request of DeleteAlarms."""
+class AlarmNamesRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteAlarms, EnableAlarmActions and DisableAlarmActions."""
 
     AlarmNames: list[str]
 
+    def checked(self) -> list[str]:
+        """The names. Raises ServiceError."""
+        ALARM_MEMBERS.check_count("AlarmNames", self.AlarmNames, ALARMS_DELETED_MAX)
+        for place, name in enumerate(self.AlarmNames, 1):
+            check_alarm_name(name, f"AlarmNames.{place}")
+        return self.AlarmNames
 
-async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsRequest) -> None:
+
+async def delete_alarms(alarms: Alarms, caller: Caller, request: AlarmNamesRequest) -> None:
     """DeleteAlarms: deletes alarms by their names; names without an alarm are passed over.
 
     Deletes the alarms, all or none. Raises ServiceError and StorageError.
     """
-    names = request.AlarmNames
-    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
-    for place, name in enumerate(names, 1):
-        check_alarm_name(name, f"AlarmNames.{place}")
+    names = request.checked()
     every = alarms.of(caller.account, caller.region)
     composites = [alarm for alarm in walk(every) if alarm.definition.is_composite]
     if len({alarm.name for alarm in composites} & set(names)) > 1:
         refuse_alarm(sentences.COMPOSITES_DELETED)
-    if len(names) == 1 and all(alarm.name != names[0] for alarm in every):
-        raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=names[0]))
+    if len(names) == 1:
+        found_alarm(alarms, caller, names[0])
     needed: set[str] = set()
     for parent in composites:
         if parent.name not in names:
@@ -54,23 +56,11 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: DeleteAlarmsReq
     await alarms.delete(caller.account, caller.region, names)
 
 
-class SwitchAlarmActionsRequest(msgspec.Struct, frozen=True):
-    """Request of EnableAlarmActions and DisableAlarmActions."""
-
-    AlarmNames: list[str]
-
-
-async def _switch_actions(
-    alarms: Alarms, caller: Caller, request: SwitchAlarmActionsRequest, *, are_enabled: bool
-) -> None:
+async def _switch_actions(alarms: Alarms, caller: Caller, request: AlarmNamesRequest, *, are_enabled: bool) -> None:
     """Let the alarms of these names execute their actions, or not; names without an alarm are passed over.
     Raises ServiceError and StorageError.
     """
-    names = request.AlarmNames
-    check_alarm_count("AlarmNames", names, ALARMS_DELETED_MAX)
-    for place, name in enumerate(names, 1):
-        check_alarm_name(name, f"AlarmNames.{place}")
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(request.checked()):
         alarm = alarms.get(caller.account, caller.region, name)
         if alarm is not None and alarm.definition.actions.are_enabled != are_enabled:
             await alarms.enable_actions(alarm, are_enabled=are_enabled)
@@ -91,24 +81,22 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
     Changes the state. Raises ServiceError and StorageError.
     """
     check_alarm_name(request.AlarmName)
-    check_alarm_choice("StateValue", request.StateValue, STATES)
-    check_alarm_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
-    check_alarm_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_choice("StateValue", request.StateValue, STATES)
+    ALARM_MEMBERS.check_length("StateReason", request.StateReason, ALARM_REASON_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_length("StateReasonData", request.StateReasonData, ALARM_REASON_DATA_LENGTH_MAX, 0)
     if request.StateReasonData is not None:
         try:
             msgspec.json.decode(request.StateReasonData)
         except (msgspec.DecodeError, RecursionError):
             raise ServiceError("InvalidFormatFault", sentences.REASON_DATA_NO_JSON) from None
-    alarm = found_alarm(alarms.get(caller.account, caller.region, request.AlarmName), request.AlarmName)
+    alarm = found_alarm(alarms, caller, request.AlarmName)
     state = next(one for one in STATES if one == request.StateValue)
     await alarms.change_state(alarm, state, request.StateReason, request.StateReasonData, alarms.now_seconds())
 
 
 OPERATIONS = (
-    Operation("DeleteAlarms", DeleteAlarmsRequest, delete_alarms, ALARM_FORM),
-    Operation(
-        "DisableAlarmActions", SwitchAlarmActionsRequest, partial(_switch_actions, are_enabled=False), ALARM_FORM
-    ),
-    Operation("EnableAlarmActions", SwitchAlarmActionsRequest, partial(_switch_actions, are_enabled=True), ALARM_FORM),
+    Operation("DeleteAlarms", AlarmNamesRequest, delete_alarms, ALARM_FORM),
+    Operation("DisableAlarmActions", AlarmNamesRequest, partial(_switch_actions, are_enabled=False), ALARM_FORM),
+    Operation("EnableAlarmActions", AlarmNamesRequest, partial(_switch_actions, are_enabled=True), ALARM_FORM),
     Operation("SetAlarmState", SetAlarmStateRequest, set_alarm_state, ALARM_FORM),
 )

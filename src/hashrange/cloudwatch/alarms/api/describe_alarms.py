@@ -1,6 +1,6 @@
 """The operations that describe alarms: DescribeAlarms, DescribeAlarmsForMetric, DescribeAlarmHistory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -9,31 +9,13 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation, ServiceError
 from hashrange.aws_services.paging import part_from
+from hashrange.cloudwatch import limits
 from hashrange.cloudwatch.alarms.alarm import STATES, Alarm
 from hashrange.cloudwatch.alarms.alarms import Alarms
-from hashrange.cloudwatch.alarms.api.members import (
-    ALARM_FORM,
-    check_alarm_choice,
-    check_alarm_count,
-    check_alarm_length,
-    refuse_alarm,
-)
+from hashrange.cloudwatch.alarms.api.members import ALARM_FORM, ALARM_MEMBERS, refuse_alarm
 from hashrange.cloudwatch.alarms.description import describe_alarm
 from hashrange.cloudwatch.alarms.history import HISTORY_KINDS
-from hashrange.cloudwatch.api.checks import (
-    DimensionMember,
-    IntegerFromOne,
-    check_metric,
-    dimensions_of,
-    place_in,
-)
-from hashrange.cloudwatch.limits import (
-    ALARM_ACTION_LENGTH_MAX,
-    ALARM_HISTORY_DESCRIBED_MAX,
-    ALARM_HISTORY_SECONDS,
-    ALARM_NAME_LENGTH_MAX,
-    ALARMS_DESCRIBED_MAX,
-)
+from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, check_metric, dimensions_of, place_in
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.items.steps import sort, walk
@@ -58,7 +40,7 @@ class DescribeAlarmsRequest(msgspec.Struct, frozen=True):
     ParentsOfAlarmName: str | None = None
     StateValue: str | None = None
     ActionPrefix: str | None = None
-    MaxRecords: Annotated[int, Meta(ge=1, le=ALARMS_DESCRIBED_MAX)] | None = None
+    MaxRecords: Annotated[int, Meta(ge=1, le=limits.ALARMS_DESCRIBED_MAX)] | None = None
     NextToken: str | None = None
 
 
@@ -69,7 +51,7 @@ async def describe_alarms(alarms: Alarms, caller: Caller, request: DescribeAlarm
     """
     _check(request)
     found = [alarm for alarm in walk(_candidates(alarms, caller, request)) if _fits(alarm, request)]
-    page, token = part_from(found, place_in(request.NextToken), request.MaxRecords or ALARMS_DESCRIBED_MAX // 2)
+    page, token = part_from(found, place_in(request.NextToken), request.MaxRecords or limits.ALARMS_DESCRIBED_MAX // 2)
     return {
         "MetricAlarms": [_described(alarm, request) for alarm in page if not alarm.definition.is_composite],
         "CompositeAlarms": [_described(alarm, request) for alarm in page if alarm.definition.is_composite],
@@ -88,20 +70,28 @@ def _described(alarm: Alarm, request: DescribeAlarmsRequest) -> Mapping[str, Any
 
 def _check(request: DescribeAlarmsRequest) -> None:
     for path in ("AlarmNamePrefix", "ChildrenOfAlarmName", "ParentsOfAlarmName"):
-        check_alarm_length(path, getattr(request, path), ALARM_NAME_LENGTH_MAX)
-    check_alarm_length("ActionPrefix", request.ActionPrefix, ALARM_ACTION_LENGTH_MAX)
+        ALARM_MEMBERS.check_length(path, getattr(request, path), limits.ALARM_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("ActionPrefix", request.ActionPrefix, limits.ALARM_ACTION_LENGTH_MAX)
     for path in KIN:
         others = {*request.__struct_fields__} - {path, "MaxRecords", "NextToken"}
         if getattr(request, path) is not None and any(getattr(request, one) is not None for one in others):
             refuse_alarm(sentences.KIN_AND_OTHERS.format(path=path))
     if request.AlarmNames is not None and request.AlarmNamePrefix is not None:
         raise ServiceError("InvalidParameterCombinationException", sentences.NAMES_AND_PREFIX)
-    check_alarm_count("AlarmNames", request.AlarmNames or (), ALARMS_DESCRIBED_MAX)
+    ALARM_MEMBERS.check_count("AlarmNames", request.AlarmNames or (), limits.ALARMS_DESCRIBED_MAX)
     for place, name in enumerate(request.AlarmNames or (), 1):
-        check_alarm_length(f"AlarmNames.{place}", name, ALARM_NAME_LENGTH_MAX)
-    for place, kind in enumerate(request.AlarmTypes or (), 1):
-        check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
-    check_alarm_choice("StateValue", request.StateValue, STATES)
+        ALARM_MEMBERS.check_length(f"AlarmNames.{place}", name, limits.ALARM_NAME_LENGTH_MAX)
+    _check_kinds(request.AlarmTypes)
+    ALARM_MEMBERS.check_choice("StateValue", request.StateValue, STATES)
+
+
+def _check_kinds(kinds: Sequence[str] | None) -> None:
+    for place, kind in enumerate(kinds or (), 1):
+        ALARM_MEMBERS.check_choice(f"AlarmTypes.{place}", kind, KINDS)
+
+
+def _kind(*, is_composite: bool) -> str:
+    return "CompositeAlarm" if is_composite else "MetricAlarm"
 
 
 def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) -> list[Alarm]:
@@ -120,11 +110,7 @@ def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) 
             if alarm.definition.is_composite and request.ParentsOfAlarmName in alarms.rules.watched_by(alarm)
         ]
     kinds = request.AlarmTypes or ["MetricAlarm"]
-    return [
-        alarm
-        for alarm in walk(every)
-        if ("CompositeAlarm" if alarm.definition.is_composite else "MetricAlarm") in kinds
-    ]
+    return [alarm for alarm in walk(every) if _kind(is_composite=alarm.definition.is_composite) in kinds]
 
 
 def _fits(alarm: Alarm, request: DescribeAlarmsRequest) -> bool:
@@ -161,8 +147,8 @@ async def describe_alarms_for_metric(
     """
     check_metric(request.Namespace, request.MetricName)
     dimensions = dimensions_of(request.Dimensions)
-    check_alarm_choice("Statistic", request.Statistic, SIMPLE_STATISTICS)
-    check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
+    ALARM_MEMBERS.check_choice("Statistic", request.Statistic, SIMPLE_STATISTICS)
+    ALARM_MEMBERS.check_choice("Unit", request.Unit, STANDARD_UNITS)
     return {
         "MetricAlarms": [
             describe_alarm(alarm)
@@ -187,7 +173,7 @@ class DescribeAlarmHistoryRequest(msgspec.Struct, frozen=True):
     HistoryItemType: str | None = None
     StartDate: datetime | None = None
     EndDate: datetime | None = None
-    MaxRecords: Annotated[int, Meta(ge=1, le=ALARM_HISTORY_DESCRIBED_MAX)] | None = None
+    MaxRecords: Annotated[int, Meta(ge=1, le=limits.ALARM_HISTORY_DESCRIBED_MAX)] | None = None
     NextToken: str | None = None
     ScanBy: str | None = None
 
@@ -200,12 +186,11 @@ async def describe_alarm_history(
 
     Returns a page of events; may give way. Raises ServiceError and StorageError.
     """
-    check_alarm_length("AlarmName", request.AlarmName, ALARM_NAME_LENGTH_MAX)
-    for place, kind in enumerate(request.AlarmTypes or (), 1):
-        check_alarm_choice(f"AlarmTypes.{place}", kind, KINDS)
-    check_alarm_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
-    check_alarm_choice("ScanBy", request.ScanBy, ORDERS)
-    begin_seconds = alarms.now_seconds() - ALARM_HISTORY_SECONDS
+    ALARM_MEMBERS.check_length("AlarmName", request.AlarmName, limits.ALARM_NAME_LENGTH_MAX)
+    _check_kinds(request.AlarmTypes)
+    ALARM_MEMBERS.check_choice("HistoryItemType", request.HistoryItemType, ASKED_KINDS)
+    ALARM_MEMBERS.check_choice("ScanBy", request.ScanBy, ORDERS)
+    begin_seconds = alarms.now_seconds() - limits.ALARM_HISTORY_SECONDS
     if request.StartDate is not None:
         begin_seconds = max(begin_seconds, request.StartDate.timestamp())
     end_seconds = float("inf") if request.EndDate is None else request.EndDate.timestamp()
@@ -213,15 +198,16 @@ async def describe_alarm_history(
     found = [
         (item, name, kind)
         for name, history in alarms.history(caller.account, caller.region, request.AlarmName)
-        if (kind := "CompositeAlarm" if history.is_composite else "MetricAlarm") in kinds
-        and request.AlarmContributorId is None
+        if (kind := _kind(is_composite=history.is_composite)) in kinds and request.AlarmContributorId is None
         for item in history.events()
         if begin_seconds <= item.at_seconds < end_seconds and request.HistoryItemType in (None, item.kind)
     ]
     ordered = sort([(item.at_seconds, number) for number, (item, _, _) in enumerate(walk(found))])
     if request.ScanBy != "TimestampAscending":
         ordered = ordered[::-1]
-    page, token = part_from(ordered, place_in(request.NextToken), request.MaxRecords or ALARM_HISTORY_DESCRIBED_MAX)
+    page, token = part_from(
+        ordered, place_in(request.NextToken), request.MaxRecords or limits.ALARM_HISTORY_DESCRIBED_MAX
+    )
     return {
         "AlarmHistoryItems": [
             {

@@ -4,43 +4,38 @@ ValidationError: in the words of the services' common layer, or in those of alar
 Source: reports of users, who quote the service.
 """
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import NoReturn, TypeVar
 
 import msgspec
 
+from hashrange.aws_services.constraints import MemberChecks, lower_path
 from hashrange.aws_services.operation import Caller, FormWire, MemberFault, ServiceError
 from hashrange.aws_services.tagging import is_reserved_tag
-from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions
+from hashrange.cloudwatch import limits
+from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions, AlarmDefinition
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
-from hashrange.cloudwatch.limits import (
-    ALARM_ACTION_LENGTH_MAX,
-    ALARM_ACTIONS_MAX,
-    ALARM_NAME_LENGTH_MAX,
-    ALARM_TAG_KEY_LENGTH_MAX,
-    ALARM_TAGS_MAX,
-    ALARMS_MAX,
-)
 from hashrange.messages import alarms as sentences
 from hashrange.messages import cloudwatch as metric_sentences
 
 MemberT = TypeVar("MemberT")
-_bound = re.compile(r"Expected `int` (>=|<=) (-?\d+)$").match
+
+
+def _shown_path(path: str) -> str:
+    """`AlarmActions.1` → `alarmActions.1.member`."""
+    return ".".join(f"{part}.member" if part.isdecimal() else part for part in lower_path(path).split("."))
+
+
+ALARM_MEMBERS = MemberChecks("ValidationError", _shown_path, shown_max=200)
 
 
 def word_alarm_fault(fault: MemberFault) -> ServiceError:
     """The error for a request whose members are wrong."""
-    if fault.kind == "missing":
-        return alarm_invalid(sentences.NULL_AT.format(path=_member(fault.path)))
-    bound = _bound(fault.detail)
-    if bound is None or fault.kind != "value":
-        return alarm_invalid(sentences.MALFORMED.format(path=_member(fault.path), detail=fault.detail))
-    text = sentences.LESS if bound[1] == ">=" else sentences.GREATER
-    return _unfit(fault.path, fault.value, text.format(bound=bound[2]))
+    text = sentences.MALFORMED.format(path=_shown_path(fault.path), detail=fault.detail)
+    return ALARM_MEMBERS.worded(fault) or alarm_invalid(text)
 
 
 ALARM_FORM = FormWire(word=word_alarm_fault)
@@ -63,45 +58,6 @@ def required_alarm_member(path: str, value: MemberT | None) -> MemberT:
     return value
 
 
-def check_alarm_length(path: str, text: str | None, most: int, least: int = 1) -> None:
-    """Raise ServiceError unless the text, if there is one, has a length in these bounds."""
-    if text is not None and not least <= len(text) <= most:
-        raise _unfit(path, text, _bounds(len(text), most, least))
-
-
-def check_alarm_choice(path: str, value: str | None, allowed: Sequence[str]) -> None:
-    """Raise ServiceError unless the value, if there is one, is one of these."""
-    if value is not None and value not in allowed:
-        raise _unfit(path, value, sentences.NOT_IN.format(values=", ".join(allowed)))
-
-
-def check_alarm_count(path: str, members: Sequence[object], most: int, least: int = 0) -> None:
-    """Raise ServiceError for a list with too many or too few members."""
-    if not least <= len(members) <= most:
-        raise _unfit(path, str(list(members)), _bounds(len(members), most, least))
-
-
-def _bounds(length: int, most: int, least: int) -> str:
-    """The bound that a length is beyond."""
-    return sentences.LONGER.format(most=most) if length > most else sentences.SHORTER.format(least=least)
-
-
-def check_alarm_number(path: str, value: float) -> None:
-    """Raise ServiceError for NaN and infinite numbers."""
-    if not math.isfinite(value):
-        refuse_alarm(sentences.NO_NUMBER.format(path=path))
-
-
-def _unfit(path: str, value: str, constraint: str) -> ServiceError:
-    return alarm_invalid(sentences.CONSTRAINT.format(value=value[:200], path=_member(path), constraint=constraint))
-
-
-def _member(path: str) -> str:
-    """`AlarmActions.1` → `alarmActions.1.member`, as the services' common layer names places."""
-    parts = [part[:1].lower() + part[1:] for part in path.split(".")]
-    return ".".join(f"{part}.member" if part.isdecimal() else part for part in parts)
-
-
 # --- names, actions, tags -------------------------------------------------------------------------
 
 
@@ -114,7 +70,7 @@ class TagMember(msgspec.Struct, frozen=True):
 
 def check_alarm_name(name: str, path: str = "AlarmName") -> None:
     """Raise ServiceError for a name that no alarm may have."""
-    check_alarm_length(path, name, ALARM_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length(path, name, limits.ALARM_NAME_LENGTH_MAX)
     if not name.isprintable():
         refuse_alarm(sentences.NAME_UNPRINTABLE.format(path=path))
 
@@ -124,8 +80,8 @@ def check_alarm_place(alarms: Alarms, caller: Caller, name: str, *, is_composite
     and it would be one too many.
     """
     before = alarms.get(caller.account, caller.region, name)
-    if before is None and alarms.count(caller.account, caller.region) >= ALARMS_MAX:
-        raise ServiceError("LimitExceededFault", sentences.TOO_MANY_ALARMS.format(most=ALARMS_MAX))
+    if before is None and alarms.count(caller.account, caller.region) >= limits.ALARMS_MAX:
+        raise ServiceError("LimitExceededFault", sentences.TOO_MANY_ALARMS.format(most=limits.ALARMS_MAX))
     if before is not None and before.definition.is_composite != is_composite:
         refuse_alarm(sentences.OTHER_KIND.format(name=name))
 
@@ -143,13 +99,18 @@ class AlarmMembers(msgspec.Struct, frozen=True, kw_only=True):
     ActionConfiguration: "ActionConfiguration | None" = None
 
 
-def actions_of(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmActions:
-    """The actions of a request. Raises ServiceError."""
+def shared_definition(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmDefinition:
+    """What the members say that the requests for all kinds of alarms share. Raises ServiceError for actions."""
+    actions, configuration = _actions_of(alarms, caller, request), request.ActionConfiguration
+    return AlarmDefinition(request.AlarmName, request.AlarmDescription, actions, action_configuration=configuration)
+
+
+def _actions_of(alarms: Alarms, caller: Caller, request: AlarmMembers) -> AlarmActions:
     given = {name: getattr(request, name) or () for name in ("OKActions", "AlarmActions", "InsufficientDataActions")}
     for path, actions in given.items():
-        check_alarm_count(path, actions, ALARM_ACTIONS_MAX)
+        ALARM_MEMBERS.check_count(path, actions, limits.ALARM_ACTIONS_MAX)
         for place, action in enumerate(actions, 1):
-            check_alarm_length(f"{path}.{place}", action, ALARM_ACTION_LENGTH_MAX)
+            ALARM_MEMBERS.check_length(f"{path}.{place}", action, limits.ALARM_ACTION_LENGTH_MAX)
             is_arn = re.match(r"arn:[^:]+:[^:]+:[^:]*:[^:]*:.", action) is not None
             if not (is_arn or action.startswith(("http://", "https://"))) or not action.isprintable():
                 refuse_alarm(sentences.ACTION_UNKNOWN.format(path=path, action=action))
@@ -181,9 +142,9 @@ def check_action_configuration(configuration: ActionConfiguration | None) -> Non
         if keys is None:
             continue
         path = f"ActionConfiguration.AlarmTagsPropagation.{name}"
-        check_alarm_count(path, keys, ALARM_TAGS_MAX, 1)
+        ALARM_MEMBERS.check_count(path, keys, limits.ALARM_TAGS_MAX, 1)
         for place, key in enumerate(keys, 1):
-            check_alarm_length(f"{path}.{place}", key, ALARM_TAG_KEY_LENGTH_MAX)
+            ALARM_MEMBERS.check_length(f"{path}.{place}", key, limits.ALARM_TAG_KEY_LENGTH_MAX)
     if all(keys is not None for _, keys in lists):
         refuse_alarm(sentences.TAG_KEYS_TWICE)
 
@@ -200,18 +161,19 @@ def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
     check_alarm_tag_keys("Tags", [tag.Key for tag in tags or ()])
     found: dict[str, str] = {}
     for place, tag in enumerate(tags or (), 1):
-        check_length(f"Tags.{place}.Key", tag.Key, ALARM_TAG_KEY_LENGTH_MAX)
+        check_length(f"Tags.{place}.Key", tag.Key, limits.ALARM_TAG_KEY_LENGTH_MAX)
         check_length(f"Tags.{place}.Value", tag.Value, 256, 0)
         if tag.Key in found:
             refuse_value(sentences.TAG_TWICE.format(key=tag.Key))
         found[tag.Key] = tag.Value
-    if len(found) > ALARM_TAGS_MAX:
-        refuse_value(metric_sentences.TOO_MANY.format(path="Tags", most=ALARM_TAGS_MAX))
+    if len(found) > limits.ALARM_TAGS_MAX:
+        refuse_value(metric_sentences.TOO_MANY.format(path="Tags", most=limits.ALARM_TAGS_MAX))
     return found
 
 
-def found_alarm(alarm: Alarm | None, name: str) -> Alarm:
-    """The alarm. Raises ServiceError if there is none."""
+def found_alarm(alarms: Alarms, caller: Caller, name: str) -> Alarm:
+    """The alarm of this name. Raises ServiceError if there is none."""
+    alarm = alarms.get(*caller, name)
     if alarm is None:
         raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
     return alarm

@@ -2,30 +2,26 @@
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller, Operation
-from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Suppressor, name_in
+from hashrange.cloudwatch import limits
+from hashrange.cloudwatch.alarms.alarm import Suppressor, name_in
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
+    ALARM_MEMBERS,
     AlarmMembers,
-    actions_of,
     check_action_configuration,
-    check_alarm_length,
     check_alarm_name,
     check_alarm_place,
     refuse_alarm,
     required_alarm_member,
+    shared_definition,
     tags_of,
 )
 from hashrange.cloudwatch.alarms.rule import RuleError, RuleNode, read_rule
-from hashrange.cloudwatch.limits import (
-    ALARM_DESCRIPTION_LENGTH_MAX,
-    ALARM_RULE_ALARMS_MAX,
-    ALARM_RULE_LENGTH_MAX,
-    CLOUDWATCH_INTEGER_MAX,
-)
 from hashrange.messages import alarms as sentences
 
 
@@ -34,26 +30,20 @@ class PutCompositeAlarmRequest(AlarmMembers, frozen=True, kw_only=True):
 
     AlarmRule: str
     ActionsSuppressor: str | None = None
-    ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
-    ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0, le=CLOUDWATCH_INTEGER_MAX)] | None = None
+    ActionsSuppressorWaitPeriod: Annotated[int, Meta(ge=0, le=limits.CLOUDWATCH_INTEGER_MAX)] | None = None
+    ActionsSuppressorExtensionPeriod: Annotated[int, Meta(ge=0, le=limits.CLOUDWATCH_INTEGER_MAX)] | None = None
 
 
 async def put_composite_alarm(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequest) -> None:
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
-    check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_length("AlarmDescription", request.AlarmDescription, limits.ALARM_DESCRIPTION_LENGTH_MAX, 0)
     check_action_configuration(request.ActionConfiguration)
-    check_alarm_length("AlarmRule", request.AlarmRule, ALARM_RULE_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("AlarmRule", request.AlarmRule, limits.ALARM_RULE_LENGTH_MAX)
     rule = _checked_rule(alarms, caller, request)
     check_alarm_place(alarms, caller, request.AlarmName, is_composite=True)
-    definition = AlarmDefinition(
-        request.AlarmName,
-        request.AlarmDescription,
-        actions_of(alarms, caller, request),
-        rule=request.AlarmRule,
-        suppressor=_suppressor(caller, request),
-        action_configuration=request.ActionConfiguration,
-    )
+    shared = shared_definition(alarms, caller, request)
+    definition = msgspec.structs.replace(shared, rule=request.AlarmRule, suppressor=_suppressor(caller, request))
     alarm = await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
     alarms.rules.keep(alarm, rule)
 
@@ -69,8 +59,8 @@ def _checked_rule(alarms: Alarms, caller: Caller, request: PutCompositeAlarmRequ
     except RuleError as error:
         refuse_alarm(sentences.RULE_WRONG.format(reason=error))
     names = dict.fromkeys(rule.alarms())
-    if len(names) > ALARM_RULE_ALARMS_MAX:
-        refuse_alarm(sentences.RULE_TOO_LONG.format(most=ALARM_RULE_ALARMS_MAX))
+    if len(names) > limits.ALARM_RULE_ALARMS_MAX:
+        refuse_alarm(sentences.RULE_TOO_LONG.format(most=limits.ALARM_RULE_ALARMS_MAX))
     missing = [name for name in names if alarms.get(caller.account, caller.region, name) is None]
     if missing and missing != [request.AlarmName]:
         refuse_alarm(sentences.RULE_OF_NOTHING.format(names=", ".join(missing)))

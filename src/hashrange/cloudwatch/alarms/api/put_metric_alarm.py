@@ -1,39 +1,29 @@
 """PutMetricAlarm: creates an alarm on a metric or on metric math, or replaces its definition and keeps its state."""
 
+import math
 from typing import Any
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller, Operation
-from hashrange.cloudwatch.alarms.alarm import (
-    COMPARISONS,
-    MISSING_DATA,
-    AlarmDefinition,
-    Threshold,
-    WatchedMetric,
-)
+from hashrange.cloudwatch import limits
+from hashrange.cloudwatch.alarms.alarm import COMPARISONS, MISSING_DATA, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_queries import check_queries, kept_queries
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
+    ALARM_MEMBERS,
     AlarmMembers,
-    actions_of,
     check_action_configuration,
-    check_alarm_choice,
-    check_alarm_length,
     check_alarm_name,
-    check_alarm_number,
     check_alarm_place,
     refuse_alarm,
     required_alarm_member,
+    shared_definition,
     tags_of,
 )
 from hashrange.cloudwatch.api.checks import DimensionMember, IntegerFromOne, dimensions_of
-from hashrange.cloudwatch.limits import (
-    ALARM_DESCRIPTION_LENGTH_MAX,
-    ALARM_SECONDS_MAX,
-    ALARM_SHORT_SECONDS_MAX,
-    METRIC_NAME_LENGTH_MAX,
-)
-from hashrange.cloudwatch.queries import MetricDataQuery
+from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.cloudwatch.statistic import SIMPLE_STATISTICS, statistic_of
 from hashrange.cloudwatch.units import STANDARD_UNITS
 from hashrange.messages import alarms as sentences
@@ -74,7 +64,7 @@ class PutMetricAlarmRequest(AlarmMembers, frozen=True, kw_only=True):
 async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAlarmRequest) -> None:
     """Creates or replaces the alarm. Raises ServiceError and StorageError."""
     check_alarm_name(request.AlarmName)
-    check_alarm_length("AlarmDescription", request.AlarmDescription, ALARM_DESCRIPTION_LENGTH_MAX, 0)
+    ALARM_MEMBERS.check_length("AlarmDescription", request.AlarmDescription, limits.ALARM_DESCRIPTION_LENGTH_MAX, 0)
     for member in ("EvaluationCriteria", "EvaluationInterval", "EvaluationWindow", "WarmUpConfiguration"):
         if getattr(request, member) is not None:
             refuse_alarm(sentences.NOT_SUPPORTED.format(member=member))
@@ -91,15 +81,8 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
                 refuse_alarm(sentences.SET_BESIDE_METRICS.format(path=name))
         check_queries(caller, request.Metrics, threshold)
         queries = kept_queries(request.Metrics)
-    definition = AlarmDefinition(
-        request.AlarmName,
-        request.AlarmDescription,
-        actions_of(alarms, caller, request),
-        threshold,
-        metric,
-        queries,
-        action_configuration=request.ActionConfiguration,
-    )
+    shared = shared_definition(alarms, caller, request)
+    definition = msgspec.structs.replace(shared, threshold=threshold, metric=metric, queries=queries)
     await alarms.put(caller.account, caller.region, definition, tags_of(request.Tags))
 
 
@@ -108,21 +91,17 @@ def _threshold(request: PutMetricAlarmRequest) -> Threshold:
     comparison = required_alarm_member("ComparisonOperator", request.ComparisonOperator)
     if comparison in _ANOMALY or request.ThresholdMetricId is not None:
         refuse_alarm(sentences.NO_ANOMALY_DETECTION)
-    check_alarm_choice("ComparisonOperator", comparison, tuple(COMPARISONS))
+    ALARM_MEMBERS.check_choice("ComparisonOperator", comparison, tuple(COMPARISONS))
     threshold = required_alarm_member("Threshold", request.Threshold)
-    check_alarm_number("Threshold", threshold)
+    if not math.isfinite(threshold):
+        refuse_alarm(sentences.NO_NUMBER.format(path="Threshold"))
     low_samples = request.EvaluateLowSampleCountPercentile
-    check_alarm_choice("TreatMissingData", request.TreatMissingData, MISSING_DATA)
-    check_alarm_choice("EvaluateLowSampleCountPercentile", low_samples, ("evaluate", "ignore"))
+    ALARM_MEMBERS.check_choice("TreatMissingData", request.TreatMissingData, MISSING_DATA)
+    ALARM_MEMBERS.check_choice("EvaluateLowSampleCountPercentile", low_samples, ("evaluate", "ignore"))
     if request.DatapointsToAlarm is not None and request.DatapointsToAlarm > evaluation_periods:
         refuse_alarm(sentences.TOO_MANY_DATAPOINTS)
     return Threshold(
-        comparison,
-        threshold,
-        evaluation_periods,
-        request.DatapointsToAlarm,
-        request.TreatMissingData,
-        low_samples,
+        comparison, threshold, evaluation_periods, request.DatapointsToAlarm, request.TreatMissingData, low_samples
     )
 
 
@@ -132,26 +111,26 @@ def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
     period_seconds = required_alarm_member("Period", request.Period)
     if not name.isascii():
         refuse_alarm(sentences.METRIC_NAME_NOT_ASCII)
-    check_alarm_length("Namespace", namespace, METRIC_NAME_LENGTH_MAX)
-    check_alarm_length("MetricName", name, METRIC_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("Namespace", namespace, limits.METRIC_NAME_LENGTH_MAX)
+    ALARM_MEMBERS.check_length("MetricName", name, limits.METRIC_NAME_LENGTH_MAX)
     if request.Statistic is not None and request.ExtendedStatistic is not None:
         refuse_alarm(sentences.STATISTIC_TWICE)
     statistic = required_alarm_member("Statistic", request.Statistic or request.ExtendedStatistic)
     if request.Statistic is not None:
-        check_alarm_choice("Statistic", statistic, SIMPLE_STATISTICS)
+        ALARM_MEMBERS.check_choice("Statistic", statistic, SIMPLE_STATISTICS)
     elif statistic in SIMPLE_STATISTICS or statistic_of(statistic) is None:
         refuse_alarm(metric_sentences.STATISTIC_UNKNOWN.format(value=statistic, path="ExtendedStatistic"))
     if request.EvaluateLowSampleCountPercentile is not None and request.Statistic is not None:
         refuse_alarm(sentences.LOW_SAMPLES_OF_SIMPLE)
     if period_seconds not in SHORT_ALARM_PERIODS_SECONDS and period_seconds % 60:
         refuse_alarm(sentences.PERIOD_NOT_MULTIPLE)
-    check_alarm_choice("Unit", request.Unit, STANDARD_UNITS)
+    ALARM_MEMBERS.check_choice("Unit", request.Unit, STANDARD_UNITS)
     return WatchedMetric(namespace, name, statistic, period_seconds, dimensions_of(request.Dimensions), request.Unit)
 
 
 def _check_window(period_seconds: int, threshold: Threshold) -> None:
     """Raise ServiceError if an evaluation would look too far back."""
-    most = ALARM_SHORT_SECONDS_MAX if period_seconds < HOUR_SECONDS else ALARM_SECONDS_MAX
+    most = limits.ALARM_SHORT_SECONDS_MAX if period_seconds < HOUR_SECONDS else limits.ALARM_SECONDS_MAX
     if period_seconds * threshold.evaluation_periods > most:
         refuse_alarm(sentences.WINDOW_TOO_LONG.format(most=most))
 

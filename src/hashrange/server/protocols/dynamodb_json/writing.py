@@ -19,7 +19,7 @@ from hashrange.items.types import Row
 from hashrange.messages.http import INTERNAL_ERROR, shown_message
 from hashrange.operations.operation import Wording
 from hashrange.operations.reply import HashOrderedRows, Items, Records, Reply, Rows, Structure
-from hashrange.tables.stream_records import record_json, template_of
+from hashrange.tables.stream_records import forms_of, record_json
 
 Text = Any
 """Type of a text in a reply: bytes, or a memoryview of the JSON in a row."""
@@ -172,11 +172,11 @@ def _add_records(texts: list[Text], before: bytes, records: Records, rows_bytes:
     if not records:
         texts.append(before + b"[]")
         return rows_bytes
-    faces = template_of(records.stream)
+    forms = forms_of(records.stream)
     start = len(texts)
     for sequence, record in records:
         spend(5 + (len(record) >> 10))
-        text = record_json(faces, sequence, record)
+        text = record_json(forms, sequence, record)
         queue_large_reply(rows_bytes, rows_bytes + len(text))
         rows_bytes += len(text)
         texts.append(text)
