@@ -9,12 +9,13 @@ import base64
 import binascii
 import datetime as dt
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.names import FunctionKey
 
 FunctionState = Literal["Pending", "Active"]
@@ -143,6 +144,26 @@ class HandlerCredentials(NamedTuple):
     access_key_id: str
     secret_access_key: str
     session_token: str | None = None
+
+
+class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server runs functions."""
+
+    runs_code: bool = False
+    """False: code is neither run nor taken; only functions that are URLs can be invoked."""
+    credentials_of: Callable[[Caller], HandlerCredentials] = lambda caller: HandlerCredentials(
+        caller.account, "hashrange"
+    )
+    """Account and Region → what handlers sign with there."""
+    endpoints: Mapping[str, str] = {}
+    """Variables by which handlers reach the server: `AWS_ENDPOINT_URL_…`, and `AWS_CA_BUNDLE` if
+    they must trust its certificate."""
+    certificate_path: str | None = None
+    """File of the server's certificate; None without TLS."""
+    state_delay_seconds: float = 0.0
+    """How long a function stays Pending, and an update InProgress, in service time."""
+    code_url: str | None = None
+    """What the URLs of zips begin with; `Functions.linked_zip` reads the rest. None: zips cannot be fetched."""
 
 
 class Runnable(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,11 +47,6 @@ class StoredFunctions:
         )
         self._changing: set[asyncio.Task[Any]] = set()
 
-    @property
-    def generation(self) -> int:
-        """Another number once the store's whole content has been replaced."""
-        return self._documents.generation
-
     def get(self, key: FunctionKey) -> FunctionDescription | None:
         """The function, or None if there is none."""
         return self._functions.get(*key)
