@@ -2,6 +2,7 @@
 Prints a line per change, from the table's stream.
 """
 
+import contextlib
 import json
 import select
 import sys
@@ -123,20 +124,16 @@ def show(records: list[Record], *, is_json: bool) -> None:
 
 def pause() -> None:
     """Wait PAUSE_SECONDS; where `poll` can watch standard output, raises OutputError once nobody reads it any more."""
-    if not hasattr(select, "poll"):
-        threading.Event().wait(PAUSE_SECONDS)
-        return
-    poll = select.poll()
-    try:
-        poll.register(sys.stdout.fileno(), 0)
-    except (OSError, ValueError):  # standard output may have no file descriptor, as in tests
-        threading.Event().wait(PAUSE_SECONDS)
-        return
-    events = poll.poll(PAUSE_SECONDS * 1000)
-    if any(event & (select.POLLERR | select.POLLHUP) for _, event in events):
-        raise OutputError(BrokenPipeError())
-    if events:  # poll cannot watch this descriptor, and has returned at once
-        threading.Event().wait(PAUSE_SECONDS)
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        with contextlib.suppress(OSError, ValueError):  # standard output may have no file descriptor, as in tests
+            poll.register(sys.stdout.fileno(), 0)
+            events = poll.poll(PAUSE_SECONDS * 1000)
+            if any(event & (select.POLLERR | select.POLLHUP) for _, event in events):
+                raise OutputError(BrokenPipeError())
+            if not events:
+                return  # else poll cannot watch this descriptor, and has returned at once
+    threading.Event().wait(PAUSE_SECONDS)
 
 
 def find_stream_arn(server: Remote, table_name: str) -> str | None:
