@@ -9,7 +9,7 @@ import functools
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from hashrange.functions.marks import Mark
 from hashrange.functions.process_tree import kill_group, kill_marked
@@ -128,28 +128,18 @@ async def spawn(
     `protocol` gets the calls that asyncio makes; on Linux, nobody has waited for the process before `process_exited`,
     so its id is not another's yet. Raises OSError if the system refuses. If the caller is cancelled, the process ends.
     """
+    options: dict[str, Any] = {
+        "cwd": folder,
+        "env": variables,
+        "start_new_session": True,
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+    }
     if not _has_process_descriptors():
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: protocol,
-            *command,
-            cwd=folder,
-            env=variables,
-            start_new_session=True,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
+        await asyncio.get_running_loop().subprocess_exec(lambda: protocol, *command, **options)
         return
-    process = subprocess.Popen(  # noqa: ASYNC220, S603 - see above; the command is ours
-        command,
-        cwd=folder,
-        env=variables,
-        start_new_session=True,
-        bufsize=0,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    process = subprocess.Popen(command, bufsize=0, **options)  # noqa: ASYNC220, S603 - see above; the command is ours
     transport = None
     try:
         transport = _SpawnedTransport(process, protocol)
