@@ -158,8 +158,8 @@ class Functions:
 
     def list_after(self, caller: Caller, after: str, count: int) -> tuple[Sequence[FunctionDescription], bool]:
         """At most `count` functions of a caller whose names follow `after`, in order; True if there are more."""
-        declared = self._declared.names_after(after, caller)
-        names = sorted({*declared, *self.stored.names(caller, after)[: count + 1]})
+        stored = (one.name for one in self.stored.all_of(caller) if one.name > after)
+        names = sorted({*self._declared.names_after(after, caller), *stored})
         return [self.find_key(FunctionKey(*caller, name)) for name in names[:count]], len(names) > count
 
     def code_url_of(self, description: FunctionDescription) -> str | None:

@@ -51,10 +51,6 @@ class StoredFunctions:
         """The function, or None if there is none."""
         return self._functions.get(*key)
 
-    def names(self, caller: Caller, after: str = "") -> Sequence[str]:
-        """The names of the caller's functions that follow `after`, in order."""
-        return sorted(one.name for one in self.all_of(caller) if one.name > after)
-
     def all_of(self, caller: Caller) -> Sequence[FunctionDescription]:
         """All functions of a caller, in no order."""
         return list(self._functions.among((caller.account, caller.region)).values())

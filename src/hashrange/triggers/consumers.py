@@ -181,11 +181,7 @@ class Consumer:
 
 
 def _open_batch(mapping: EventSourceMapping, clock: Clock, disturb: Disturb | None) -> Batch:
-    now_seconds = clock.service_time()
-    batch = Batch(now_seconds, mapping.batch_size)
-    disturbance = None if disturb is None else disturb(mapping)
-    if disturbance is not None:
-        batch.repeats = disturbance.repeats
-        batch.due_seconds = now_seconds + disturbance.delay_seconds
-        batch.records_max = min(mapping.batch_size, disturbance.records_max or mapping.batch_size)
+    batch = Batch(clock.service_time(), mapping.batch_size)
+    if disturb is not None:
+        disturb(mapping, batch)
     return batch
