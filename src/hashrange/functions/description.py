@@ -5,13 +5,10 @@ No job makes a Pending function Active: its state follows from its deadlines and
 The zip's document is named by its SHA-256, so a description never meets the code of another one.
 """
 
-import base64
-import binascii
 import datetime as dt
-import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
-from uuid import UUID
+from uuid import uuid4
 
 import msgspec
 
@@ -87,11 +84,6 @@ class FunctionDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
         """True if the function stands in the server's settings: it is not stored, and cannot be changed."""
         return self.url is not None or self.code_in_place is not None
 
-    @property
-    def code_sha256_base64(self) -> str:
-        """CodeSha256 as the API shows it."""
-        return base64.b64encode(binascii.unhexlify(self.code_sha256)).decode()
-
 
 def code_document(description: FunctionDescription) -> str:
     """Name of the document that holds the function's zip."""
@@ -100,7 +92,7 @@ def code_document(description: FunctionDescription) -> str:
 
 def new_uuid() -> str:
     """A UUID for a new revision, request or mapping."""
-    return str(UUID(bytes=secrets.token_bytes(16), version=4))
+    return str(uuid4())
 
 
 def state_of_function(description: FunctionDescription, now_seconds: float) -> FunctionState:
