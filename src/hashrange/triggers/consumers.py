@@ -102,7 +102,6 @@ class Consumer:
         self.heard = NOTHING_HEARD
         """The lanes have been told of everything that is durable up to this mark."""
         self.terms = BatchTerms(
-            mapping.batch_size,
             partial(record_json, event_forms_of(stream)),
             record_filter(mapping.filters),
             mapping.tumbling_window_seconds,
