@@ -13,14 +13,7 @@ from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import OutputError, complain, say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import (
-    DEFAULT_REGION,
-    RefusedRequest,
-    Remote,
-    add_endpoint,
-    chosen_region,
-    names_of_tables,
-)
+from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, chosen_region, names_of_tables
 from hashrange.cli.settings_sources import current_environment
 from hashrange.terminal import escape_json
 from hashrange.written.names import did_you_mean

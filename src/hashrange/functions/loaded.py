@@ -24,11 +24,7 @@ from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.functions.remote import RemoteFunction
-from hashrange.limits import (
-    ENVIRONMENTS_IDLE_MAX,
-    FUNCTIONS_LOADED_MAX,
-    INVOCATIONS_RUNNING_MAX,
-)
+from hashrange.limits import ENVIRONMENTS_IDLE_MAX, FUNCTIONS_LOADED_MAX, INVOCATIONS_RUNNING_MAX
 from hashrange.messages.functions import CONCURRENCY_EXCEEDED
 from hashrange.soon import kept_until_done, shielded, until_one_ends
 

@@ -13,12 +13,7 @@ from typing import Any, TypeVar
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.errors import RecordsChanged, StorageCorruption
-from hashrange.functions.description import (
-    FUNCTION_PREFIX,
-    FunctionDescription,
-    code_document,
-    without_overlong_waits,
-)
+from hashrange.functions.description import FUNCTION_PREFIX, FunctionDescription, code_document, without_overlong_waits
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, conflict_refusal
 from hashrange.messages import functions_api as messages

@@ -15,12 +15,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.operation import rest_operation
-from hashrange.functions.description import (
-    FunctionDescription,
-    shown_time,
-    state_of_function,
-    update_status_of,
-)
+from hashrange.functions.description import FunctionDescription, shown_time, state_of_function, update_status_of
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST, read_reference
 from hashrange.limits import FUNCTIONS_LIST_MAX
