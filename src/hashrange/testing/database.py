@@ -158,7 +158,7 @@ class Database:
             opening = partial(open_service, settings, MovableClock(SystemClock()))
         else:
             opening = partial(open_fork, settings, begin_with.content)
-        self._process = InProcess(open_with=opening)
+        self._process = InProcess(opening)
         self._boto3_lock = Lock()
         self._is_kept_open = False
         self.clock = ServiceTime(self._process)
