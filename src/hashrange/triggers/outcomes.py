@@ -37,15 +37,11 @@ class BatchResponse(NamedTuple):
 class Unhandled(NamedTuple):
     """What the reply to a batch has left unhandled. The function itself has succeeded."""
 
-    reported: int
-    """Records that the reply names."""
-    fault: str
-    """Why the reply cannot be used; empty if it can."""
-    records: int
-    """Records that are delivered again or given up: those named, and what follows the first of them."""
+    response: BatchResponse
     batch_records: int
-    is_given_up: bool
-    is_split: bool
+    rest: Sequence[Batch]
+    """The batches that are delivered again or given up, with the records that the reply names, and what follows the
+    first of them."""
     pause_seconds: float
     """Service time until they are delivered again."""
 
@@ -81,20 +77,10 @@ def conclude_invocation(
     lane.batches.extendleft(reversed(rest))
     if response.failed_from and response.state is not None:
         lane.window = _window_after(batch, response.state)
-    unhandled = None if invocation.function_error else _unhandled(batch, response, rest, now_seconds)
+    unhandled = None
+    if not invocation.function_error:
+        unhandled = Unhandled(response, len(batch.records), rest, max(0.0, rest[0].due_seconds - now_seconds))
     return Conclusion(response.failed_from > 0, messages.FUNCTION_CALL_FAILED, unhandled)
-
-
-def _unhandled(batch: Batch, response: BatchResponse, rest: Sequence[Batch], now_seconds: float) -> Unhandled:
-    return Unhandled(
-        response.reported,
-        response.fault,
-        records=sum(len(one.records) for one in rest),
-        batch_records=len(batch.records),
-        is_given_up=any(one.discard is not None for one in rest),
-        is_split=len(rest) > 1,
-        pause_seconds=max(0.0, rest[0].due_seconds - now_seconds),
-    )
 
 
 def _response(mapping: EventSourceMapping, batch: Batch, invocation: Invocation) -> BatchResponse:
