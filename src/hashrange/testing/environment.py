@@ -20,7 +20,7 @@ _blocks: set[object] = set()
 _variables: dict[str, tuple[str | None, str | None]] = {}
 """Name of an environment variable that blocks have set → its value, None if they have removed it,
 and the value before the first of them."""
-_has_session = False
+_owns_session = False
 """True if boto3 had no default session when one of the blocks began."""
 _session: object = None
 """The default session of boto3 that blocks have made."""
@@ -59,14 +59,14 @@ def _restore() -> None:
     """Restore the variables that blocks have set, unless the tested code has changed them, and drop the default session
     that they have made. One that the tested code has made stays if it cannot have read variables of the blocks.
     """
-    global _has_session, _session
+    global _owns_session, _session
     for name, (value, former) in _variables.items():
         if os.environ.get(name) == value:
             _set_variable(name, former)
-    if _has_session and (_variables or _default_session() is _session):
+    if _owns_session and (_variables or _default_session() is _session):
         _set_default_session(None)
     _variables.clear()
-    _has_session, _session = False, None
+    _owns_session, _session = False, None
 
 
 def _unknown_profiles() -> dict[str, None]:
@@ -93,9 +93,9 @@ def _set_variable(name: str, value: str | None) -> None:
 
 def _add_session() -> None:
     """Give boto3 a default session that is made quickly, and is forgotten after the blocks."""
-    global _has_session, _session
+    global _owns_session, _session
     if _default_session() is None:
-        _has_session = True
+        _owns_session = True
         if "boto3" in sys.modules:
             _session = new_session()
             _set_default_session(_session)
