@@ -5,7 +5,6 @@ and delete items, and create and delete tables. Each is a method whose docstring
 import json
 import math
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -265,8 +264,13 @@ def shown_items(asking: AskedServer, table: str, index: str | None, reply: Mappi
 
 def count_shown(items: Sequence[Mapping[str, Any]]) -> int:
     """How many of these items, from the first on, one reply shows, so that a model can read them."""
-    sizes_bytes = accumulate(len(json.dumps(item)) for item in items)
-    return max(sum(size_bytes <= ITEMS_BYTES_MAX for size_bytes in sizes_bytes), min(1, len(items)))
+    shown, size_bytes = 0, 0
+    for item in items:
+        size_bytes += len(json.dumps(item))
+        if shown and size_bytes > ITEMS_BYTES_MAX:
+            break
+        shown += 1
+    return shown
 
 
 def _key_of(asking: AskedServer, table: str, index: str | None, item: Mapping[str, Any]) -> dict[str, Any]:
