@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import boto3
@@ -18,6 +19,9 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from benchmarks.items import ItemMaker
 from benchmarks.loader import table_arguments
 from benchmarks.workloads import read_plan
+from hashrange.clock import SystemClock
+from hashrange.service.opening import open_service
+from hashrange.settings import Settings
 from hashrange.testing.botocore_transport import Transport
 from hashrange.testing.in_process import InProcess
 
@@ -50,7 +54,7 @@ def measure(items: int, rounds: int) -> dict[str, list[float]]:  # noqa: C901 - 
     """µs per GetItem by what is counted."""
     plan = read_plan()
     maker = ItemMaker(ITEM_BYTES, plan.sort_keys_per_partition)
-    with InProcess() as process:
+    with InProcess(partial(open_service, Settings(data_dir=None), SystemClock())) as process:
         transport = Transport(process)
         session = boto3.Session()
         transport.attach(session)

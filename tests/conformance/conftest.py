@@ -21,10 +21,10 @@ from botocore.config import Config
 
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.testing.botocore_transport import Transport
-from hashrange.testing.in_process import InProcess
 from tests.conformance.item_tables import DataTable, make_table
 from tests.conformance.propagation import PROPAGATE
 from tests.support import signing
+from tests.support.in_process import in_process
 from tests.support.raw_client import RawClient
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES
@@ -90,7 +90,7 @@ def client(endpoint: str) -> Iterator[Any]:
         config=Config(retries={"total_max_attempts": 1}, parameter_validation=False),
     )
     if endpoint == IN_PROCESS:
-        with InProcess() as database:
+        with in_process() as database:
             Transport(database).attach(made)
             yield made
     else:

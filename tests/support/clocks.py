@@ -1,6 +1,7 @@
-"""A machine's clock that a test can set forward and back."""
+"""A machine's clock that a test can set forward and back, and how all time of a virtual clock moves at once."""
 
-from hashrange.clock import SystemClock
+from hashrange.clock import SystemClock, VirtualClock
+from hashrange.jobs.runner import Runner
 
 
 class SetClock(SystemClock):
@@ -26,3 +27,12 @@ class SetClock(SystemClock):
     def monotonic(self) -> float:
         """Seconds."""
         return self._monotonic_seconds
+
+
+async def advance_all(clock: VirtualClock, jobs: Runner, seconds: float) -> None:
+    """Move service time, wall time and monotonic time ahead in one step; returns and raises as `advance` does."""
+    async with jobs.in_order():
+        clock.advance_all(seconds)
+        jobs.wake()
+        await jobs.work_in_order()
+        jobs.require_no_failure()

@@ -7,19 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
+from hashrange.cli.checkup import sdk_settings
 from hashrange.cli.checkup.finding import Finding, FindingVerdict, surprising
-from hashrange.cli.checkup.sdk_settings import (
-    endpoint_of_clients,
-    find_keys,
-    host_in,
-    is_aws,
-    look_at_credentials,
-    look_at_endpoint,
-    look_at_proxies,
-    look_at_region,
-    read_profile,
-    without_user,
-)
 from hashrange.cli.folding import Colour, HeadedLine
 from hashrange.cli.main import DONE, FAILED, count
 from hashrange.cli.output import say, say_unfolded
@@ -76,40 +65,34 @@ def build_parser() -> CommandParser:
 def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_name: str | None) -> Iterator[Finding]:
     """All findings, in the order in which they are found."""
     # Imported here: only this command needs them, and some load much.
+    from hashrange.cli.checkup import machine
     from hashrange.cli.checkup.endpoint import ClientKeys, look_at_answers
-    from hashrange.cli.checkup.machine import (
-        look_at_data_folder,
-        look_at_installation,
-        look_at_modes,
-        look_at_named_files,
-        look_at_port,
-        look_at_settings,
-    )
 
-    yield from look_at_installation()
-    settings, given_names, found = look_at_settings(environment)
+    yield from machine.look_at_installation()
+    settings, given_names, found = machine.look_at_settings(environment)
     yield from found
-    yield from look_at_named_files(settings, given_names)
-    yield from look_at_data_folder(settings)
-    yield from look_at_modes(settings)
+    yield from machine.look_at_named_files(settings, given_names)
+    yield from machine.look_at_data_folder(settings)
+    yield from machine.look_at_modes(settings)
     scheme = "http" if settings.tls_cert is None else "https"
     host = WILDCARDS.get(settings.host, settings.host)
     own_url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{settings.port}"
-    profile = read_profile(environment, profile_name, environment.get("HOME") or "~")
-    endpoint = endpoint_of_clients(environment, profile)
+    profile = sdk_settings.read_profile(environment, profile_name, environment.get("HOME") or "~")
+    endpoint = sdk_settings.endpoint_of_clients(environment, profile)
     url = endpoint_url or endpoint.url or own_url
-    yield from look_at_port(settings, is_called_by_clients=_port_of(url) == settings.port)
+    is_aws = sdk_settings.is_aws(sdk_settings.host_in(url))
+    yield from machine.look_at_port(settings, is_called_by_clients=_port_of(url) == settings.port)
     if endpoint_url is None:
-        yield from look_at_endpoint(endpoint, environment, own_url)
-    elif is_aws(host_in(url)):
-        yield surprising("endpoint", f"{without_user(url)} is AWS itself, to which nothing is sent here.")
-    region, finding = look_at_region(environment, profile)
+        yield from sdk_settings.look_at_endpoint(endpoint, environment, own_url)
+    elif is_aws:
+        yield surprising("endpoint", f"{sdk_settings.without_user(url)} is AWS itself, to which nothing is sent here.")
+    region, finding = sdk_settings.look_at_region(environment, profile)
     yield finding
-    yield from look_at_credentials(environment, profile)
-    yield from look_at_proxies(url, host_in(url), environment)
-    if is_aws(host_in(url)):
+    yield from sdk_settings.look_at_credentials(environment, profile)
+    yield from sdk_settings.look_at_proxies(url, sdk_settings.host_in(url), environment)
+    if is_aws:
         return
-    keys = find_keys(environment, profile)
+    keys = sdk_settings.find_keys(environment, profile)
     bundle = environment.get("AWS_CA_BUNDLE") or profile.config.get("ca_bundle")
     access_key, secret_key = keys.access_key or PLACEHOLDER_KEY, keys.secret_key or PLACEHOLDER_KEY
     are_stand_ins = keys.access_key is None and keys.secret_key is None

@@ -117,13 +117,12 @@ class Remote:
         self.endpoint = endpoint_of(endpoint, environment)
         self._url = urlsplit(self.endpoint)
         _require_sendable(region, environment)
-        self._tls = _trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
+        self._tls = trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
         self.region = region
         self._access_key = environment.get("AWS_ACCESS_KEY_ID") or PLACEHOLDER_KEY
         self._secret = environment.get("AWS_SECRET_ACCESS_KEY") or PLACEHOLDER_KEY
         self._token = environment.get("AWS_SESSION_TOKEN")
         self._has_keys = bool(environment.get("AWS_ACCESS_KEY_ID"))
-        self._wall_time = SystemClock.wall_time
         self._connection: HTTPConnection | None = None
         self._is_ended = False
         self.replied_at_seconds = 0.0
@@ -136,7 +135,8 @@ class Remote:
         one.
         """
         body = json.dumps(members).encode()
-        headers = self._signed(f"{TARGETS[service]}.{operation}", SIGNING_NAMES.get(service, "dynamodb"), body)
+        signer = OutgoingSigner(self._access_key, self._secret, self.region, SIGNING_NAMES.get(service, "dynamodb"))
+        headers = request_headers(self._url, f"{TARGETS[service]}.{operation}", signer, self._token, body)
         status, reply = self._exchange("POST", "/", headers, body)
         return self._understood(operation, status, reply)
 
@@ -198,7 +198,7 @@ class Remote:
             self._connection.request(method, path, body, dict(headers))
             # Without `with`, the reply's finalizer may close it, and Python ignores a KeyboardInterrupt in a finalizer.
             with self._connection.getresponse() as reply:
-                self.replied_at_seconds = _moment(reply.getheader("Date")) or self._wall_time() // 1
+                self.replied_at_seconds = moment_of(reply.getheader("Date")) or SystemClock.wall_time() // 1
                 try:
                     content = reply.read(REPLY_BYTES_MAX + 1)
                 except ValueError as error:  # from http.client, for a chunk of negative length
@@ -209,14 +209,6 @@ class Remote:
         except BaseException:
             self.close()
             raise
-
-    def _signed(self, target: str, signing_name: str, body: bytes) -> dict[str, str]:
-        """A request's headers, including its signature."""
-        headers = {"Host": self._url.netloc, "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": target}
-        if self._token:
-            headers["X-Amz-Security-Token"] = self._token
-        signer = OutgoingSigner(self._access_key, self._secret, self.region, signing_name)
-        return signed_headers(signer, "POST", "/", headers, body, self._wall_time())
 
     def _understood(self, operation: str, status: int, body: bytes) -> Any:
         if status == 413:
@@ -280,6 +272,20 @@ def connected(url: SplitResult, tls: ssl.SSLContext | None, wait_seconds_max: fl
     return HTTPSConnection(host, port, timeout=wait_seconds_max, context=tls)
 
 
+def request_headers(
+    url: SplitResult, target: str, signer: OutgoingSigner, session_token: str | None, body: bytes
+) -> dict[str, str]:
+    """The headers of a request to the path of a URL, including its signature."""
+    headers = {
+        "Host": url.netloc.rpartition("@")[2],
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Target": target,
+    }
+    if session_token:
+        headers["X-Amz-Security-Token"] = session_token
+    return signed_headers(signer, "POST", url.path or "/", headers, body, SystemClock.wall_time())
+
+
 def _require_endpoint(endpoint: str, source: str) -> None:
     """Raise UsageError unless an endpoint is an HTTP(S) URL without user, path and query.
     `source`: the flag or variable that names it.
@@ -306,7 +312,7 @@ def _require_sendable(region: str, environment: Mapping[str, str]) -> None:
         raise UsageError("AWS_SECRET_ACCESS_KEY holds a line break, or bytes that are no text; set it again.")
 
 
-def _trust(ca_bundle: str | None) -> ssl.SSLContext:
+def trust(ca_bundle: str | None) -> ssl.SSLContext:
     """As SDKs trust: the machine's authorities, and those of AWS_CA_BUNDLE. Raises UsageError."""
     context = ssl.create_default_context()
     if ca_bundle:
@@ -319,7 +325,7 @@ def _trust(ca_bundle: str | None) -> ssl.SSLContext:
     return context
 
 
-def _moment(date: str | None) -> float | None:
+def moment_of(date: str | None) -> float | None:
     """A Date header in seconds since the epoch; None if it is missing, or no date."""
     try:
         return parsedate_to_datetime(date).timestamp() if date else None

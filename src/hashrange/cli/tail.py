@@ -2,6 +2,7 @@
 Prints a line per change, from the table's stream.
 """
 
+import contextlib
 import json
 import select
 import sys
@@ -12,14 +13,7 @@ from hashrange.cli.following import Following, Record, ShardTrimmed, StreamGone
 from hashrange.cli.main import DONE, FAILED, refuse
 from hashrange.cli.output import OutputError, complain, say, say_unfolded
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import (
-    DEFAULT_REGION,
-    RefusedRequest,
-    Remote,
-    add_endpoint,
-    chosen_region,
-    names_of_tables,
-)
+from hashrange.cli.remote import DEFAULT_REGION, RefusedRequest, Remote, add_endpoint, chosen_region, names_of_tables
 from hashrange.cli.settings_sources import current_environment
 from hashrange.terminal import escape_json
 from hashrange.written.names import did_you_mean
@@ -123,20 +117,16 @@ def show(records: list[Record], *, is_json: bool) -> None:
 
 def pause() -> None:
     """Wait PAUSE_SECONDS; where `poll` can watch standard output, raises OutputError once nobody reads it any more."""
-    if not hasattr(select, "poll"):
-        threading.Event().wait(PAUSE_SECONDS)
-        return
-    poll = select.poll()
-    try:
-        poll.register(sys.stdout.fileno(), 0)
-    except (OSError, ValueError):  # standard output may have no file descriptor, as in tests
-        threading.Event().wait(PAUSE_SECONDS)
-        return
-    events = poll.poll(PAUSE_SECONDS * 1000)
-    if any(event & (select.POLLERR | select.POLLHUP) for _, event in events):
-        raise OutputError(BrokenPipeError())
-    if events:  # poll cannot watch this descriptor, and has returned at once
-        threading.Event().wait(PAUSE_SECONDS)
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        with contextlib.suppress(OSError, ValueError):  # standard output may have no file descriptor, as in tests
+            poll.register(sys.stdout.fileno(), 0)
+            events = poll.poll(PAUSE_SECONDS * 1000)
+            if any(event & (select.POLLERR | select.POLLHUP) for _, event in events):
+                raise OutputError(BrokenPipeError())
+            if not events:
+                return  # else poll cannot watch this descriptor, and has returned at once
+    threading.Event().wait(PAUSE_SECONDS)
 
 
 def find_stream_arn(server: Remote, table_name: str) -> str | None:

@@ -14,7 +14,7 @@ a reply may be, and a connection that sends what was not asked for, or not JSON,
 
 import asyncio
 import secrets
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 
@@ -34,22 +34,17 @@ class ConnectionBroken(HashrangeError):
     """The process closed its connection, or sent what the protocol does not allow."""
 
 
-class Message(NamedTuple):
-    """A message from a function's process."""
+class Message(msgspec.Struct, rename="camel"):
+    """A message from a function's process: what its head says, and its body, which is set afterwards."""
 
     kind: str
-    request_id: str
-    secret: str
-    body: bytes
-    event: bytes
-    """What the log says of an error; empty in other messages."""
-
-
-class _Head(msgspec.Struct):
-    kind: str
-    requestId: str = ""  # noqa: N815 - as in the message
+    request_id: str = ""
     secret: str = ""
-    eventBytes: Annotated[int, msgspec.Meta(ge=0, le=_BODY_BYTES_MAX)] = 0  # noqa: N815 - as in the message
+    event_bytes: Annotated[int, msgspec.Meta(ge=0, le=_BODY_BYTES_MAX)] = 0
+    body: bytes = b""
+    """Without the event at its end."""
+    event: bytes = b""
+    """What the log says of an error; empty in other messages."""
 
 
 class EnvironmentConnection(asyncio.Protocol):
@@ -62,7 +57,7 @@ class EnvironmentConnection(asyncio.Protocol):
 
     def __init__(self, listener: "Listener") -> None:
         self._listener = listener
-        self._decoder = msgspec.json.Decoder(_Head)
+        self._decoder = msgspec.json.Decoder(Message)
         self._received = bytearray()
         self._awaited: asyncio.Future[Message] | None = None
         self._is_admitted = False
@@ -135,13 +130,12 @@ class EnvironmentConnection(asyncio.Protocol):
         if len(received) < end:
             return None
         try:
-            head = self._decoder.decode(received[4 : body_at - 4])
+            message = self._decoder.decode(received[4 : body_at - 4])
         except (msgspec.MsgspecError, UnicodeDecodeError):
             self.abort()
             return None
-        event_at = max(body_at, end - head.eventBytes)
-        body, event = bytes(received[body_at:event_at]), bytes(received[event_at:end])
-        message = Message(head.kind, head.requestId, head.secret, body, event)
+        event_at = max(body_at, end - message.event_bytes)
+        message.body, message.event = bytes(received[body_at:event_at]), bytes(received[event_at:end])
         del received[:end]
         return message
 

@@ -5,16 +5,14 @@ No job makes a Pending function Active: its state follows from its deadlines and
 The zip's document is named by its SHA-256, so a description never meets the code of another one.
 """
 
-import base64
-import binascii
 import datetime as dt
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
-from uuid import UUID
+from uuid import uuid4
 
 import msgspec
 
+from hashrange.aws_services.operation import Caller
 from hashrange.functions.names import FunctionKey
 
 FunctionState = Literal["Pending", "Active"]
@@ -86,11 +84,6 @@ class FunctionDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
         """True if the function stands in the server's settings: it is not stored, and cannot be changed."""
         return self.url is not None or self.code_in_place is not None
 
-    @property
-    def code_sha256_base64(self) -> str:
-        """CodeSha256 as the API shows it."""
-        return base64.b64encode(binascii.unhexlify(self.code_sha256)).decode()
-
 
 def code_document(description: FunctionDescription) -> str:
     """Name of the document that holds the function's zip."""
@@ -99,7 +92,7 @@ def code_document(description: FunctionDescription) -> str:
 
 def new_uuid() -> str:
     """A UUID for a new revision, request or mapping."""
-    return str(UUID(bytes=secrets.token_bytes(16), version=4))
+    return str(uuid4())
 
 
 def state_of_function(description: FunctionDescription, now_seconds: float) -> FunctionState:
@@ -143,6 +136,26 @@ class HandlerCredentials(NamedTuple):
     access_key_id: str
     secret_access_key: str
     session_token: str | None = None
+
+
+class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server runs functions."""
+
+    runs_code: bool = False
+    """False: code is neither run nor taken; only functions that are URLs can be invoked."""
+    credentials_of: Callable[[Caller], HandlerCredentials] = lambda caller: HandlerCredentials(
+        caller.account, "hashrange"
+    )
+    """Account and Region → what handlers sign with there."""
+    endpoints: Mapping[str, str] = {}
+    """Variables by which handlers reach the server: `AWS_ENDPOINT_URL_…`, and `AWS_CA_BUNDLE` if
+    they must trust its certificate."""
+    certificate_path: str | None = None
+    """File of the server's certificate; None without TLS."""
+    state_delay_seconds: float = 0.0
+    """How long a function stays Pending, and an update InProgress, in service time."""
+    code_url: str | None = None
+    """What the URLs of zips begin with; `Functions.linked_zip` reads the rest. None: zips cannot be fetched."""
 
 
 class Runnable(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,8 @@ def has_functions(settings: Settings) -> bool:
 
 def _functions(features: Features) -> "Functions":
     # Imported here: most servers have no functions, and start time counts.
-    from hashrange.functions.functions import FunctionOptions, Functions  # noqa: PLC0415
+    from hashrange.functions.description import FunctionOptions  # noqa: PLC0415
+    from hashrange.functions.functions import Functions  # noqa: PLC0415
 
     settings = features.settings
     options = FunctionOptions(

@@ -25,6 +25,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.declaration import DeclaredFunctions, FunctionDeclaration
 from hashrange.functions.description import (
     FunctionDescription,
+    FunctionOptions,
     HandlerCredentials,
     new_uuid,
     state_of_function,
@@ -62,26 +63,6 @@ _SEEN = frozenset({"timeout_seconds", "log_group"})
 _log = logging.getLogger("hashrange.functions")
 
 
-class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server runs functions."""
-
-    runs_code: bool = False
-    """False: code is neither run nor taken; only functions that are URLs can be invoked."""
-    credentials_of: Callable[[Caller], HandlerCredentials] = lambda caller: HandlerCredentials(
-        caller.account, "hashrange"
-    )
-    """Account and Region → what handlers sign with there."""
-    endpoints: Mapping[str, str] = {}
-    """Variables by which handlers reach the server: `AWS_ENDPOINT_URL_…`, and `AWS_CA_BUNDLE` if
-    they must trust its certificate."""
-    certificate_path: str | None = None
-    """File of the server's certificate; None without TLS."""
-    state_delay_seconds: float = 0.0
-    """How long a function stays Pending, and an update InProgress, in service time."""
-    code_url: str | None = None
-    """What the URLs of zips begin with; `Functions.linked_zip` reads the rest. None: zips cannot be fetched."""
-
-
 class Functions:
     """All functions of a server. Use it on one event loop; `close` ends all processes."""
 
@@ -98,7 +79,7 @@ class Functions:
         self._documents = documents
         self.options = options
         self.stored = StoredFunctions(documents, clock, options.state_delay_seconds)
-        self._loaded = LoadedFunctions(clock, options.credentials_of, options.endpoints)
+        self._loaded = LoadedFunctions(clock, options)
         self._links = CodeLinks(clock)
         self.for_jobs = JobInvocations(self.invoke, is_awaited)
         self.events = EventQueue(documents, clock, self.find_key, self.for_jobs.invoke, wake, is_awaited)
@@ -120,7 +101,7 @@ class Functions:
             credentials_of=credentials_of or options.credentials_of,
             code_url=endpoint + CODE_PATH,
         )
-        self._loaded.reach(self.options.endpoints, self.options.credentials_of)
+        self._loaded.reach(self.options)
 
     # --- declared functions ---------------------------------------------------------------------
 
@@ -141,9 +122,9 @@ class Functions:
                 continue
             try:
                 self._require_code_runs(description)
-                generation = self.stored.generation
+                generation = self._documents.generation
                 loaded = await self._started(description, b"")
-                is_current = self.stored.generation == generation
+                is_current = self._documents.generation == generation
                 (self._loaded.install if is_current else self._loaded.retire)(loaded)
             except LambdaError as error:
                 _log.warning("The function %s cannot be run: %s", description.name, logged_text(error.message))
@@ -177,8 +158,8 @@ class Functions:
 
     def list_after(self, caller: Caller, after: str, count: int) -> tuple[Sequence[FunctionDescription], bool]:
         """At most `count` functions of a caller whose names follow `after`, in order; True if there are more."""
-        declared = self._declared.names_after(after, caller)
-        names = sorted({*declared, *self.stored.names(caller, after)[: count + 1]})
+        stored = (one.name for one in self.stored.all_of(caller) if one.name > after)
+        names = sorted({*self._declared.names_after(after, caller), *stored})
         return [self.find_key(FunctionKey(*caller, name)) for name in names[:count]], len(names) > count
 
     def code_url_of(self, description: FunctionDescription) -> str | None:
@@ -348,20 +329,16 @@ class Functions:
             with self._loaded.counted(description.key):
                 loaded = await self._loaded.load(description, zipped)
                 try:
-                    await self._start(loaded, zipped)
+                    request_id = new_uuid()
+                    outcome = await loaded.start(request_id)
+                    if outcome is not None:
+                        raise await load_refusal(description, zipped, request_id, outcome)
                 except BaseException:
                     self._loaded.retire(loaded)
                     raise
                 return loaded
         except ConcurrencyExceeded:
             raise throttling_refusal("ConcurrentInvocationLimitExceeded") from None
-
-    async def _start(self, loaded: LoadedFunction, zipped: bytes) -> None:
-        """Start an environment. Raises LambdaError if the handler cannot be loaded."""
-        request_id = new_uuid()
-        outcome = await loaded.start(request_id)
-        if outcome is not None:
-            raise await load_refusal(loaded.description, zipped, request_id, outcome)
 
     # --- invocations ----------------------------------------------------------------------------
 
@@ -401,8 +378,8 @@ class Functions:
 
         They belong to the former content, and must not write into this one.
         """
-        if self._generation != self.stored.generation:
-            self._generation = self.stored.generation
+        if self._generation != self._documents.generation:
+            self._generation = self._documents.generation
             self._loaded.end_all()
 
     async def close(self) -> None:

@@ -228,14 +228,14 @@ class _Reply:
 async def _read_reply(reader: asyncio.StreamReader, reply: _Reply) -> RemoteReply:
     """Read until a reply is complete. Raises OSError, EOFError, HttpParserError and ReplyTooLarge."""
     try:
-        await _feed(reply, reader, reply.body_bytes_max)
+        await _feed(reply, reader)
     finally:
         reply.parser = None  # it refers to the reply: a cycle
     assert reply.status is not None
     return RemoteReply(reply.status, reply.headers, bytes(reply.body), reply.fields)
 
 
-async def _feed(reply: _Reply, reader: asyncio.StreamReader, body_bytes_max: int) -> None:
+async def _feed(reply: _Reply, reader: asyncio.StreamReader) -> None:
     left_bytes = _HEAD_BYTES_MAX  # that may still come: of the head, then of the body with the lengths of its chunks
     while not reply.is_complete:
         received = await reader.read(_CHUNK_BYTES)
@@ -252,7 +252,7 @@ async def _feed(reply: _Reply, reader: asyncio.StreamReader, body_bytes_max: int
             if not reply.is_complete:
                 raise
         if reply.has_head and not had_head:
-            left_bytes = _HEAD_BYTES_MAX + 2 * body_bytes_max
+            left_bytes = _HEAD_BYTES_MAX + 2 * reply.body_bytes_max
         left_bytes -= len(received)
         if left_bytes < 0 and not reply.is_complete:
             raise ReplyTooLarge(reply.status if reply.has_head else None)

@@ -5,6 +5,8 @@ Source of the lines: Lambda's developer guide, *Lambda log formats*, of 2026; re
 """
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from hashrange.functions.handler_errors import HandlerError, logged_text, trace_digest
@@ -53,21 +55,11 @@ class LoggedErrors:
         self._digests.clear()
 
 
-class ErrorsOfFunctions:
-    """The logged errors of all functions of a server, also of those whose handlers cannot be loaded."""
-
-    def __init__(self) -> None:
-        self._errors: dict[str, LoggedErrors] = {}
-        """In the order of their first use."""
-
-    def of(self, run_id: str) -> LoggedErrors:
-        """The logged errors of one version of a function, by the id that all environments of that version have."""
-        errors = self._errors.get(run_id)
-        if errors is None:
-            if len(self._errors) >= FUNCTIONS_MAX:
-                del self._errors[next(iter(self._errors))]
-            errors = self._errors[run_id] = LoggedErrors()
-        return errors
+def errors_of_functions() -> Callable[[str], LoggedErrors]:
+    """A function that returns the logged errors of one version of a function, also of one whose handler cannot be
+    loaded, by the id that all environments of that version have. It remembers those that were used last.
+    """
+    return lru_cache(FUNCTIONS_MAX)(lambda run_id: LoggedErrors())
 
 
 class FunctionLog(NamedTuple):

@@ -7,32 +7,28 @@ Those that were used longest ago are retired too if there are too many, or too m
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.code import CodeFolders, CodeUnusable, find_code
 from hashrange.functions.connection import Listener
-from hashrange.functions.description import FunctionDescription, HandlerCredentials, Runnable
+from hashrange.functions.description import FunctionDescription, FunctionOptions, Runnable
 from hashrange.functions.guardian import Guardian
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.invocation_log import ErrorsOfFunctions, FunctionLog
+from hashrange.functions.invocation_log import FunctionLog, errors_of_functions
 from hashrange.functions.log_lines import LogLines, log_lines_of, shown
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.pool import EnvironmentPool
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.functions.remote import RemoteFunction
-from hashrange.limits import (
-    ENVIRONMENTS_IDLE_MAX,
-    FUNCTIONS_LOADED_MAX,
-    INVOCATIONS_RUNNING_MAX,
-)
+from hashrange.limits import ENVIRONMENTS_IDLE_MAX, FUNCTIONS_LOADED_MAX, INVOCATIONS_RUNNING_MAX
 from hashrange.messages.functions import CONCURRENCY_EXCEEDED
-from hashrange.soon import kept_until_done, shielded
+from hashrange.soon import kept_until_done, shielded, until_one_ends
 
+T = TypeVar("T")
 ReadZip = Callable[[FunctionDescription], Coroutine[Any, Any, bytes | None]]
 """Returns the zip of a function; None if it has been changed or deleted."""
 
@@ -46,12 +42,10 @@ class LoadedFunction:
         """`folder`: of unpacked code, which is removed in the end."""
         self.description = description
         self.folder = folder
-        self.running = 0
+        self.running: set[asyncio.Task[Any]] = set()
         """Invocations, and starts of environments, that have not ended."""
         self._runner = runner
-        self._rested = asyncio.Event()
-        """Set when an invocation ends."""
-        self._is_hurried = False
+        self._hurried = asyncio.Event()
 
     @property
     def idle_count(self) -> int:
@@ -62,57 +56,38 @@ class LoadedFunction:
         """Start an environment; returns the error of the handler's module, or None if it is loaded."""
         if not isinstance(self._runner, EnvironmentPool):
             return None
-        with self._counted():
-            return await asyncio.ensure_future(self._runner.start_one(request_id))
+        return await self._begin(self._runner.start_one(request_id))
 
     async def invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
         """See `EnvironmentPool.invoke`."""
-        with self._counted():
-            return await asyncio.ensure_future(self._runner.invoke(payload, request_id, client_context))
+        return await self._begin(self._runner.invoke(payload, request_id, client_context))
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        return kept_until_done(asyncio.ensure_future(work), self.running)
 
     async def end(self) -> None:
         """End all environments, once the invocations that run have ended or `hurry` was called."""
-        while self.running and not self._is_hurried:
-            self._rested.clear()
-            await self._rested.wait()
+        while self.running and not self._hurried.is_set():
+            await until_one_ends(self.running, self._hurried)
         if isinstance(self._runner, EnvironmentPool):
             await self._runner.close()
 
     def hurry(self) -> None:
         """Let `end` wait for no invocation."""
-        self._is_hurried = True
-        self._rested.set()
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """A context in which the function counts as running."""
-        self.running += 1
-        try:
-            yield
-        finally:
-            self.running -= 1
-            self._rested.set()
+        self._hurried.set()
 
 
 class LoadedFunctions:
     """All loaded functions of a server."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        credentials_of: Callable[[Caller], HandlerCredentials],
-        endpoints: Mapping[str, str],
-    ) -> None:
-        """`credentials_of`: account and Region → what handlers sign with there;
-        `endpoints`: variables by which handlers reach the server.
-        """
-        self._clock, self._credentials_of, self._endpoints = clock, credentials_of, endpoints
+    def __init__(self, clock: Clock, options: FunctionOptions) -> None:
+        self._clock, self._options = clock, options
         self._listener: asyncio.Task[Listener] | None = None
         self._guardian: Guardian | None = None
         """Started when the first environment is."""
         self._folders = CodeFolders()
         self._log_lines = LogLines(clock, shown)
-        self._errors = ErrorsOfFunctions()
+        self._errors_of = errors_of_functions()
         self._loaded: dict[FunctionKey, LoadedFunction] = {}
         """In the order of their last use."""
         self._loading: dict[FunctionKey, tuple[str, asyncio.Task[LoadedFunction | None]]] = {}
@@ -138,42 +113,43 @@ class LoadedFunctions:
         return await shielded(kept_until_done(asyncio.ensure_future(self._load(description, zipped)), self._loads))
 
     async def _load(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
-        loaded = await self._make(description, zipped)
-        self._tried.add(loaded)
-        return loaded
-
-    async def _make(self, description: FunctionDescription, zipped: bytes) -> LoadedFunction:
-        folder = None
+        folder = watched = None
+        runner: EnvironmentPool | RemoteFunction
         try:
             if description.url is not None:
-                return LoadedFunction(description, RemoteFunction(description.url, description.timeout_seconds), None)
-            listener = await self._listening()
-            if description.code_in_place is not None:
-                in_place = await asyncio.to_thread(find_code, description.code_in_place)
-                runnable = self._runnable(description, in_place.folder, in_place.watched)
+                runner = RemoteFunction(description.url, description.timeout_seconds)
             else:
-                folder = await self._folders.unpack(zipped)
-                runnable = self._runnable(description, folder, None)
+                listener = await self._listening()
+                if description.code_in_place is not None:
+                    place, _, watched = await asyncio.to_thread(find_code, description.code_in_place)
+                else:
+                    place = folder = await self._folders.unpack(zipped)
+                runner = self._pool(description, listener, place, watched)
         except CodeUnusable as error:
             raise parameter_refusal(str(error)) from error
         except OSError as error:
             raise LambdaError(500, "ServiceException", error.strerror or str(error)) from error
-        log = FunctionLog(log_lines_of(description.name), self._log_lines, self._errors.of(description.run_id))
-        return LoadedFunction(description, EnvironmentPool(runnable, listener, self._clock, log), folder)
+        loaded = LoadedFunction(description, runner, folder)
+        self._tried.add(loaded)
+        return loaded
 
-    def reach(self, endpoints: Mapping[str, str], credentials_of: Callable[[Caller], HandlerCredentials]) -> None:
-        """From now on, new environments get these variables and credentials; what is loaded is retired."""
-        self._endpoints, self._credentials_of = endpoints, credentials_of
-        self.unload_all()
-
-    def _runnable(self, description: FunctionDescription, folder: str, watched: str | None) -> Runnable:
-        return Runnable(
+    def _pool(
+        self, description: FunctionDescription, listener: Listener, folder: str, watched: str | None
+    ) -> EnvironmentPool:
+        runnable = Runnable(
             function=description,
             folder=folder,
             watched=watched,
-            endpoints=self._endpoints,
-            credentials=self._credentials_of(description.key.caller),
+            endpoints=self._options.endpoints,
+            credentials=self._options.credentials_of(description.key.caller),
         )
+        log = FunctionLog(log_lines_of(description.name), self._log_lines, self._errors_of(description.run_id))
+        return EnvironmentPool(runnable, listener, self._clock, log)
+
+    def reach(self, options: FunctionOptions) -> None:
+        """From now on, new environments get these variables and credentials; what is loaded is retired."""
+        self._options = options
+        self.unload_all()
 
     async def _listening(self) -> Listener:
         """The port that environments connect to, open once the first one is needed."""

@@ -35,15 +35,14 @@ class EnvironmentPool:
         """`listener`: started; all pools share it."""
         self._runnable, self._listener, self._clock, self._log = runnable, listener, clock, log
         self._generation = 0
-        """Number of calls of `replace`."""
+        """How often the code has changed."""
         self._fingerprint: str | None = None
         self._idle: list[ExecutionEnvironment] = []
         self._busy: set[ExecutionEnvironment] = set()
         self._rested = asyncio.Event()
-        """Set when an invocation ends."""
+        """Set when an environment is no longer busy."""
         self._ending: set[asyncio.Task[None]] = set()
         self._idle_timer: asyncio.TimerHandle | None = None
-        self._running = 0
         self._is_closed = False
 
     @property
@@ -58,51 +57,7 @@ class EnvironmentPool:
         Costs some 0.3 ms, and a start some 100 ms where no environment is idle.
         """
         assert len(payload) <= INVOCATION_PAYLOAD_BYTES_MAX
-        with self._counted():
-            await self._look_for_changes()
-            return await self._invoke(payload, request_id, client_context)
-
-    async def start_one(self, request_id: str) -> InvocationOutcome | None:
-        """Start an environment, which then waits for an invocation; returns the error if it does not start.
-
-        Raises ConcurrencyExceeded if the pool is closed.
-        """
-        with self._counted():
-            await self._look_for_changes()
-            log = InvocationLog(request_id, self._log)
-            environment = self._make_environment()
-            with self._in_use(environment):
-                outcome = await environment.start(log)
-            await log.written()
-            return outcome
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """A context in which `close` waits for an invocation or a start."""
-        self._running += 1
-        try:
-            yield
-        finally:
-            self._running -= 1
-            self._rested.set()
-
-    @contextmanager
-    def _in_use(self, environment: ExecutionEnvironment) -> Iterator[None]:
-        """A context in which the environment does something; afterwards it waits for an invocation, or ends."""
-        self._busy.add(environment)
-        try:
-            yield
-        finally:
-            self._busy.discard(environment)
-            self._put_back(environment)
-
-    def _make_environment(self) -> ExecutionEnvironment:
-        """A new environment, not started. Raises ConcurrencyExceeded if the pool is closed."""
-        if self._is_closed:
-            raise ConcurrencyExceeded(messages.POOL_CLOSED)
-        return ExecutionEnvironment(self._runnable, self._listener, self._log_stream_name(), self._generation)
-
-    async def _invoke(self, payload: bytes, request_id: str, client_context: str | None) -> Invocation:
+        await self._look_for_changes()
         log = InvocationLog(request_id, self._log)
         environment = self._take_idle()
         is_new = environment is None
@@ -121,6 +76,38 @@ class EnvironmentPool:
             self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
         await log.written()
         return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail, duration_ms)
+
+    async def start_one(self, request_id: str) -> InvocationOutcome | None:
+        """Start an environment, which then waits for an invocation; returns the error if it does not start.
+
+        Raises ConcurrencyExceeded if the pool is closed.
+        """
+        await self._look_for_changes()
+        log = InvocationLog(request_id, self._log)
+        environment = self._make_environment()
+        with self._in_use(environment):
+            outcome = await environment.start(log)
+        await log.written()
+        return outcome
+
+    @contextmanager
+    def _in_use(self, environment: ExecutionEnvironment) -> Iterator[None]:
+        """A context in which the environment does something, whose end `close` waits for; afterwards it waits for an
+        invocation, or ends.
+        """
+        self._busy.add(environment)
+        try:
+            yield
+        finally:
+            self._busy.discard(environment)
+            self._put_back(environment)
+            self._rested.set()
+
+    def _make_environment(self) -> ExecutionEnvironment:
+        """A new environment, not started. Raises ConcurrencyExceeded if the pool is closed."""
+        if self._is_closed:
+            raise ConcurrencyExceeded(messages.POOL_CLOSED)
+        return ExecutionEnvironment(self._runnable, self._listener, self._log_stream_name(), self._generation)
 
     def _end_log(
         self,
@@ -153,22 +140,17 @@ class EnvironmentPool:
     # --- environments ---------------------------------------------------------------------------
 
     async def _look_for_changes(self) -> None:
-        """Replace the environments if code that is used in place has changed."""
+        """Replace the environments if code that is used in place has changed;
+        invocations that run go on with the former code.
+        """
         if self._runnable.watched is not None:
             found = await asyncio.to_thread(fingerprint, self._runnable.watched)
             if found != self._fingerprint:
                 if self._fingerprint is not None:
                     self._log.errors.forget()
                 self._fingerprint = found
-                self.replace(self._runnable)
-
-    def replace(self, runnable: Runnable) -> None:
-        """Use other code or another configuration from the next invocation on;
-        invocations that run go on with the old one.
-        """
-        self._runnable = runnable
-        self._generation += 1
-        self._end_all(self._idle)
+                self._generation += 1
+                self._end_all(self._idle)
 
     def _take_idle(self) -> ExecutionEnvironment | None:
         while self._idle:
@@ -219,7 +201,7 @@ class EnvironmentPool:
         for environment in self._busy:
             environment.kill()
         self._end_all(self._idle)
-        while self._running:
+        while self._busy:
             self._rested.clear()
             await self._rested.wait()
         while self._ending:

@@ -9,7 +9,7 @@ import functools
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, cast
+from typing import Any, cast
 
 from hashrange.functions.marks import Mark
 from hashrange.functions.process_tree import kill_group, kill_marked
@@ -128,28 +128,18 @@ async def spawn(
     `protocol` gets the calls that asyncio makes; on Linux, nobody has waited for the process before `process_exited`,
     so its id is not another's yet. Raises OSError if the system refuses. If the caller is cancelled, the process ends.
     """
+    options: dict[str, Any] = {
+        "cwd": folder,
+        "env": variables,
+        "start_new_session": True,
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+    }
     if not _has_process_descriptors():
-        await asyncio.get_running_loop().subprocess_exec(
-            lambda: protocol,
-            *command,
-            cwd=folder,
-            env=variables,
-            start_new_session=True,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
+        await asyncio.get_running_loop().subprocess_exec(lambda: protocol, *command, **options)
         return
-    process = subprocess.Popen(  # noqa: ASYNC220, S603 - see above; the command is ours
-        command,
-        cwd=folder,
-        env=variables,
-        start_new_session=True,
-        bufsize=0,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    process = subprocess.Popen(command, bufsize=0, **options)  # noqa: ASYNC220, S603 - see above; the command is ours
     transport = None
     try:
         transport = _SpawnedTransport(process, protocol)
@@ -174,19 +164,23 @@ def _has_process_descriptors() -> bool:
 
 
 class _SpawnedTransport(asyncio.SubprocessTransport):
-    """What a protocol needs to know of a process that `Popen` has started."""
+    """What a protocol needs to know of a process that `Popen` has started; also the transport of its output.
+
+    It reads the output itself, as uvloop closes the descriptor of a pipe twice: libuv does, and in a later turn the
+    file object, when the number may be that of a file which another thread has opened.
+    """
 
     def __init__(self, process: "subprocess.Popen[bytes]", protocol: asyncio.SubprocessProtocol) -> None:
-        """Raises OSError."""
+        """`process`: with a pipe without a buffer. Nothing is read before `begin`. Raises OSError."""
         super().__init__()
         assert process.stdout is not None
-        self._process, self._protocol = process, protocol
+        self._process, self._protocol, self._pipe = process, protocol, process.stdout
         self._loop = asyncio.get_running_loop()
-        self._output = _Output(process.stdout, functools.partial(protocol.pipe_data_received, _OUTPUT))
+        os.set_blocking(self._pipe.fileno(), False)
         try:
             self._descriptor: int | None = os.pidfd_open(process.pid)
         except BaseException:
-            self._output.close()
+            self.close()
             raise
 
     def begin(self) -> None:
@@ -194,7 +188,7 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
         assert self._descriptor is not None
         self._protocol.connection_made(self)
         self._loop.add_reader(self._descriptor, self._exited)
-        self._output.resume_reading()
+        self.resume_reading()
 
     def end(self) -> None:
         """Call the protocol no more."""
@@ -208,11 +202,34 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
         return self._process.returncode
 
     def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport | None:
-        return self._output if fd == _OUTPUT else None
+        return self if fd == _OUTPUT else None
+
+    def is_closing(self) -> bool:
+        return self._pipe.closed
+
+    def pause_reading(self) -> None:
+        """Leave the output in the pipe."""
+        self._loop.remove_reader(self._pipe.fileno())
+
+    def resume_reading(self) -> None:
+        """Read the output from now on."""
+        self._loop.add_reader(self._pipe.fileno(), self._read)
 
     def close(self) -> None:
         """Close the pipe; the process is to be ended before."""
-        self._output.close()
+        if not self._pipe.closed:
+            self.pause_reading()
+            self._pipe.close()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._pipe.fileno(), _READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        if data:
+            self._protocol.pipe_data_received(_OUTPUT, data)
+        else:
+            self.close()
 
     def _exited(self) -> None:
         self._unwatch()
@@ -224,40 +241,3 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = None
-
-
-class _Output(asyncio.ReadTransport):
-    """Reads a process's output. A transport of its own, as uvloop closes the descriptor of a pipe twice: libuv does,
-    and in a later turn the file object, when the number may be that of a file which another thread has opened.
-    """
-
-    def __init__(self, pipe: IO[bytes], received: Callable[[bytes], None]) -> None:
-        """`pipe`: without a buffer. Nothing is read before `resume_reading`."""
-        super().__init__()
-        self._pipe, self._received = pipe, received
-        self._loop = asyncio.get_running_loop()
-        os.set_blocking(pipe.fileno(), False)
-
-    def is_closing(self) -> bool:
-        return self._pipe.closed
-
-    def pause_reading(self) -> None:
-        self._loop.remove_reader(self._pipe.fileno())
-
-    def resume_reading(self) -> None:
-        self._loop.add_reader(self._pipe.fileno(), self._read)
-
-    def close(self) -> None:
-        if not self._pipe.closed:
-            self.pause_reading()
-            self._pipe.close()
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self._pipe.fileno(), _READ_BYTES)
-        except (BlockingIOError, InterruptedError):
-            return
-        if data:
-            self._received(data)
-        else:
-            self.close()

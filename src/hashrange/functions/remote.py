@@ -7,6 +7,7 @@ import base64
 import binascii
 
 from hashrange.clock import real_seconds
+from hashrange.functions import invocation as outcomes
 from hashrange.functions.code import CodeUnusable
 from hashrange.functions.http_client import (
     ExchangeFailed,
@@ -16,15 +17,7 @@ from hashrange.functions.http_client import (
     exchange,
     read_target,
 )
-from hashrange.functions.invocation import (
-    ConcurrencyExceeded,
-    FunctionError,
-    Invocation,
-    InvocationOutcome,
-    describe_large_reply,
-    describe_timeout,
-    describe_unreachable,
-)
+from hashrange.functions.invocation import ConcurrencyExceeded, FunctionError, Invocation, InvocationOutcome
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -64,14 +57,14 @@ class RemoteFunction:
                 raise ConcurrencyExceeded(messages.CONCURRENCY_EXCEEDED)
             if reply.status == 200:
                 return _read_reply(reply, (real_seconds() - began_seconds) * 1000)
-            outcome = describe_unreachable(messages.remote_status(self._url, reply.status))
+            outcome = outcomes.describe_unreachable(messages.remote_status(self._url, reply.status))
         except TimeoutError:
-            outcome = describe_timeout(request_id, self._timeout_seconds)
+            outcome = outcomes.describe_timeout(request_id, self._timeout_seconds)
             return _failed(outcome, (real_seconds() - began_seconds) * 1000)._replace(is_unanswered=True)
         except ReplyTooLarge:
-            outcome = describe_large_reply()
+            outcome = outcomes.describe_large_reply()
         except ExchangeFailed as error:
-            outcome = describe_unreachable(messages.remote_failed(self._url, str(error)))
+            outcome = outcomes.describe_unreachable(messages.remote_failed(self._url, str(error)))
         return _failed(outcome, (real_seconds() - began_seconds) * 1000)
 
 

@@ -13,12 +13,7 @@ from typing import Any, TypeVar
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import Clock
 from hashrange.errors import RecordsChanged, StorageCorruption
-from hashrange.functions.description import (
-    FUNCTION_PREFIX,
-    FunctionDescription,
-    code_document,
-    without_overlong_waits,
-)
+from hashrange.functions.description import FUNCTION_PREFIX, FunctionDescription, code_document, without_overlong_waits
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, conflict_refusal
 from hashrange.messages import functions_api as messages
@@ -47,18 +42,9 @@ class StoredFunctions:
         )
         self._changing: set[asyncio.Task[Any]] = set()
 
-    @property
-    def generation(self) -> int:
-        """Another number once the store's whole content has been replaced."""
-        return self._documents.generation
-
     def get(self, key: FunctionKey) -> FunctionDescription | None:
         """The function, or None if there is none."""
         return self._functions.get(*key)
-
-    def names(self, caller: Caller, after: str = "") -> Sequence[str]:
-        """The names of the caller's functions that follow `after`, in order."""
-        return sorted(one.name for one in self.all_of(caller) if one.name > after)
 
     def all_of(self, caller: Caller) -> Sequence[FunctionDescription]:
         """All functions of a caller, in no order."""

@@ -65,13 +65,6 @@ class InitTarget(NamedTuple):
     """Account and Region of a file → those whose tables it changes."""
 
 
-class _Whole(msgspec.Struct):
-    """What a file holds that is read as a whole: items, or requests."""
-
-    scanned: list[bytes] | None = None
-    requests: list[InitRequest] = []
-
-
 class FolderApplication:
     """The application of files to one store."""
 
@@ -99,22 +92,22 @@ class FolderApplication:
 
     async def _apply_whole(self, file: InitFile, scope: Scope) -> None:
         """Apply a file of requests, or of what a scan has printed."""
-        whole = _Whole()
-        await self._target.in_go(self._read_whole(file, whole))
-        if whole.scanned is not None:
-            await self._put_items(file, scope, "item", enumerate(whole.scanned, 1))
-            return
-        for request in whole.requests:
+        scanned, requests = await self._target.in_go(self._read_whole(file))
+        if scanned is not None:
+            await self._put_items(file, scope, "item", enumerate(scanned, 1))
+        for request in requests:
             await self._target.in_go(self._apply_request(file, scope, request))
 
-    async def _read_whole(self, file: InitFile, whole: "_Whole") -> None:
+    async def _read_whole(self, file: InitFile) -> tuple[list[bytes] | None, list[InitRequest]]:
+        """The items that a scan has printed, None if the file holds none; and the requests."""
         body = read_body(file)
-        whole.scanned = None if is_batch(body) else scanned_items(body)
-        if whole.scanned is None:
-            try:
-                whole.requests = requests_in(body, self._target.operations)
-            except UnusableInput as error:
-                raise InitError(file.path, str(error)) from None
+        scanned = None if is_batch(body) else scanned_items(body)
+        if scanned is not None:
+            return scanned, []
+        try:
+            return None, requests_in(body, self._target.operations)
+        except UnusableInput as error:
+            raise InitError(file.path, str(error)) from None
 
     async def _apply_request(self, file: InitFile, scope: Scope, request: InitRequest) -> None:
         operation = self._target.operations[request.operation]

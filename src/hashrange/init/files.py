@@ -51,9 +51,8 @@ class InitError(SettingUnusable):
     The message names the file, the place in it, the reason and the remedy.
     """
 
-    def __init__(
-        self, path: str, reason: str, remedy: str = "Nothing of the folder was applied; mend the file and try again."
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
+        remedy = "Nothing of the folder was applied; mend the file and try again."
         super().__init__(escape_controls(f"the init file {path} cannot be applied: {reason} {remedy}"))
 
 

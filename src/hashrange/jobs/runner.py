@@ -91,8 +91,7 @@ class Runner:
         self._changed = asyncio.Event()
         """An event that is set when a slice has ended, or a job that is run in order has got work."""
         self._order = asyncio.Lock()
-        self._is_ordered = False
-        """True while jobs run in order."""
+        """Held while jobs run in order."""
         self._orders = 0
         """How often jobs have begun to run in order."""
 
@@ -154,12 +153,12 @@ class Runner:
     def _tell(self, running: _RunningJob) -> None:
         """Let those who run the job's slices look at its state."""
         self._changed.set()
-        if not self._is_ordered:
+        if not self._order.locked():
             running.wake.set()
 
     def _time_moved(self) -> None:
         """Let every job look for work; while jobs run in order, only those that are due."""
-        if not self._is_ordered:
+        if not self._order.locked():
             self.wake()
             return
         now_seconds = self._clock.service_time()
@@ -199,7 +198,7 @@ class Runner:
         """While jobs run in order, because somebody waits until they rest: a number above 0,
         another one each time. Otherwise 0.
         """
-        return self._orders if self._is_ordered else 0
+        return self._orders if self._order.locked() else 0
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[None]:
@@ -211,7 +210,6 @@ class Runner:
         """
         async with self._order:
             self._orders += 1
-            self._is_ordered = True
             for running in self._running:
                 running.slices = 0
             for running in self._timed:
@@ -223,7 +221,6 @@ class Runner:
                 self.wake()
                 raise
             finally:
-                self._is_ordered = False
                 for running in self._running:
                     running.is_given_up = False
                     if running.has_work or self._real_pause_seconds(running) is not None:
@@ -275,7 +272,7 @@ class Runner:
         """Run one job's slices until the task is cancelled."""
         while True:
             await self._rest(running)
-            if self._is_ordered or running.slice is not None:
+            if self._order.locked() or running.slice is not None:
                 running.wake.clear()
                 await running.wake.wait()
                 continue
@@ -324,7 +321,7 @@ class Runner:
         if ended.cancelled():
             return  # the runner stops
         failure = ended.exception()
-        if running.slices >= SLICES_MAX and self._is_ordered:
+        if running.slices >= SLICES_MAX and self._order.locked():
             failure = AssertionError(f"the job {running.job.name} does not rest after {running.slices} slices")
         running.overtaken = running.overtaken + 1 if isinstance(failure, RecordsChanged) else 0
         if failure is None or 0 < running.overtaken < RECORDS_TRIES_MAX:
@@ -334,8 +331,8 @@ class Runner:
             if running.failure is None:
                 _log_failure(running.job, failure)
             running.failure = failure
-            running.is_given_up = self._is_ordered
-            running.has_work &= not self._is_ordered
+            running.is_given_up = self._order.locked()
+            running.has_work &= not self._order.locked()
         self._tell(running)
 
     def _see_pause(self, running: _RunningJob, pause_seconds: float | None) -> None:

@@ -3,8 +3,8 @@ next, and returns when all is done.
 
 So work is done at the time at which it is due, in the order of these times, and what becomes due because of it is
 counted from there. Jobs that are due at the same moment run one at a time, in the order of the runner's list. Nothing
-here sleeps or polls. `advance` and `advance_all` must be called on the event loop on which the jobs run; calls at the
-same time run one after the other. Why: docs/adr/0038-advances-in-steps.md.
+here sleeps or polls. `advance` must be called on the event loop on which the jobs run; calls at the same time run one
+after the other. Why: docs/adr/0038-advances-in-steps.md.
 """
 
 from hashrange.clock import MovableClock, VirtualClock
@@ -47,15 +47,6 @@ async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: flo
         if clock.returns == returns:
             clock.advance_to(end_seconds)
         jobs.wake_untimed()
-        await jobs.work_in_order()
-        jobs.require_no_failure()
-
-
-async def advance_all(clock: VirtualClock, jobs: Runner, seconds: float) -> None:
-    """Move service time, wall time and monotonic time ahead in one step; returns and raises as `advance` does."""
-    async with jobs.in_order():
-        clock.advance_all(seconds)
-        jobs.wake()
         await jobs.work_in_order()
         jobs.require_no_failure()
 

@@ -49,16 +49,6 @@ class Transport:
                 "before-send", _for_other_services(handler, services), unique_id=f"hashrange-{id(self)}-{id(handler)}"
             )
 
-    def detach(self, target: Any) -> None:
-        """Undo `attach`; clients that the session has created meanwhile are still answered."""
-        events = _events_of(target)
-        for service in OWN_SERVICES:
-            events.unregister(f"before-send.{service}", unique_id=f"hashrange-{id(self)}-{service}")
-        for handler in moto_handlers():
-            events.unregister("before-send", unique_id=f"hashrange-{id(self)}-{id(handler)}")
-            events.unregister("before-send", handler)
-            events.register("before-send", handler)
-
     def is_beyond_reach(self, url: str) -> bool:
         """True if the database runs in the process that this one was forked from, and listens at this URL."""
         database = self._database

@@ -158,8 +158,7 @@ class Database:
             opening = partial(open_service, settings, MovableClock(SystemClock()))
         else:
             opening = partial(open_fork, settings, begin_with.content)
-        self._process = InProcess(open_with=opening)
-        self._boto3_session: Any = None
+        self._process = InProcess(opening)
         self._boto3_lock = Lock()
         self._is_kept_open = False
         self.clock = ServiceTime(self._process)
@@ -173,12 +172,12 @@ class Database:
         if service not in CLIENTS:
             raise ValueError(f"a database has clients of {', '.join(CLIENTS)}; make a client of {service} with boto3.")
         with self._boto3_lock, uncollected():
-            return self._session().client(service, **(CREDENTIALS | options))
+            return self._session.client(service, **(CREDENTIALS | options))
 
     def resource(self, **options: Any) -> Any:
         """A boto3 resource of DynamoDB that calls this database; `options` as for boto3."""
         with self._boto3_lock, uncollected():
-            return self._session().resource("dynamodb", **(CREDENTIALS | options))
+            return self._session.resource("dynamodb", **(CREDENTIALS | options))
 
     def call(
         self, operation: str, members: Mapping[str, Any], *, service: str = "dynamodb", region: str = SHARED_REGION
@@ -320,21 +319,16 @@ class Database:
         if self._is_kept_open:
             raise RuntimeError(KEPT_OPEN)
 
+    @cached_property
     def _session(self) -> Any:
         """The session of all clients and resources. Sessions must not be used on two threads at a time."""
-        if self._boto3_session is None:
-            with boto3_needed("clients and resources"):
-                # Imported here, because start time counts.
-                from hashrange.testing.botocore_transport import (  # noqa: PLC0415
-                    NO_PROFILE,
-                    OWN_SERVICES,
-                    new_session,
-                )
+        with boto3_needed("clients and resources"):
+            # Imported here, because start time counts.
+            from hashrange.testing import botocore_transport  # noqa: PLC0415
 
-                session = new_session(NO_PROFILE)
-            self._transport.attach(session, OWN_SERVICES)
-            self._boto3_session = session
-        return self._boto3_session
+            session = botocore_transport.new_session(botocore_transport.NO_PROFILE)
+        self._transport.attach(session, botocore_transport.OWN_SERVICES)
+        return session
 
     @cached_property
     def _transport(self) -> "Transport":

@@ -14,31 +14,16 @@ import botocore.session
 from hashrange.testing.botocore_transport import new_session
 from hashrange.testing.database import CREDENTIALS, KEY_VARIABLES, PROFILE_VARIABLES
 
-
-class _Variable:
-    """An environment variable that blocks have set, or removed (`value` None)."""
-
-    def __init__(self, value: str | None, former: str | None, user: object) -> None:
-        self.value = value
-        self.former = former
-        self.users = {user}
-        """The blocks that need it; the former value returns when the last of them has ended."""
-
-
-class _Session:
-    """The default session of boto3 while blocks are open. There was none before."""
-
-    def __init__(self, user: object) -> None:
-        self.value: object = None
-        self.users = {user}
-        self.has_variables = False
-        """True if a session may have read variables that blocks have added."""
-
-
 _lock = threading.RLock()
-_variables: dict[str, _Variable] = {}
-_session: _Session | None = None
-"""None while there are no blocks, or boto3 had a session before the first of them."""
+_blocks: set[object] = set()
+"""One object for each open block."""
+_variables: dict[str, tuple[str | None, str | None]] = {}
+"""Name of an environment variable that blocks have set → its value, None if they have removed it,
+and the value before the first of them."""
+_owns_session = False
+"""True if boto3 had no default session when one of the blocks began."""
+_session: object = None
+"""The default session of boto3 that blocks have made."""
 
 
 @contextmanager
@@ -48,38 +33,40 @@ def configured_clients() -> Iterator[None]:
     Credentials of files and of machines are not looked for, because some are fetched from the network. Blocks may
     overlap: what is added stays until the last of them ends.
     """
-    user = object()
+    block = object()
     try:
         with _lock:
-            _add_variables(user)
-            _add_session(user)
+            _blocks.add(block)
+            _add_variables()
+            _add_session()
         yield
     finally:
         with _lock:
-            _remove_variables(user)
-            _remove_session(user)
+            _blocks.discard(block)
+            if not _blocks:
+                _restore()
 
 
-def _add_variables(user: object) -> None:
-    for name, added in _variables.items():
-        if os.environ.get(name) == added.value:
-            added.users.add(user)
+def _add_variables() -> None:
     for find in (_unknown_profiles, _missing_variables):
         for name, value in find().items():
-            added = _variables.setdefault(name, _Variable(value, os.environ.get(name), user))
-            added.users.add(user)
-            added.value = value
+            _, former = _variables.get(name, (None, os.environ.get(name)))
+            _variables[name] = value, former
             _set_variable(name, value)
 
 
-def _remove_variables(user: object) -> None:
-    """Restore the variables that no other block needs."""
-    for name, added in list(_variables.items()):
-        added.users.discard(user)
-        if not added.users:
-            if os.environ.get(name) == added.value:
-                _set_variable(name, added.former)
-            del _variables[name]
+def _restore() -> None:
+    """Restore the variables that blocks have set, unless the tested code has changed them, and drop the default session
+    that they have made. One that the tested code has made stays if it cannot have read variables of the blocks.
+    """
+    global _owns_session, _session
+    for name, (value, former) in _variables.items():
+        if os.environ.get(name) == value:
+            _set_variable(name, former)
+    if _owns_session and (_variables or _default_session() is _session):
+        _set_default_session(None)
+    _variables.clear()
+    _owns_session, _session = False, None
 
 
 def _unknown_profiles() -> dict[str, None]:
@@ -104,31 +91,14 @@ def _set_variable(name: str, value: str | None) -> None:
         os.environ[name] = value
 
 
-def _add_session(user: object) -> None:
+def _add_session() -> None:
     """Give boto3 a default session that is made quickly, and is forgotten after the blocks."""
-    global _session
-    if _session is None and _default_session() is None:
-        _session = _Session(user)
-    if _session is not None:
-        _session.users.add(user)
-        _session.has_variables |= bool(_variables)
-        if _default_session() is None and "boto3" in sys.modules:
-            _session.value = new_session()
-            _set_default_session(_session.value)
-
-
-def _remove_session(user: object) -> None:
-    """Once no block needs boto3's default session that blocks have made, drop it.
-    One that the tested code has made stays if it works without blocks.
-    """
-    global _session
-    if _session is None:
-        return
-    _session.users.discard(user)
-    if not _session.users:
-        if _session.has_variables or _default_session() is _session.value:
-            _set_default_session(None)
-        _session = None
+    global _owns_session, _session
+    if _default_session() is None:
+        _owns_session = True
+        if "boto3" in sys.modules:
+            _session = new_session()
+            _set_default_session(_session)
 
 
 def _default_session() -> object:

@@ -12,13 +12,12 @@ from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from hashrange.clock import Clock, SystemClock, callers_time
+from hashrange.clock import Clock, callers_time
 from hashrange.functions.feature import FUNCTIONS
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.server.access import Access
 from hashrange.server.protocols.http import http_front
 from hashrange.server.protocols.values import ValuesCall
-from hashrange.service.opening import open_service
 from hashrange.service.service import Service
 from hashrange.service.taken_apart import take_apart
 from hashrange.settings import Settings
@@ -92,26 +91,14 @@ class Exchange:
 
 
 class InProcess:
-    """A database in this process, in memory unless `settings` has a `data_dir`;
-    runs from `start`, or `with`, to `close`.
+    """A database in this process; runs from `start`, or `with`, to `close`.
 
     Its methods may be called on any thread except the database's own.
     """
 
-    def __init__(
-        self,
-        settings: Settings | None = None,
-        clock: Clock | None = None,
-        open_with: OpenService | None = None,
-    ) -> None:
-        """Prepare a database, without starting it.
-
-        `open_with`, called on the database's event loop, opens the service instead of `open_service`; then `settings`
-        and `clock` are not used.
-        """
-        settings = settings or Settings(data_dir=None)
-        clock = clock or SystemClock()
-        self._open_with = open_with or partial(open_service, settings, clock)
+    def __init__(self, open_with: OpenService) -> None:
+        """Prepare a database, without starting it. `open_with`, called on its event loop, opens the service."""
+        self._open_with = open_with
         self._layouts: dict[tuple[str, ...], HeaderLayout] = {}
         self._waited_for: set[Future[Any]] = set()
         """What threads wait for: replies and results that the end of the database must not leave open."""

@@ -138,10 +138,7 @@ def hashrange_environment(hashrange_endpoint: str, monkeypatch: pytest.MonkeyPat
     """Environment variables, also set in the test's process, with which programs that it starts
     call the test's database.
     """
-    from hashrange.testing.database import (  # noqa: PLC0415 - only for runs that use it
-        MISLEADING_VARIABLES,
-        endpoint_variables,
-    )
+    from hashrange.testing.database import MISLEADING_VARIABLES, endpoint_variables  # noqa: PLC0415 - only for runs that use it
 
     variables = endpoint_variables(hashrange_endpoint)
     for name in MISLEADING_VARIABLES:

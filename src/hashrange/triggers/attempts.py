@@ -25,7 +25,7 @@ from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.batches import Batch
 from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.events import encode_event
-from hashrange.triggers.failure_message import FailureMessage, ResponseContext
+from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.outcomes import conclude_invocation
 from hashrange.triggers.passes import Passes
@@ -212,7 +212,6 @@ def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_sec
         batch.message_id, batch.discarded_seconds = new_uuid(), now_seconds
     first, last = batch.sequences[0], batch.sequences[-1]
     function = parse_arn(mapping.function_arn)
-    version = (function and function.qualifier) or LATEST
     return FailureMessage(
         message_id=batch.message_id,
         mapping_uuid=mapping.uuid,
@@ -220,7 +219,8 @@ def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_sec
         condition=batch.discard,
         request_id=batch.request_id or batch.message_id,
         invoke_count=batch.invocations,
-        response=ResponseContext(version, batch.error) if batch.invocations else None,
+        executed_version=(function and function.qualifier) or LATEST,
+        function_error=batch.error,
         discarded_seconds=batch.discarded_seconds,
         stream_arn=mapping.stream_arn,
         shard_id=shard.shard.shard_id,

@@ -4,7 +4,6 @@ The JSON of a record is made once, when the record is put into its batch.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
@@ -78,16 +77,6 @@ def final_batch(window_start_seconds: int) -> Batch:
     return Batch(0.0, 0, is_complete=True, is_final=True, window_start_seconds=window_start_seconds)
 
 
-class Disturbance(NamedTuple):
-    """What happens to one batch besides its delivery, in tests of applications that must bear it."""
-
-    repeats: int = 0
-    """Times that the batch is delivered again after it was handled."""
-    delay_seconds: float = 0.0
-    """Service time by which the batch is late."""
-    records_max: int | None = None
-    """Most records of the batch, if fewer than the mapping's BatchSize."""
-
-
-Disturb = Callable[[EventSourceMapping], Disturbance | None]
-"""Called when a batch of the mapping is begun; returns None if nothing happens to it."""
+Disturb = Callable[[EventSourceMapping, Batch], None]
+"""Called when a batch of the mapping is begun. May let it come late, repeat it or make it small, in tests of
+applications that must bear it."""

@@ -28,19 +28,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.declaration import FunctionDeclaration, read_functions
 from hashrange.messages.event_source_mappings import unknown_destination
 from hashrange.settings import SettingUnusable
-from hashrange.triggers.api.requests import (
-    BatchesOfShard,
-    BatchingWindowSeconds,
-    BatchRecords,
-    CreateEventSourceMappingRequest,
-    DestinationConfigMembers,
-    DestinationMembers,
-    FilterCriteriaMembers,
-    FilterMembers,
-    RecordAgeSeconds,
-    RetryAttempts,
-    TumblingWindowSeconds,
-)
+from hashrange.triggers.api import requests
 from hashrange.triggers.api.settings import require_agreement, settings_of
 from hashrange.triggers.destinations import Destination, read_destinations
 from hashrange.triggers.filter_operators import InvalidPattern
@@ -66,16 +54,16 @@ class DeclaredMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     region: str | None = None
     """None: tables of every Region."""
     enabled: bool = True
-    batch_size: BatchRecords = 100
+    batch_size: requests.BatchRecords = 100
     starting_position: StartingPosition = "TRIM_HORIZON"
     """LATEST begins when the mapping is made: at the server's start, or some milliseconds after the stream began."""
     filters: list[str] = []
-    maximum_batching_window_in_seconds: BatchingWindowSeconds = 0
-    parallelization_factor: BatchesOfShard = 1
-    maximum_record_age_in_seconds: RecordAgeSeconds = -1
-    maximum_retry_attempts: RetryAttempts = -1
+    maximum_batching_window_in_seconds: requests.BatchingWindowSeconds = 0
+    parallelization_factor: requests.BatchesOfShard = 1
+    maximum_record_age_in_seconds: requests.RecordAgeSeconds = -1
+    maximum_retry_attempts: requests.RetryAttempts = -1
     bisect_batch_on_function_error: bool = False
-    tumbling_window_in_seconds: TumblingWindowSeconds = 0
+    tumbling_window_in_seconds: requests.TumblingWindowSeconds = 0
     report_batch_item_failures: bool = False
     on_failure: str | None = None
     """ARN of the destination for discarded batches."""
@@ -84,11 +72,13 @@ class DeclaredMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         """The members that a stored mapping gets from this declaration.
         Raises LambdaError for settings that the API would refuse.
         """
-        request = CreateEventSourceMappingRequest(
+        request = requests.CreateEventSourceMappingRequest(
             FunctionName=self.function,
             Enabled=self.enabled,
             BatchSize=self.batch_size,
-            FilterCriteria=FilterCriteriaMembers(Filters=[FilterMembers(Pattern=one) for one in self.filters]),
+            FilterCriteria=requests.FilterCriteriaMembers(
+                Filters=[requests.FilterMembers(Pattern=one) for one in self.filters]
+            ),
             MaximumBatchingWindowInSeconds=self.maximum_batching_window_in_seconds,
             ParallelizationFactor=self.parallelization_factor,
             MaximumRecordAgeInSeconds=self.maximum_record_age_in_seconds,
@@ -96,7 +86,9 @@ class DeclaredMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
             BisectBatchOnFunctionError=self.bisect_batch_on_function_error,
             TumblingWindowInSeconds=self.tumbling_window_in_seconds,
             FunctionResponseTypes=["ReportBatchItemFailures"] if self.report_batch_item_failures else [],
-            DestinationConfig=DestinationConfigMembers(OnFailure=DestinationMembers(Destination=self.on_failure or "")),
+            DestinationConfig=requests.DestinationConfigMembers(
+                OnFailure=requests.DestinationMembers(Destination=self.on_failure or "")
+            ),
         )
         require_agreement(self.parallelization_factor, self.tumbling_window_in_seconds)
         return settings_of(request)

@@ -102,7 +102,6 @@ class Consumer:
         self.heard = NOTHING_HEARD
         """The lanes have been told of everything that is durable up to this mark."""
         self.terms = BatchTerms(
-            mapping.batch_size,
             partial(record_json, event_forms_of(stream)),
             record_filter(mapping.filters),
             mapping.tumbling_window_seconds,
@@ -181,11 +180,7 @@ class Consumer:
 
 
 def _open_batch(mapping: EventSourceMapping, clock: Clock, disturb: Disturb | None) -> Batch:
-    now_seconds = clock.service_time()
-    batch = Batch(now_seconds, mapping.batch_size)
-    disturbance = None if disturb is None else disturb(mapping)
-    if disturbance is not None:
-        batch.repeats = disturbance.repeats
-        batch.due_seconds = now_seconds + disturbance.delay_seconds
-        batch.records_max = min(mapping.batch_size, disturbance.records_max or mapping.batch_size)
+    batch = Batch(clock.service_time(), mapping.batch_size)
+    if disturb is not None:
+        disturb(mapping, batch)
     return batch

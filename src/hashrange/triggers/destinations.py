@@ -223,29 +223,25 @@ def file_destination(path: str, *, has_event: bool) -> FileDestination:
     """A file, relative to the working directory. Raises PlaceUnusable if it is a folder,
     or the folder that is to hold it is missing.
     """
-    absolute = _absolute(path)
-    if os.path.exists(absolute) and not os.path.isfile(absolute):
-        raise PlaceUnusable(messages.no_file(path))
-    return FileDestination(absolute, has_event)
+    return FileDestination(_absolute(path, os.path.isfile, messages.no_file), has_event)
 
 
 def folder_destination(path: str) -> FolderDestination:
     """A folder, relative to the working directory. Raises PlaceUnusable if it is a file,
     or the folder that is to hold it is missing.
     """
-    absolute = _absolute(path)
-    if os.path.exists(absolute) and not os.path.isdir(absolute):
-        raise PlaceUnusable(messages.no_folder(path))
-    return FolderDestination(absolute)
+    return FolderDestination(_absolute(path, os.path.isdir, messages.no_folder))
 
 
-def _absolute(path: str) -> str:
-    """The absolute path. Raises PlaceUnusable if the folder that holds it is missing."""
+def _absolute(path: str, is_fitting: Callable[[str], bool], describe_other: Callable[[str], str]) -> str:
+    """The absolute path. Raises PlaceUnusable if the folder that holds it is missing, or something else is there."""
     if not path or "\0" in path:
         raise PlaceUnusable(messages.NO_PATH)
     absolute = os.path.abspath(path)
     if not os.path.isdir(os.path.dirname(absolute)):
         raise PlaceUnusable(messages.no_parent(path, os.path.dirname(absolute)))
+    if os.path.exists(absolute) and not is_fitting(absolute):
+        raise PlaceUnusable(describe_other(path))
     return absolute
 
 

@@ -17,14 +17,6 @@ or the stream's retention, allows."""
 _VERSION = "1.0"
 
 
-class ResponseContext(NamedTuple):
-    """What the last invocation of the batch returned."""
-
-    executed_version: str
-    function_error: str | None = None
-    """`Handled` or `Unhandled`; None if the function returned item failures."""
-
-
 class FailureMessage(NamedTuple):
     """A discarded batch. Times are seconds since the epoch, in service time."""
 
@@ -37,8 +29,10 @@ class FailureMessage(NamedTuple):
     """Request id of the last invocation."""
     invoke_count: int
     """Invocations with the batch, with those of the larger batches that it was split from."""
-    response: ResponseContext | None
-    """None if the function was never invoked with the batch."""
+    executed_version: str
+    function_error: str | None
+    """What the last invocation returned, `Handled` or `Unhandled`; None if the function returned item failures, or was
+    never invoked with the batch."""
     discarded_seconds: float
     stream_arn: str
     shard_id: str
@@ -66,10 +60,10 @@ def encode_failure(message: FailureMessage, *, has_event: bool) -> bytes:
             "approximateInvokeCount": message.invoke_count,
         }
     }
-    if message.response is not None:
-        version, error = message.response
-        failed = {} if error is None else {"functionError": error}
-        document["responseContext"] = {"statusCode": 200, "executedVersion": version, **failed}
+    if message.invoke_count:
+        document["responseContext"] = {"statusCode": 200, "executedVersion": message.executed_version}
+        if message.function_error is not None:
+            document["responseContext"]["functionError"] = message.function_error
     document |= {
         "version": _VERSION,
         "timestamp": _moment(message.discarded_seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z"),

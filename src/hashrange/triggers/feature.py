@@ -14,7 +14,7 @@ from hashrange.settings import SettingUnusable
 from hashrange.store.interface import WholeStore
 
 if TYPE_CHECKING:
-    from hashrange.triggers.batches import Disturbance
+    from hashrange.triggers.batches import Batch
     from hashrange.triggers.configuration import Configuration
     from hashrange.triggers.kinesis.delivery import KinesisDelivery
     from hashrange.triggers.mapping import EventSourceMapping
@@ -47,7 +47,7 @@ class TriggersAndDeclared:
             features.part(FUNCTIONS),
             configuration.destinations,
             settings.table_state_delay_seconds,
-            partial(_disturbance, features),
+            partial(_disturb, features),
             features.waker(TRIGGERS_JOB),
             features.runner.is_in_order,
         )
@@ -81,22 +81,19 @@ def _warn_of_missing_functions(store: WholeStore, configuration: "Configuration"
             _log.warning("mapping %d: there is no function %s yet; functions: %s", number, mapping.function, names)
 
 
-def _disturbance(features: Features, mapping: "EventSourceMapping") -> "Disturbance | None":
+def _disturb(features: Features, mapping: "EventSourceMapping", batch: "Batch") -> None:
     """Draw the faults that a batch of stream records meets on its way to a function when it is begun: it is late,
     comes twice, or is small (docs/testing/faults.md).
     """
-    from hashrange.triggers.batches import Disturbance  # noqa: PLC0415 - as above
-
     drawing = features.requests.drawing
-    met = [] if drawing is None else list(drawing.on_delivery(bare_name(mapping.stream_arn)))
-    if not met:
-        return None
-    small = [fault.records or 1 for fault in met if fault.kind == "small-batches"]
-    return Disturbance(
-        repeats=len([fault for fault in met if fault.kind == "repeated-records"]),
-        delay_seconds=max([fault.seconds or 0.0 for fault in met if fault.kind == "late-records"], default=0.0),
-        records_max=min(small, default=None),
-    )
+    for fault in () if drawing is None else drawing.on_delivery(bare_name(mapping.stream_arn)):
+        match fault.kind:
+            case "repeated-records":
+                batch.repeats += 1
+            case "late-records":
+                batch.due_seconds = max(batch.due_seconds, batch.opened_seconds + (fault.seconds or 0.0))
+            case "small-batches":
+                batch.records_max = min(batch.records_max, fault.records or 1)
 
 
 TRIGGERS = Feature(

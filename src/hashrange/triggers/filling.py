@@ -20,7 +20,6 @@ from hashrange.tables.streams import horizon
 from hashrange.triggers.batches import final_batch
 from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.lanes import Lane, ReadAhead, lane_of, take_records
-from hashrange.triggers.windows import window_end
 
 StoredRecords = Sequence[tuple[SequenceNumber, bytes]]
 _sequence_of = itemgetter(0)
@@ -64,13 +63,13 @@ def _is_complete_now(shard: ConsumedShard, lane: Lane, page: ReadAhead, now_seco
         batch = lane.batches[-1]
         complete_seconds = batch.opened_seconds + mapping.batching_window_seconds
         if batch.window_start_seconds is not None:
-            complete_seconds = min(complete_seconds, window_end(batch.window_start_seconds, window_seconds).seconds)
+            complete_seconds = min(complete_seconds, batch.window_start_seconds + window_seconds)
         batch.is_complete = has_shard_ended or now_seconds >= complete_seconds
         if not batch.is_complete:
             lane.due_seconds = complete_seconds
         return batch.is_complete
     if lane.window is not None:
-        end_seconds = window_end(lane.window.start_seconds, window_seconds).seconds
+        end_seconds = lane.window.start_seconds + window_seconds
         if has_shard_ended or (now_seconds >= end_seconds and page.is_all):
             lane.batches.append(final_batch(lane.window.start_seconds))
             return True

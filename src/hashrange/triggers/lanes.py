@@ -17,8 +17,9 @@ import msgspec
 from hashrange.items.steps import spend
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.tables.streams import Sequence as SequenceNumber
+from hashrange.tables.streams import sequence_at
 from hashrange.triggers.batches import Batch, final_batch
-from hashrange.triggers.windows import TumblingWindow, window_end, window_start
+from hashrange.triggers.windows import TumblingWindow, window_start
 
 EVENT_BYTES = 4 * 1024
 """Bytes that an event may have besides its records and the state of a window:
@@ -46,8 +47,6 @@ class ReadAhead(NamedTuple):
 class BatchTerms(NamedTuple):
     """What a mapping says about its batches."""
 
-    records_max: int
-    """BatchSize."""
     to_json: Callable[[SequenceNumber, bytes], bytes]
     """Makes the JSON of a stored record, as in an event."""
     matches: Callable[[bytes], bool] | None
@@ -118,7 +117,7 @@ def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
     4 µs for a record of 1 KB, and more if there are filters.
     """
     records = page.records[lane.number]
-    _, to_json, matches, window_seconds, open_batch = terms
+    to_json, matches, window_seconds, open_batch = terms
     bytes_max = INVOCATION_PAYLOAD_BYTES_MAX - EVENT_BYTES - (len(lane.window.state) if lane.window else 0)
     batch = lane.batches[-1] if lane.batches else None
     end_sequence = _end_of(batch, window_seconds)
@@ -154,4 +153,4 @@ def _end_of(batch: Batch | None, window_seconds: int) -> SequenceNumber | None:
     """The first sequence number after the window that the batch belongs to."""
     if batch is None or batch.window_start_seconds is None:
         return None
-    return window_end(batch.window_start_seconds, window_seconds).sequence
+    return sequence_at(batch.window_start_seconds + window_seconds)

@@ -10,14 +10,7 @@ import msgspec
 from hashrange.functions.invocation import Invocation
 from hashrange.items.steps import spend_decoding, walk
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX
-from hashrange.messages.triggers import (
-    FUNCTION_CALL_FAILED,
-    NO_FAILURES_FORM,
-    NO_STATE,
-    OK,
-    STATE_TOO_LONG,
-    UNKNOWN_IDENTIFIER,
-)
+from hashrange.messages import triggers as messages
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import sequence_text
 from hashrange.triggers.batches import Batch
@@ -44,15 +37,11 @@ class BatchResponse(NamedTuple):
 class Unhandled(NamedTuple):
     """What the reply to a batch has left unhandled. The function itself has succeeded."""
 
-    reported: int
-    """Records that the reply names."""
-    fault: str
-    """Why the reply cannot be used; empty if it can."""
-    records: int
-    """Records that are delivered again or given up: those named, and what follows the first of them."""
+    response: BatchResponse
     batch_records: int
-    is_given_up: bool
-    is_split: bool
+    rest: Sequence[Batch]
+    """The batches that are delivered again or given up, with the records that the reply names, and what follows the
+    first of them."""
     pause_seconds: float
     """Service time until they are delivered again."""
 
@@ -79,29 +68,19 @@ def conclude_invocation(
     if response.failed_from is None:
         if batch.repeats:
             batch.repeats -= 1
-            return Conclusion(has_progress=False, result=OK)
+            return Conclusion(has_progress=False, result=messages.OK)
         lane.batches.popleft()
         lane.window = _window_after(batch, response.state)
-        return Conclusion(has_progress=True, result=OK)
+        return Conclusion(has_progress=True, result=messages.OK)
     lane.batches.popleft()
     rest = batches_after_failure(batch, response.failed_from, mapping, now_seconds)
     lane.batches.extendleft(reversed(rest))
     if response.failed_from and response.state is not None:
         lane.window = _window_after(batch, response.state)
-    unhandled = None if invocation.function_error else _unhandled(batch, response, rest, now_seconds)
-    return Conclusion(response.failed_from > 0, FUNCTION_CALL_FAILED, unhandled)
-
-
-def _unhandled(batch: Batch, response: BatchResponse, rest: Sequence[Batch], now_seconds: float) -> Unhandled:
-    return Unhandled(
-        response.reported,
-        response.fault,
-        records=sum(len(one.records) for one in rest),
-        batch_records=len(batch.records),
-        is_given_up=any(one.discard is not None for one in rest),
-        is_split=len(rest) > 1,
-        pause_seconds=max(0.0, rest[0].due_seconds - now_seconds),
-    )
+    unhandled = None
+    if not invocation.function_error:
+        unhandled = Unhandled(response, len(batch.records), rest, max(0.0, rest[0].due_seconds - now_seconds))
+    return Conclusion(response.failed_from > 0, messages.FUNCTION_CALL_FAILED, unhandled)
 
 
 def _response(mapping: EventSourceMapping, batch: Batch, invocation: Invocation) -> BatchResponse:
@@ -116,7 +95,7 @@ def _response(mapping: EventSourceMapping, batch: Batch, invocation: Invocation)
         has_state=batch.window_start_seconds is not None,
     )
     if response.state is not None and len(response.state) > INVOCATION_PAYLOAD_BYTES_MAX - EVENT_BYTES:
-        return all_failed(STATE_TOO_LONG)
+        return all_failed(messages.STATE_TOO_LONG)
     return response
 
 
@@ -170,13 +149,14 @@ def read_response(
     try:
         members = _decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        is_empty_list = not has_state and payload.strip() in (b"", b"[]") and bool(payload)
-        return BatchResponse(None) if is_empty_list else all_failed(NO_FAILURES_FORM if reports_failures else NO_STATE)
+        if payload and not has_state and payload.strip() in (b"", b"[]"):
+            return BatchResponse(None)
+        return all_failed(messages.NO_FAILURES_FORM if reports_failures else messages.NO_STATE)
     members = members or _Members()
     state = None
     if has_state:
         if members.state is msgspec.UNSET:
-            return all_failed(NO_STATE)
+            return all_failed(messages.NO_STATE)
         state = bytes(members.state)
         state = EMPTY_STATE if state == b"null" else state
     if not reports_failures:
@@ -186,7 +166,7 @@ def read_response(
     except (msgspec.MsgspecError, ValueError, RecursionError):
         identifiers = None
     if identifiers is None:
-        return all_failed(NO_FAILURES_FORM)
+        return all_failed(messages.NO_FAILURES_FORM)
     if not identifiers:
         return BatchResponse(None, state)
     return _response_of(identifiers, sequences, state)
@@ -218,7 +198,7 @@ def _response_of(identifiers: Sequence[str], sequences: Sequence[SequenceNumber]
     for identifier in walk(identifiers):
         place = places.get(identifier)
         if place is None:
-            return all_failed(UNKNOWN_IDENTIFIER)
+            return all_failed(messages.UNKNOWN_IDENTIFIER)
         named.add(place)
     failed_from = min(named)
     return BatchResponse(failed_from, state if failed_from else None, len(named))

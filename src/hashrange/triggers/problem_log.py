@@ -55,9 +55,9 @@ def log_end(consumer: Consumer, invocation: Invocation, conclusion: Conclusion) 
             _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), error))
     else:
         names, follows = _names(consumer), _what_follows(unhandled)
-        told = messages.failures_reported(*names, unhandled.reported, unhandled.batch_records, follows)
-        if unhandled.fault:
-            told = messages.reply_unusable(*names, unhandled.fault, follows)
+        told = messages.failures_reported(*names, unhandled.response.reported, unhandled.batch_records, follows)
+        if unhandled.response.fault:
+            told = messages.reply_unusable(*names, unhandled.response.fault, follows)
         _warn_once(consumer, "reporting", told)
 
 
@@ -74,10 +74,10 @@ def read_error(payload: bytes) -> str:
 
 
 def _what_follows(unhandled: Unhandled) -> str:
-    counts = unhandled.records, unhandled.batch_records
-    if unhandled.is_given_up:
+    counts = sum(len(one.records) for one in unhandled.rest), unhandled.batch_records
+    if any(one.discard is not None for one in unhandled.rest):
         return messages.given_up(*counts)
-    return messages.delivered_again(*counts, is_split=unhandled.is_split, pause_seconds=unhandled.pause_seconds)
+    return messages.delivered_again(*counts, is_split=len(unhandled.rest) > 1, pause_seconds=unhandled.pause_seconds)
 
 
 def _names(consumer: Consumer) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.limits import TUMBLING_STATE_BYTES_MAX
-from hashrange.tables.streams import Sequence, sequence_at, sequence_seconds
+from hashrange.tables.streams import Sequence, sequence_seconds
 
 EMPTY_STATE = b"{}"
 
@@ -33,33 +33,18 @@ class TumblingWindow(NamedTuple):
         return len(self.state) > TUMBLING_STATE_BYTES_MAX
 
 
-class WindowEnd(NamedTuple):
-    """Where a window ends."""
-
-    seconds: int
-    sequence: Sequence
-    """The first sequence number after the window."""
-
-
 def window_start(sequence: Sequence, length_seconds: int) -> int:
     """Start of the window that a record belongs to, in seconds since the epoch."""
     return int(sequence_seconds(sequence)) // length_seconds * length_seconds
-
-
-def window_end(start_seconds: int, length_seconds: int) -> WindowEnd:
-    """End of a window."""
-    end_seconds = start_seconds + length_seconds
-    return WindowEnd(end_seconds, sequence_at(end_seconds))
 
 
 def window_members(
     window: TumblingWindow, length_seconds: int, shard_id: str, stream_arn: str, *, is_final: bool
 ) -> bytes:
     """The members of an event that follow its records, as JSON that begins with a comma."""
-    end_seconds = window.start_seconds + length_seconds
     return b'"window":{"start":"%b","end":"%b"},"state":%b,"shardId":%b,"eventSourceARN":%b' % (
         _time_text(window.start_seconds),
-        _time_text(end_seconds),
+        _time_text(window.start_seconds + length_seconds),
         window.state,
         msgspec.json.encode(shard_id),
         msgspec.json.encode(stream_arn),

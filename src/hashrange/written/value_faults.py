@@ -21,6 +21,8 @@ ObjectWord = Literal["table", "object"]
 Checks = Mapping[type, tuple[Callable[[Any], bool], str]]
 """Type that msgspec does not know → whether a value is of it, and what such a value is."""
 
+_WITH_PARTS = (declared.StructType, declared.DictType, declared.ListType, declared.VarTupleType, declared.CustomType)
+"""Types of which no value without parts is."""
 _Place = tuple[str | int, ...]
 
 
@@ -154,15 +156,7 @@ def _fits(value: Any, info: declared.Type) -> bool:
             return value in info.values
         case declared.DateTimeType():
             return isinstance(value, datetime) or (isinstance(value, str) and _is_time(value))
-        case (
-            declared.StructType()
-            | declared.DictType()
-            | declared.ListType()
-            | declared.VarTupleType()
-            | declared.CustomType()
-        ):
-            return False
-    return True
+    return not isinstance(info, _WITH_PARTS)
 
 
 def _is_within(value: float, info: declared.IntType | declared.FloatType) -> bool:
@@ -246,10 +240,8 @@ def show_value(value: Any, word: ObjectWord) -> str:
             return "an object" if word == "object" else "a table"
         case list() | tuple():
             return "a list"
+        case int() if abs(value) >= 10**SHOWN_CHARACTERS_MAX:
+            return "a very large number"
         case int() | float():
-            return (
-                "a very large number"
-                if isinstance(value, int) and abs(value) >= 10**SHOWN_CHARACTERS_MAX
-                else str(value)
-            )
+            return str(value)
     return str(value)[:SHOWN_CHARACTERS_MAX]

@@ -257,7 +257,7 @@ def suspending() -> Iterator[InProcess]:
         store = as_distributed(open_store(None, clock, asyncio.get_running_loop()), 1)
         return Service(store, ALL_OPERATIONS, clock, Settings(data_dir=None))
 
-    with InProcess(open_with=open_service) as process:
+    with InProcess(open_service) as process:
         call(process, "CreateTable", MUSIC)
         yield process
 

@@ -16,7 +16,8 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.functions.api.operation import LambdaError, LambdaReply
 from hashrange.functions.api.registry import OPERATIONS
-from hashrange.functions.functions import FunctionOptions, Functions
+from hashrange.functions.description import FunctionOptions
+from hashrange.functions.functions import Functions
 from hashrange.service.drive import in_turns
 from hashrange.service.workers import Workers
 from hashrange.store.documents import NOTHING_READ

@@ -110,7 +110,7 @@ def test_a_process_is_admitted_once(pieces: int) -> None:
             writer.write(both[start : start + size])
             await asyncio.sleep(0)
         connection = await expected
-        assert await connection.started == Message("ready", "", "", b"body", b"")
+        assert await connection.started == Message("ready", body=b"body")
         await refused(listener, HELLO)
         connection.send({"requestId": "1"}, b"payload")
         assert await reader.readexactly(len(message(b'{"requestId":"1"}', b"payload"))) == message(

@@ -9,8 +9,8 @@ import pytest
 
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.declaration import FunctionDeclaration, FunctionsError, read_functions
-from hashrange.functions.description import HandlerCredentials
-from hashrange.functions.functions import FunctionOptions, Functions
+from hashrange.functions.description import FunctionOptions, HandlerCredentials
+from hashrange.functions.functions import Functions
 from tests.unit.functions.answering import answering, reply
 from tests.unit.functions.functions_world import CALLER, ECHO, FunctionsWorld, make_zip, run_functions
 from tests.unit.functions.world import NODE

@@ -10,11 +10,11 @@ from hashrange.functions.handler_errors import HandlerError, trace_digest
 from hashrange.functions.invocation_log import (
     ERRORS_MAX,
     FUNCTIONS_MAX,
-    ErrorsOfFunctions,
     FunctionLog,
     InvocationLog,
     LoggedErrors,
     Report,
+    errors_of_functions,
 )
 from hashrange.functions.log_lines import SLICE_SECONDS, LogLines, shown, without_stamp
 from hashrange.limits import (
@@ -267,14 +267,14 @@ def test_an_error_that_comes_again_is_one_short_harmless_line() -> None:
 
 
 def test_few_errors_are_remembered() -> None:
-    functions = ErrorsOfFunctions()
-    errors = functions.of("a")
+    errors_of = errors_of_functions()
+    errors = errors_of("a")
     assert [errors.note(bytes([number % ERRORS_MAX])) for number in range(2 * ERRORS_MAX)].count(True) == ERRORS_MAX
     assert errors.note(b"one more"), "which lets all others be forgotten"
     assert errors.note(bytes([1]))
     for number in range(FUNCTIONS_MAX):
-        assert functions.of(f"{number}") is functions.of(f"{number}")
-    assert functions.of("a") is not errors
+        assert errors_of(f"{number}") is errors_of(f"{number}")
+    assert errors_of("a") is not errors
 
 
 @pytest.mark.parametrize(

@@ -125,11 +125,11 @@ def test_an_idle_environment_that_was_killed_is_not_used(in_world: Runner) -> No
 
 def test_other_code_starts_other_environments(in_world: Runner) -> None:
     async def test(world: World) -> None:
-        world.write(app_py=WAITING, other_py="def handler(event, context): return 'new'")
-        fifo, pool = make_fifo(world), world.pool()
+        world.write(app_py=WAITING)
+        fifo, pool = make_fifo(world), world.pool(watched=str(world.folder))
         running = asyncio.ensure_future(world.invoke(pool, fifo))
         await begun(world)
-        pool.replace(world.runnable(handler="other.handler"))
+        world.write(app_py="def handler(event, context): return 'new'")
         assert decoded(await world.invoke(pool)) == "new"
         await release(fifo)
         assert isinstance(decoded(await running), int), "an invocation that runs goes on"

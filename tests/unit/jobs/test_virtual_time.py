@@ -10,8 +10,8 @@ from hashrange.clock import Clock, MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.virtual_time import advance, advance_all
-from tests.support.clocks import SetClock
+from hashrange.jobs.virtual_time import advance
+from tests.support.clocks import SetClock, advance_all
 from tests.support.waiting import until_at_rest
 from tests.unit.jobs.timed import TURNS, Endless, Timed, TimedWorld, turns
 

@@ -26,7 +26,7 @@ from hashrange.store.embedded import open_store
 from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import Lease, WholeStore
 from hashrange.tables.partitions import Partition
-from hashrange.testing.in_process import InProcess
+from tests.support.in_process import in_process
 from tests.support.raw_client import RawClient, Reply
 from tests.support.servers import ThreadServer
 from tests.support.stores import as_distributed
@@ -330,7 +330,7 @@ def test_ready(operate: Callable[..., Operated]) -> None:
 
 
 def test_who_asks_within_the_process_is_let_in() -> None:
-    with InProcess(Settings(data_dir=None, admin=True), MovableClock(SystemClock())) as database:
+    with in_process(Settings(data_dir=None, admin=True), MovableClock(SystemClock())) as database:
         for path, body in (("clock/advance", b'{"seconds": 1}'), ("info", b"")):
             answer = database.ask("POST" if body else "GET", f"/_hashrange/v1/{path}", {}, body)
             assert answer.status == 200

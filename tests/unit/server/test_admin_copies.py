@@ -26,9 +26,9 @@ from hashrange.store.embedded import catalog, checkpoints, layout, open_tables, 
 from hashrange.store.embedded.checkpoints import EngineCheckpoint
 from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.stream_states import ShardNews, StreamState
-from hashrange.testing.in_process import InProcess
 from hashrange.work_threads import free_entries
 from tests.clients.serving import ServerProcess
+from tests.support.in_process import in_process
 from tests.support.raw_client import RawClient, Reply
 from tests.support.servers import ThreadServer
 from tests.support.stores import make_store
@@ -171,7 +171,7 @@ def test_a_fork_gets_connections_of_its_server_and_gives_them_back(tmp_path: Pat
 
 def test_forks_that_start_together_do_not_get_the_same_connections() -> None:
     """There are 16 connections, so that one fork gets one; five others are refused, and not given none."""
-    with InProcess(
+    with in_process(
         Settings(data_dir=None, admin=True, port=0, max_connections=16), MovableClock(SystemClock())
     ) as database:
         database.listen()
@@ -240,7 +240,7 @@ def test_a_server_keeps_so_many_snapshots(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_reset_that_the_servers_end_overtakes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is cancelled like everything that runs then, which is no error of ours."""
-    with InProcess(Settings(data_dir=None, admin=True)) as database:
+    with in_process(Settings(data_dir=None, admin=True)) as database:
         serving = Serving(database.service, IN_THIS_PROCESS, KeptSnapshots(), None, 0.0)
 
         async def cancelled(service: object) -> None:
@@ -277,7 +277,7 @@ def test_tables_and_streams_are_read_on_another_thread_for_a_fork_and_a_restore(
         called_on.append(threading.get_ident())
         return read(*values)
 
-    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+    with in_process(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
         client = client_at(int(process.listen().rpartition(":")[2]))
         stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
         assert client("CreateTable", {**TABLE, "StreamSpecification": stream}).status == 200
@@ -307,7 +307,7 @@ def test_former_streams_are_freed_on_another_thread_one_by_one(monkeypatch: pyte
         freed.append((threading.get_ident(), before))
         assert holders <= 3, "nothing but the dict keeps the stream, besides this function"
 
-    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+    with in_process(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
         client = client_at(int(process.listen().rpartition(":")[2]))
         stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
         assert client("CreateTable", {**TABLE, "StreamSpecification": stream}).status == 200
@@ -343,7 +343,7 @@ def test_former_tables_are_freed_on_another_thread(monkeypatch: pytest.MonkeyPat
 
     for owner in (catalog, open_tables):
         monkeypatch.setattr(owner, "StoredTable", NotedTable)
-    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+    with in_process(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
         port = int(process.listen().rpartition(":")[2])
         client = client_at(port)
         for name in ("orders", "users", "visits"):
@@ -366,7 +366,7 @@ def test_former_tables_are_freed_on_another_thread(monkeypatch: pytest.MonkeyPat
 
 def test_a_snapshot_that_is_released_meanwhile_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     """By another request: the server has not failed."""
-    with InProcess(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
+    with in_process(Settings(data_dir=None, admin=True, port=0), MovableClock(SystemClock())) as process:
         client = begun(int(process.listen().rpartition(":")[2]))
         assert process._server is not None
         kept, copy = process._server.snapshots, EngineCheckpoint.copy

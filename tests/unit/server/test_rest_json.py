@@ -277,11 +277,11 @@ def test_members_become_json_and_none_an_empty_body(front: LambdaFrontEnd) -> No
 
 
 def test_a_reply_may_have_its_own_status_headers_and_body(front: LambdaFrontEnd) -> None:
-    front.works.outcome = LambdaReply(200, b"\x00", {"X-Amz-Function-Error": "Unhandled"}, "application/octet-stream")
+    front.works.outcome = LambdaReply(200, b"\x00", {"X-Amz-Function-Error": "Unhandled"})
     answer = front.call("POST", "/2015-03-31/functions/f/invocations")
     assert (answer.headers["x-amz-function-error"], answer.headers["content-type"]) == (
         "Unhandled",
-        "application/octet-stream",
+        "application/json",
     )
     assert answer.body == b"\x00"
 

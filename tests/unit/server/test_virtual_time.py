@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from hashrange.clock import VirtualClock
-from hashrange.jobs.virtual_time import advance, advance_all
+from hashrange.jobs.virtual_time import advance
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.app import run_on_best_loop
 from hashrange.server.listener import Server, read_secrets
@@ -18,6 +18,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.participant import Options
+from tests.support.clocks import advance_all
 from tests.support.signing import sign
 from tests.unit.server.harness import as_bytes, reply
 

@@ -19,7 +19,7 @@ from hashrange.settings import Settings
 from hashrange.testing import database as database_module
 from hashrange.testing import mock_dynamodb, server
 from hashrange.testing.database import Database
-from hashrange.testing.in_process import InProcess
+from tests.support.in_process import in_process
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.unit.testing.music import create
 
@@ -228,7 +228,7 @@ def test_a_start_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_database_that_is_closed_before_it_starts_ends_at_once() -> None:
-    database = InProcess()
+    database = in_process()
     database.close()
     database.start()._thread.join(PATIENCE_SECONDS)
     assert not database._thread.is_alive()

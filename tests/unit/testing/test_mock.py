@@ -302,7 +302,7 @@ def test_sessions_share_what_they_have_read_of_services() -> None:
     for _ in range(2):
         with server() as database:
             database.client()
-            loaders.append(database._boto3_session._loader)
+            loaders.append(database._session._loader)
     assert loaders[0] is loaders[1]
     with mock_dynamodb():
         assert boto3.DEFAULT_SESSION._loader is loaders[0]

@@ -12,7 +12,7 @@ import msgspec
 
 from hashrange.functions.description import new_uuid
 from hashrange.functions.invocation import Invocation
-from hashrange.triggers.batches import Disturbance
+from hashrange.triggers.batches import Batch
 from hashrange.triggers.delivery import Delivery
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.mapping import EventSourceMapping
@@ -100,7 +100,7 @@ class Deliveries(World):
         self.is_awaited: Callable[[], int] = lambda: 0
         self.functions = FakeFunctions()
         self.destinations = FakeDestinations()
-        self.disturbances: deque[Disturbance | None] = deque()
+        self.disturbances: deque[dict[str, Any]] = deque()
         super().__init__(data_dir, **options)
         self.arn = switch_on(self)
 
@@ -123,8 +123,9 @@ class Deliveries(World):
         )
         self.store.streams.follow(self.delivery.wake)
 
-    def disturb(self, _mapping: EventSourceMapping) -> Disturbance | None:
-        return self.disturbances.popleft() if self.disturbances else None
+    def disturb(self, _mapping: EventSourceMapping, batch: Batch) -> None:
+        for name, value in (self.disturbances.popleft() if self.disturbances else {}).items():
+            setattr(batch, name, value)
 
     # --- mappings ---------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hashrange.triggers.failure_message import FailureMessage, ResponseContext
+from hashrange.triggers.failure_message import FailureMessage
 
 EVENT = {"Records": [{"eventName": "INSERT", "dynamodb": {"Keys": {"id": {"S": 'é "quoted" \n\x01😀'}}}}]}
 STREAM_ARN = "arn:aws:dynamodb:us-east-2:123456789012:table/mytable/stream/2019-11-14T00:04:06.388"
@@ -14,7 +14,8 @@ MESSAGE = FailureMessage(
     condition="RetryAttemptsExhausted",
     request_id="316aa6d0-8154-4aaa-9af7-85d5f4a6bc81",
     invoke_count=1,
-    response=ResponseContext("$LATEST", "Unhandled"),
+    executed_version="$LATEST",
+    function_error="Unhandled",
     discarded_seconds=1_573_690_429.717,
     stream_arn=STREAM_ARN,
     shard_id="shardId-00000001573689847184-864758bb",

@@ -164,7 +164,7 @@ def test_a_record_that_no_payload_can_hold_is_given_up() -> None:
     world.deliver()
     (failed,) = world.destinations.failed
     assert (failed.batch_size, failed.invoke_count, failed.condition) == (1, 0, "RetryAttemptsExhausted")
-    assert failed.response is None
+    assert failed.function_error is None
     assert world.taken()[-1] == [3]
     assert world.result(mapping) == "OK"
 

@@ -8,7 +8,6 @@ import pytest
 from hashrange.messages import triggers as messages
 from hashrange.store.copying import copying_of
 from hashrange.store.documents import NOTHING_READ
-from hashrange.triggers.batches import Disturbance
 from tests.support.waiting import until
 from tests.unit.jobs.world import drive
 from tests.unit.triggers.deliveries import Deliveries, Event, fail
@@ -226,7 +225,7 @@ def test_content_replaced_while_a_checkpoint_is_stored_gets_no_checkpoint(monkey
 def test_batches_are_repeated_delayed_and_cut_on_purpose() -> None:
     world = Deliveries()
     world.map(batch_size=3)
-    world.disturbances.extend([Disturbance(repeats=1), Disturbance(delay_seconds=7.0), Disturbance(records_max=1)])
+    world.disturbances.extend([{"repeats": 1}, {"due_seconds": world.clock.service_time() + 7.0}, {"records_max": 1}])
     world.write(*range(8))
     assert world.deliver() == 7
     assert world.taken() == [[0, 1, 2], [0, 1, 2]]
@@ -237,7 +236,7 @@ def test_batches_are_repeated_delayed_and_cut_on_purpose() -> None:
 def test_a_repeated_batch_counts_as_handled_after_the_last_time() -> None:
     world = Deliveries()
     world.map()
-    world.disturbances.append(Disturbance(repeats=2))
+    world.disturbances.append({"repeats": 2})
     stored: list[int] = []
     world.functions.answer = lambda _event: stored.append(len(world.checkpoints()))
     world.write(1)

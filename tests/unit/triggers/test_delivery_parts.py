@@ -25,7 +25,7 @@ from hashrange.triggers.lineage import shards_to_read
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.outcomes import BatchResponse, read_response
 from hashrange.triggers.retries import batches_after_failure, batches_of_age, pause_seconds
-from hashrange.triggers.windows import TumblingWindow, window_end, window_start
+from hashrange.triggers.windows import TumblingWindow, window_start
 
 NOW = 1_800_000_000.0
 FIRST = sequence_at(NOW)
@@ -261,9 +261,9 @@ def test_old_records_are_given_up_and_past_ones_dropped() -> None:
 def test_windows_follow_each_other_from_the_epoch_on() -> None:
     assert window_start(sequence_at(1_800_000_059.999), 60) == 1_800_000_000
     assert window_start(sequence_at(1_800_000_060.0), 60) == 1_800_000_060
-    end = window_end(1_800_000_000, 60)
-    assert end.seconds == 1_800_000_060
-    assert sequence_at(1_800_000_059.999) < end.sequence == sequence_at(1_800_000_060.0)
+    end_sequence = sequence_at(1_800_000_000 + 60)
+    assert sequence_at(1_800_000_059.999) < end_sequence == sequence_at(1_800_000_060.0)
+    assert window_start(end_sequence - 1, 60) == 1_800_000_000
 
 
 def test_an_event_of_a_window() -> None:
@@ -309,7 +309,7 @@ def test_records_and_state_fit_into_one_event_together(state_bytes: int, count: 
     start = window_start(FIRST, 900)
     lane = Lane(0, FIRST, TumblingWindow(start, b'"%b"' % (b"x" * state_bytes)))
     records = [(FIRST + place, b"") for place in range(10)]
-    terms = BatchTerms(100, lambda _sequence, _record: b"0" * 1_150_000, None, 900, lambda: Batch(NOW, 100))
+    terms = BatchTerms(lambda _sequence, _record: b"0" * 1_150_000, None, 900, lambda: Batch(NOW, 100))
     take_records(lane, ReadAhead(FIRST, FIRST + 10, [records], is_end=True, is_all=True), terms)
     (batch,) = lane.batches
     assert (len(batch.records), batch.is_complete, lane.position) == (count, True, FIRST + count)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hashrange.triggers.failure_message import ResponseContext, encode_failure, object_key, region_of
+from hashrange.triggers.failure_message import encode_failure, object_key, region_of
 from tests.unit.triggers.discarded import DOCUMENT, DOCUMENT_WITH_EVENT, EVENT, KEY, MESSAGE
 
 
@@ -22,7 +22,7 @@ def test_a_buckets_document_has_the_event_as_a_text() -> None:
 
 
 def test_too_old_records_were_perhaps_never_delivered() -> None:
-    message = MESSAGE._replace(condition="RecordAgeExceeded", response=None, invoke_count=0)
+    message = MESSAGE._replace(condition="RecordAgeExceeded", function_error=None, invoke_count=0)
     document = json.loads(encode_failure(message, has_event=False))
     assert list(document) == ["requestContext", "version", "timestamp", "DDBStreamBatchInfo"]
     assert document["requestContext"]["condition"] == "RecordAgeExceeded"
@@ -30,7 +30,7 @@ def test_too_old_records_were_perhaps_never_delivered() -> None:
 
 
 def test_item_failures_are_no_function_error() -> None:
-    document = json.loads(encode_failure(MESSAGE._replace(response=ResponseContext("3")), has_event=False))
+    document = json.loads(encode_failure(MESSAGE._replace(executed_version="3", function_error=None), has_event=False))
     assert document["responseContext"] == {"statusCode": 200, "executedVersion": "3"}
 
 

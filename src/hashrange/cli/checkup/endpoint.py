@@ -7,7 +7,6 @@ import json
 import socket
 import ssl
 from collections.abc import Generator, Iterator, Mapping
-from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException
 from threading import Thread, Timer
 from typing import Any, NamedTuple
@@ -15,9 +14,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
 from hashrange.cli.checkup.sdk_settings import without_user
-from hashrange.cli.remote import connected
+from hashrange.cli.parsing import UsageError
+from hashrange.cli.remote import connected, moment_of, request_headers, trust
 from hashrange.clock import SystemClock
-from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
+from hashrange.wire.outgoing_signature import OutgoingSigner
 
 WAIT_SECONDS_MAX = 3.0
 """Time to wait for a name's addresses, for a connection, and for a whole reply."""
@@ -75,6 +75,7 @@ def look_at_answers(url: str, keys: ClientKeys) -> Iterator[Finding]:
             f"{keys.ca_bundle}, by AWS_CA_BUNDLE or ca_bundle of the profile, is no readable file of"
             " certificates, so clients fail.",
         )
+        keys = keys._replace(ca_bundle=None)
     problem = yield from _reach(host, port)
     if problem:
         return
@@ -150,7 +151,7 @@ def _ask(
     wait_seconds_max: float = WAIT_SECONDS_MAX,
 ) -> EndpointReply:
     """The reply to one request. Raises OSError, HTTPException, and ValueError for headers that cannot be sent."""
-    tls = _trust(keys.ca_bundle) if parts.scheme == "https" else None
+    tls = trust(keys.ca_bundle) if parts.scheme == "https" else None
     connection = connected(parts, tls, wait_seconds_max)
     used: list[socket.socket] = []
     is_late = False
@@ -193,20 +194,11 @@ def _received(connection: HTTPConnection) -> EndpointReply:
         raise HTTPException("malformed reply") from error
 
 
-def _trust(ca_bundle: str | None) -> ssl.SSLContext:
-    """As SDKs trust: the machine's authorities, and those of AWS_CA_BUNDLE."""
-    context = ssl.create_default_context()
-    if ca_bundle:
-        with contextlib.suppress(OSError):
-            context.load_verify_locations(ca_bundle)
-    return context
-
-
 def _is_bundle(path: str) -> bool:
-    """True for a file of certificates that can be read."""
+    """False for a file of certificates that cannot be read."""
     try:
-        ssl.create_default_context().load_verify_locations(path)
-    except OSError:
+        trust(path)
+    except UsageError:
         return False
     return True
 
@@ -283,9 +275,8 @@ def _named(parts: SplitResult, keys: ClientKeys, health: EndpointReply) -> Findi
 
 
 def _clock(health: EndpointReply) -> Iterator[Finding]:
-    try:
-        there = parsedate_to_datetime(health.headers["date"]).timestamp()
-    except (KeyError, ValueError, OverflowError):
+    there = moment_of(health.headers.get("date"))
+    if there is None:
         return
     skew_seconds = abs(there - SystemClock.wall_time())
     if skew_seconds > SKEW_SECONDS_MAX:
@@ -302,22 +293,12 @@ def _clock(health: EndpointReply) -> Iterator[Finding]:
         yield fine("clock", "The clocks of this machine and of the server agree.")
 
 
-def _signed(parts: SplitResult, keys: ClientKeys, body: bytes) -> dict[str, str]:
-    signer = OutgoingSigner(keys.access_key, keys.secret_key, keys.region, "dynamodb")
-    complete = {
-        "Host": parts.netloc.rpartition("@")[2],
-        "Content-Type": "application/x-amz-json-1.0",
-        "X-Amz-Target": LIST_TABLES,
-    }
-    if keys.session_token:
-        complete["X-Amz-Security-Token"] = keys.session_token
-    return signed_headers(signer, "POST", parts.path or "/", complete, body, SystemClock.wall_time())
-
-
 def _listed(parts: SplitResult, keys: ClientKeys) -> Finding:
     """What ListTables gets, signed as a client signs it."""
+    signer = OutgoingSigner(keys.access_key, keys.secret_key, keys.region, "dynamodb")
     try:
-        reply = _ask(parts, keys, "POST", parts.path or "/", _signed(parts, keys, b"{}"), b"{}")
+        headers = request_headers(parts, LIST_TABLES, signer, keys.session_token, b"{}")
+        reply = _ask(parts, keys, "POST", parts.path or "/", headers, b"{}")
     except (OSError, HTTPException) as error:
         return failing("request", f"ListTables got no reply ({type(error).__name__}).")
     except ValueError:

@@ -194,14 +194,11 @@ def hottest_keys(asking: AskedServer, table: str, now_seconds: float) -> list[Ho
     """
     try:
         rules = asking.ask("DescribeContributorInsights", TableName=table).get("ContributorInsightsRuleList", ())
-        found = [(_kind(rule), rule) for rule in rules]
-        return [hot for kind, rule in found if kind in KINDS for hot in _top(asking, rule, KINDS[kind], now_seconds)]
+        kinds = {rule: rule.removeprefix(RULE_PREFIX).partition("-")[0] for rule in rules}
+        known = [(rule, KINDS[kind]) for rule, kind in kinds.items() if kind in KINDS]
+        return [hot for rule, what in known for hot in _top(asking, rule, what, now_seconds)]
     except RemoteError:
         return []
-
-
-def _kind(rule: str) -> str:
-    return rule.removeprefix(RULE_PREFIX).partition("-")[0]
 
 
 def _top(asking: AskedServer, rule: str, what: str, now_seconds: float) -> list[HotKey]:

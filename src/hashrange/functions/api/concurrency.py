@@ -63,11 +63,7 @@ def reserved_by(functions: Functions, caller: Caller) -> int:
 async def delete_function_concurrency(functions: Functions, caller: Caller, request: members.FunctionRequest) -> None:
     """Forget the number; it is no error if there is none."""
     description = functions.find(request.FunctionName, caller)
-
-    def release(current: FunctionDescription) -> FunctionDescription:
-        return msgspec.structs.replace(current, reserved_executions=None)
-
-    await functions.reserve(description, release)
+    await functions.reserve(description, lambda current: msgspec.structs.replace(current, reserved_executions=None))
 
 
 class GetAccountSettingsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

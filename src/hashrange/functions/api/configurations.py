@@ -4,6 +4,7 @@ and FunctionConfiguration: the same members in the replies of seven operations.
 Source: the API reference, *FunctionConfiguration*; reports of users for the reasons of states.
 """
 
+import base64
 import hashlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -14,12 +15,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.operation import rest_operation
-from hashrange.functions.description import (
-    FunctionDescription,
-    shown_time,
-    state_of_function,
-    update_status_of,
-)
+from hashrange.functions.description import FunctionDescription, shown_time, state_of_function, update_status_of
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import LATEST, read_reference
 from hashrange.limits import FUNCTIONS_LIST_MAX
@@ -68,7 +64,7 @@ def listed_configuration(description: FunctionDescription, qualifier: str | None
         "Timeout": max(1, round(description.timeout_seconds)),
         "MemorySize": description.memory_mb,
         "LastModified": shown_time(description.modified_seconds),
-        "CodeSha256": description.code_sha256_base64,
+        "CodeSha256": base64.b64encode(bytes.fromhex(description.code_sha256)).decode(),
         "Version": LATEST,
         "TracingConfig": {"Mode": description.tracing_mode},
         "RevisionId": description.revision_id,

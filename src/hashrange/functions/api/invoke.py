@@ -15,7 +15,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Caller
 from hashrange.functions.api import members
 from hashrange.functions.api.operation import LambdaError, LambdaReply, rest_operation
-from hashrange.functions.description import FunctionDescription, new_uuid
+from hashrange.functions.description import new_uuid
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.functions.names import LATEST
@@ -57,18 +57,6 @@ async def invoke(functions: Functions, caller: Caller, request: InvokeRequest) -
     if invocation_type == "Event":
         await functions.events.put(description.key, payload, request_id, client_context)
         return LambdaReply(202, headers={REQUEST_ID: request_id})
-    return await _run(functions, description, payload, request_id, client_context, shows_log=request.LogType == "Tail")
-
-
-async def _run(
-    functions: Functions,
-    description: FunctionDescription,
-    payload: bytes,
-    request_id: str,
-    client_context: str | None,
-    *,
-    shows_log: bool,
-) -> LambdaReply:
     try:
         invocation = await functions.invoke(description, payload, request_id, client_context)
     except ConcurrencyExceeded:
@@ -80,7 +68,7 @@ async def _run(
     headers = {REQUEST_ID: request_id, "X-Amz-Executed-Version": LATEST}
     if invocation.function_error is not None:
         headers["X-Amz-Function-Error"] = invocation.function_error
-    if shows_log:
+    if request.LogType == "Tail":
         headers["X-Amz-Log-Result"] = base64.b64encode(invocation.log_tail).decode()
     return LambdaReply(200, invocation.payload, headers)
 

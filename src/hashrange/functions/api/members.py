@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.functions.description import FunctionDescription
 from hashrange.functions.programs import is_supported
 from hashrange.functions.refusals import constraint_refusal, parameter_refusal, revision_refusal
 from hashrange.functions.variables import find_variables_fault
@@ -194,10 +193,12 @@ def check_role(role: str) -> None:
         raise constraint_refusal("role", role, requests.PATTERN.format(bound=ROLE_PATTERN))
 
 
-def require_revision(description: FunctionDescription, revision_id: str | None) -> None:
-    """Raise LambdaError unless the function still has the revision that the request expects, if it expects one."""
-    if revision_id not in {None, description.revision_id}:
-        raise revision_refusal(say.REVISION)
+def require_revision(present: str, expected: str | None, message: str = say.REVISION) -> None:
+    """Raise LambdaError unless the function, or its policy, still has the revision that the request expects,
+    if it expects one.
+    """
+    if expected not in {None, present}:
+        raise revision_refusal(message)
 
 
 def refuse_given(request: object, names: Sequence[str], reason: str) -> None:

@@ -21,12 +21,11 @@ NO_MEMBERS: Mapping[str, str] = MappingProxyType({})
 
 
 class LambdaReply(NamedTuple):
-    """Reply of an operation whose body is not JSON that the protocol makes, or that has headers or another status."""
+    """Reply of an operation whose body is not made by the protocol, or that has headers or another status."""
 
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = NO_MEMBERS
-    content_type: str = "application/json"
 
 
 class RestWire(NamedTuple):

@@ -19,13 +19,7 @@ from hashrange.functions.api.operation import LambdaError, rest_operation
 from hashrange.functions.description import FunctionDescription, new_uuid
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import read_reference
-from hashrange.functions.refusals import (
-    FunctionMissing,
-    conflict_refusal,
-    constraint_refusal,
-    parameter_refusal,
-    revision_refusal,
-)
+from hashrange.functions.refusals import FunctionMissing, conflict_refusal, constraint_refusal, parameter_refusal
 from hashrange.limits import FUNCTION_POLICY_BYTES_MAX
 from hashrange.messages import functions_api as say
 from hashrange.messages import requests
@@ -116,12 +110,6 @@ def policy_text(statements: Sequence[Mapping[str, Any]]) -> str:
     return msgspec.json.encode({"Version": "2012-10-17", "Id": "default", "Statement": statements}).decode()
 
 
-def require_policy_revision(description: FunctionDescription, revision_id: str | None) -> None:
-    """Raise LambdaError unless the policy still has the revision that the request expects, if it expects one."""
-    if revision_id not in {None, description.policy_revision_id}:
-        raise revision_refusal(say.POLICY_REVISION)
-
-
 # --- operations -----------------------------------------------------------------------------------
 
 
@@ -140,7 +128,7 @@ async def add_permission(functions: Functions, caller: Caller, request: AddPermi
     statement = make_statement(request, resource_arn)
 
     def add(current: FunctionDescription) -> FunctionDescription:
-        require_policy_revision(current, request.RevisionId)
+        members.require_revision(current.policy_revision_id, request.RevisionId, say.POLICY_REVISION)
         if any(one["Sid"] == request.StatementId for one in current.statements):
             raise conflict_refusal(say.statement_exists(request.StatementId))
         statements = (*current.statements, statement)
@@ -173,7 +161,7 @@ async def remove_permission(functions: Functions, caller: Caller, request: Remov
         statements = tuple([one for one in current.statements if one["Sid"] != request.StatementId])
         if len(statements) == len(current.statements):
             raise FunctionMissing(say.statement_missing(request.StatementId))
-        require_policy_revision(current, request.RevisionId)
+        members.require_revision(current.policy_revision_id, request.RevisionId, say.POLICY_REVISION)
         return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_uuid())
 
     await functions.change(description, remove)

@@ -136,7 +136,7 @@ async def update_function_code(
     description = functions.find(request.FunctionName, caller)
     members.refuse_given(request, ("Publish", "PublishTo"), say.NO_VERSIONS)
     zipped = require_zip(request)
-    members.require_revision(description, request.RevisionId)
+    members.require_revision(description.revision_id, request.RevisionId)
     given = {"architectures": tuple(request.Architectures)} if request.Architectures else {}
     updated = await functions.update(description, given, zipped, is_dry_run=bool(request.DryRun))
     return configuration(functions, updated, just="updated")
@@ -166,7 +166,7 @@ async def update_function_configuration(
     if request.Role is not None:
         members.check_role(request.Role)
         given["role"] = request.Role
-    members.require_revision(description, request.RevisionId)
+    members.require_revision(description.revision_id, request.RevisionId)
     updated = await functions.update(description, given)
     return configuration(functions, updated, just="updated")
 

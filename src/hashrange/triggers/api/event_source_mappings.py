@@ -20,20 +20,7 @@ from hashrange.limits import MAPPINGS_PER_PAGE
 from hashrange.messages import event_source_mappings as messages
 from hashrange.messages.event_source_mappings import DELETE_IN_USE, UPDATE_IN_USE
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
-from hashrange.triggers.api.lookup import (
-    find_mapping,
-    find_resting_mapping,
-    function_arn,
-    require_destination,
-    require_only_mapping,
-    require_stream,
-)
-from hashrange.triggers.api.requests import (
-    CreateEventSourceMappingRequest,
-    ListEventSourceMappingsRequest,
-    MappingUuidRequest,
-    UpdateEventSourceMappingRequest,
-)
+from hashrange.triggers.api import lookup, requests
 from hashrange.triggers.api.settings import require_agreement, settings_of
 from hashrange.triggers.mapping import USER_ACTION, EventSourceMapping, StartingPosition
 from hashrange.triggers.triggers import Triggers
@@ -73,7 +60,7 @@ def configuration_of(mapping: EventSourceMapping, state: str, last_result: str) 
 
 
 async def create_event_source_mapping(
-    triggers: Triggers, caller: Caller, request: CreateEventSourceMappingRequest
+    triggers: Triggers, caller: Caller, request: requests.CreateEventSourceMappingRequest
 ) -> dict[str, Any]:
     """CreateEventSourceMapping: let a function receive the records of a stream.
 
@@ -89,25 +76,25 @@ async def create_event_source_mapping(
     settings = settings_of(request)
     tags = request.Tags or {}
     check_function_tags(tags)
-    require_stream(triggers, caller, arn)
+    lookup.require_stream(triggers, caller, arn)
     mapping = EventSourceMapping(
         uuid=new_uuid(),
         account=caller.account,
         region=caller.region,
         stream_arn=arn,
-        function_arn=function_arn(triggers, caller, request.FunctionName),
+        function_arn=lookup.function_arn(triggers, caller, request.FunctionName),
         starting_position=position,
         tags=tags,
         **settings,
     )
     require_agreement(mapping.parallelization_factor, mapping.tumbling_window_seconds)
-    require_destination(triggers, mapping)
-    require_only_mapping(triggers, mapping)
+    lookup.require_destination(triggers, mapping)
+    lookup.require_only_mapping(triggers, mapping)
     created = await triggers.mappings.create(mapping)
     return configuration_of(created, created.transition, NO_RECORDS_PROCESSED)
 
 
-def _stream_arn(request: CreateEventSourceMappingRequest) -> str:
+def _stream_arn(request: requests.CreateEventSourceMappingRequest) -> str:
     if request.SelfManagedEventSource is not None:
         raise parameter_refusal(messages.no_dynamodb_stream("SelfManagedEventSource"))
     if request.EventSourceArn is None:
@@ -115,7 +102,7 @@ def _stream_arn(request: CreateEventSourceMappingRequest) -> str:
     return request.EventSourceArn
 
 
-def _starting_position(request: CreateEventSourceMappingRequest, arn: str) -> StartingPosition:
+def _starting_position(request: requests.CreateEventSourceMappingRequest, arn: str) -> StartingPosition:
     position = request.StartingPosition
     if position is None:
         raise parameter_refusal(messages.NO_STARTING_POSITION)
@@ -127,7 +114,7 @@ def _starting_position(request: CreateEventSourceMappingRequest, arn: str) -> St
 
 
 async def update_event_source_mapping(
-    triggers: Triggers, caller: Caller, request: UpdateEventSourceMappingRequest
+    triggers: Triggers, caller: Caller, request: requests.UpdateEventSourceMappingRequest
 ) -> dict[str, Any]:
     """UpdateEventSourceMapping: change what a mapping does, pause it or resume it. Its place in the stream stays the
     same.
@@ -139,21 +126,21 @@ async def update_event_source_mapping(
 
     Replace the mapping and describe it as Updating, Enabling or Disabling.
     """
-    old = find_resting_mapping(triggers, caller, request.UUID, UPDATE_IN_USE)
+    old = lookup.find_resting_mapping(triggers, caller, request.UUID, UPDATE_IN_USE)
     settings = settings_of(request)
     if request.FunctionName is not None:
-        settings["function_arn"] = function_arn(triggers, caller, request.FunctionName)
+        settings["function_arn"] = lookup.function_arn(triggers, caller, request.FunctionName)
     new = msgspec.structs.replace(old, **settings)
     require_agreement(new.parallelization_factor, new.tumbling_window_seconds)
-    require_destination(triggers, new)
-    require_only_mapping(triggers, new)
+    lookup.require_destination(triggers, new)
+    lookup.require_only_mapping(triggers, new)
     last_result = triggers.mappings.last_processing_result(old)
     replaced = await triggers.mappings.replace(old, new)
     return configuration_of(replaced, replaced.transition, last_result)
 
 
 async def delete_event_source_mapping(
-    triggers: Triggers, caller: Caller, request: MappingUuidRequest
+    triggers: Triggers, caller: Caller, request: requests.MappingUuidRequest
 ) -> dict[str, Any]:
     """DeleteEventSourceMapping: stop delivering records, and forget which were delivered.
 
@@ -162,24 +149,26 @@ async def delete_event_source_mapping(
 
     Delete the mapping and describe it as Deleting.
     """
-    mapping = find_resting_mapping(triggers, caller, request.UUID, DELETE_IN_USE)
+    mapping = lookup.find_resting_mapping(triggers, caller, request.UUID, DELETE_IN_USE)
     last_result = triggers.mappings.last_processing_result(mapping)
     deleted = await triggers.mappings.delete(mapping)
     return configuration_of(deleted, deleted.transition, last_result)
 
 
-async def get_event_source_mapping(triggers: Triggers, caller: Caller, request: MappingUuidRequest) -> dict[str, Any]:
+async def get_event_source_mapping(
+    triggers: Triggers, caller: Caller, request: requests.MappingUuidRequest
+) -> dict[str, Any]:
     """GetEventSourceMapping: describe a mapping, and how its last batch ended.
 
     Describe the mapping in its present state.
     """
-    mapping = find_mapping(triggers, caller, request.UUID)
+    mapping = lookup.find_mapping(triggers, caller, request.UUID)
     mappings = triggers.mappings
     return configuration_of(mapping, mappings.shown_state(mapping), mappings.last_processing_result(mapping))
 
 
 async def list_event_source_mappings(
-    triggers: Triggers, caller: Caller, request: ListEventSourceMappingsRequest
+    triggers: Triggers, caller: Caller, request: requests.ListEventSourceMappingsRequest
 ) -> dict[str, Any]:
     """ListEventSourceMappings: describe the caller's mappings, in the order of their UUIDs,
     all or those of one stream or function.
@@ -215,12 +204,12 @@ async def list_event_source_mappings(
 
 OPERATIONS = (
     rest_operation(
-        "CreateEventSourceMapping", CreateEventSourceMappingRequest, create_event_source_mapping, status=202
+        "CreateEventSourceMapping", requests.CreateEventSourceMappingRequest, create_event_source_mapping, status=202
     ),
     rest_operation(
-        "UpdateEventSourceMapping", UpdateEventSourceMappingRequest, update_event_source_mapping, status=202
+        "UpdateEventSourceMapping", requests.UpdateEventSourceMappingRequest, update_event_source_mapping, status=202
     ),
-    rest_operation("DeleteEventSourceMapping", MappingUuidRequest, delete_event_source_mapping, status=202),
-    rest_operation("GetEventSourceMapping", MappingUuidRequest, get_event_source_mapping),
-    rest_operation("ListEventSourceMappings", ListEventSourceMappingsRequest, list_event_source_mappings),
+    rest_operation("DeleteEventSourceMapping", requests.MappingUuidRequest, delete_event_source_mapping, status=202),
+    rest_operation("GetEventSourceMapping", requests.MappingUuidRequest, get_event_source_mapping),
+    rest_operation("ListEventSourceMappings", requests.ListEventSourceMappingsRequest, list_event_source_mappings),
 )

@@ -26,11 +26,16 @@ def find_resting_mapping(triggers: Triggers, caller: Caller, uuid: str, in_use: 
     A mapping of the server's settings may not be changed either.
     """
     mapping = find_mapping(triggers, caller, uuid)
+    require_resting(triggers, mapping, LambdaError(400, "ResourceInUseException", in_use))
+    return mapping
+
+
+def require_resting(triggers: Triggers, mapping: EventSourceMapping, refusal: LambdaError) -> None:
+    """Raise LambdaError for a mapping of the server's settings, and this refusal for one whose state is changing."""
     if mapping.is_declared:
         raise parameter_refusal(messages.DECLARED)
     if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
-        raise LambdaError(400, "ResourceInUseException", in_use)
-    return mapping
+        raise refusal
 
 
 def require_stream(triggers: Triggers, caller: Caller, arn: str) -> None:

@@ -12,9 +12,8 @@ from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet
 from hashrange.functions.api import tags as function_tags
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import FunctionDescription
-from hashrange.functions.refusals import parameter_refusal
 from hashrange.messages import event_source_mappings as messages
-from hashrange.triggers.api.lookup import find_mapping
+from hashrange.triggers.api.lookup import find_mapping, require_resting
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.triggers import Triggers
 
@@ -47,13 +46,9 @@ async def _store(
     """
     if isinstance(tagged, FunctionDescription):
         return await function_tags.store_function_tags(triggers.functions, caller, tagged, change)
-    mapping = tagged
-    if mapping.is_declared:
-        raise parameter_refusal(messages.DECLARED)
-    if triggers.mappings.shown_state(mapping) not in ("Enabled", "Disabled"):
-        raise LambdaError(409, "ResourceConflictException", messages.UPDATE_IN_USE)
-    tags = change(mapping.tags)
-    await triggers.mappings.replace_tags(mapping, tags)
+    require_resting(triggers, tagged, LambdaError(409, "ResourceConflictException", messages.UPDATE_IN_USE))
+    tags = change(tagged.tags)
+    await triggers.mappings.replace_tags(tagged, tags)
     return tags
 
 

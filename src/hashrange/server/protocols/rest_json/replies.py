@@ -44,8 +44,7 @@ class RestWriter(NamedTuple):
         if outcome is None:
             return WrittenReply(self.status, b"", JSON)
         if isinstance(outcome, LambdaReply):
-            content_type = outcome.content_type.encode("latin-1")
-            return WrittenReply(outcome.status, outcome.body, content_type, _lines(outcome.headers))
+            return WrittenReply(outcome.status, outcome.body, JSON, _lines(outcome.headers))
         assert self.status != NO_CONTENT, outcome
         return WrittenReply(self.status, msgspec.json.encode(outcome), JSON)
 
