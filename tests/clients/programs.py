@@ -73,12 +73,12 @@ def aws_cli(folder: Path) -> list[str]:
 
 def python(folder: Path, *more: str) -> str:
     """Path of the Python of `folder`/.venv, an environment with exactly the packages of requirements.txt.
-    `more`: options of pip.
+    `more`: options of pip. Modules are compiled when they are imported, which most never are.
     """
     path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not path.exists():
         venv.create(folder / ".venv", with_pip=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", *more]
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", *more]
     prepare(
         folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], ".venv"
     )

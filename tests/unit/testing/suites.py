@@ -50,7 +50,7 @@ def python_with(name: str) -> str:
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not python.exists():
         venv.create(environment, with_pip=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", "--only-binary", ":all:"]
     prepare(
         folder,
         [str(python), "-m", "pip", "install", *options, "-r", "requirements.txt"],
