@@ -57,6 +57,6 @@ class CommandLine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_exception: object) -> None:
         output, _ = self.process.communicate(timeout=30)
         assert (self.process.returncode, output) == (0, "")
