@@ -78,7 +78,7 @@ class Tools:
 @contextmanager
 def tools_of(endpoint: str, *words: str) -> Iterator[Tools]:
     """Start `hashrange mcp`, and end it with the block."""
-    from anyio.from_thread import start_blocking_portal  # imported here: these packages take each test process seconds
+    from anyio.from_thread import start_blocking_portal  # imported here: that takes each test process half a second
     from mcp.client import Client
     from mcp.client.stdio import StdioServerParameters
 

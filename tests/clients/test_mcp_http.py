@@ -75,7 +75,7 @@ class HttpTools:
 
 
 def test_http(database: Database) -> None:
-    import httpx2  # imported here: these packages take each test process seconds
+    import httpx2  # imported here: that takes each test process half a second
     from mcp.client import Client
     from mcp.client.streamable_http import streamable_http_client
 
