@@ -7,13 +7,13 @@ The padding is random text, which compression shrinks by a quarter at most, so c
 import json
 import random
 import string
+from functools import cache
 
 from hashrange.items.sizes import item_size_bytes
 
 STATUSES = ("PLACED", "UNPAID", "PACKED", "MOVING", "CLOSED")
 SEED = 20_261
 _NOISE_LENGTH = 1 << 20
-_noise = "".join(random.Random(SEED).choices(string.ascii_letters + string.digits, k=_NOISE_LENGTH))
 
 
 def partition_key(partition: int) -> str:
@@ -34,7 +34,12 @@ def email(partition: int) -> str:
 def noise(number: int, length: int) -> str:
     """Return random text, the same for the same number (a multiplicative hash picks the place)."""
     start = (number * 2_654_435_761 & 0xFFFF_FFFF) % (_NOISE_LENGTH - length)
-    return _noise[start : start + length]
+    return _all_noise()[start : start + length]
+
+
+@cache
+def _all_noise() -> str:
+    return "".join(random.Random(SEED).choices(string.ascii_letters + string.digits, k=_NOISE_LENGTH))
 
 
 class ItemMaker:

@@ -7,6 +7,7 @@ support/left_out.py tells what was skipped.
 
 import gc
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -38,9 +39,17 @@ def is_dealt_to(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sort the tests; with several processes, all must have the same order."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Any:
+    """Sort the tests; with several processes, all must have the same order.
+
+    Hypothesis takes no constants of our sources as examples: it would parse all of them, in each process, and its
+    examples would depend on which tests run.
+    """
+    if "hypothesis.internal.conjecture.providers" in sys.modules:
+        providers: Any = sys.modules["hypothesis.internal.conjecture.providers"]
+        providers._get_local_constants = lambda: providers._local_constants
+    yield
     if is_dealt_to(config):
         longest_first(items)
 

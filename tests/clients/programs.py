@@ -5,8 +5,10 @@ import json
 import os
 import re
 import subprocess
+import sys
 import venv
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -73,16 +75,23 @@ def aws_cli(folder: Path) -> list[str]:
 
 def python(folder: Path, *more: str) -> str:
     """Path of the Python of `folder`/.venv, an environment with exactly the packages of requirements.txt.
-    `more`: options of pip.
+    `more`: options of pip. Modules are compiled when they are imported, which most never are.
     """
-    path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not path.exists():
-        venv.create(folder / ".venv", with_pip=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", *more]
-    prepare(
-        folder, [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"], ["requirements.txt"], ".venv"
-    )
+    path, pip = environment(folder / ".venv")
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", *more]
+    prepare(folder, [*pip, "install", *options, "-r", "requirements.txt"], ["requirements.txt"], ".venv")
     return str(path)
+
+
+def environment(folder: Path) -> tuple[Path, list[str]]:
+    """Path of the Python of an environment, which is made if it is not there, and the words of a pip for it:
+    that of this environment, if it has one, because another pip takes five seconds to install.
+    """
+    path = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    has_pip = find_spec("pip") is not None
+    if not path.exists():
+        venv.create(folder, with_pip=not has_pip)
+    return path, [sys.executable, "-m", "pip", "--python", str(path)] if has_pip else [str(path), "-m", "pip"]
 
 
 def heard(command: list[str], folder: Path) -> Any:

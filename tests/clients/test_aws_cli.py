@@ -1,55 +1,42 @@
 """The AWS CLI, as people type it: its waiters, pages and forms of output, and how it shows a refusal."""
 
 import json
-import os
-import subprocess
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.clients.programs import aws_cli
+from tests.clients.command_line import REFUSED, CommandLine
 from tests.clients.serving import ServerProcess
-from tests.clients.stories import HERE
 
 KEY = '{"Artist": {"S": "The Loops"}, "Song": {"S": "One"}}'
-REFUSED = 255
 
 pytestmark = pytest.mark.packaging
 
 
-class CommandLine:
-    """`aws dynamodb …`, or that of another service, against one server."""
+class Service:
+    """`aws dynamodb …`, or that of another service."""
 
-    def __init__(self, endpoint: str, service: str = "dynamodb") -> None:
-        self.command = [*aws_cli(HERE / "aws_cli"), service]
-        self.environment = {
-            **os.environ,
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_DEFAULT_REGION": "eu-west-1",
-            "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
-            "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": endpoint,
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        }
-
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a command and return its result, even when it fails."""
-        return subprocess.run(
-            [*self.command, *words], env=self.environment, capture_output=True, text=True, timeout=60, check=False
-        )
+    def __init__(self, command_line: CommandLine, name: str) -> None:
+        self.run = partial(command_line.run, name)
+        self.said = partial(command_line.said, name)
 
     def __call__(self, *words: str) -> str:
         """Output of a command, which must succeed."""
-        done = self.run(*words)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
+        return self.said(*words)
 
 
 @pytest.fixture
-def aws(server: ServerProcess) -> CommandLine:
+def command_line(server: ServerProcess) -> Iterator[CommandLine]:
+    with CommandLine(server.endpoint) as made:
+        yield made
+
+
+@pytest.fixture
+def aws(command_line: CommandLine) -> Service:
     """The command line, with the table Music."""
-    made = CommandLine(server.endpoint)
+    made = Service(command_line, "dynamodb")
     made(
         *("create-table", "--table-name", "Music", "--billing-mode", "PAY_PER_REQUEST"),
         *("--attribute-definitions", "AttributeName=Artist,AttributeType=S", "AttributeName=Song,AttributeType=S"),
@@ -59,13 +46,13 @@ def aws(server: ServerProcess) -> CommandLine:
     return made
 
 
-def put(aws: CommandLine, song: str) -> Any:
+def put(aws: Service, song: str) -> Any:
     item = {"Artist": {"S": "The Loops"}, "Song": {"S": song}, "Plays": {"N": "1"}}
     words = ("put-item", "--table-name", "Music", "--item", json.dumps(item), "--return-consumed-capacity", "TOTAL")
     return json.loads(aws(*words))
 
 
-def test_a_session(aws: CommandLine) -> None:
+def test_a_session(aws: Service) -> None:
     assert [put(aws, song)["ConsumedCapacity"]["CapacityUnits"] for song in ("One", "Two", "Thrée")] == [1, 1, 1]
     aws(
         *("update-item", "--table-name", "Music", "--key", KEY),
@@ -87,7 +74,7 @@ def test_a_session(aws: CommandLine) -> None:
     assert json.loads(aws("list-tables")) == {"TableNames": ["Music"]}
 
 
-def test_refusals_are_shown_in_the_service_s_words(aws: CommandLine) -> None:
+def test_refusals_are_shown_in_the_service_s_words(aws: Service) -> None:
     missing = aws.run("put-item", "--table-name", "Music", "--item", '{"Artist": {"S": "The Loops"}}')
     assert missing.returncode == REFUSED
     assert missing.stderr.strip() == (
@@ -102,8 +89,8 @@ def test_refusals_are_shown_in_the_service_s_words(aws: CommandLine) -> None:
     )
 
 
-def test_a_stream_is_read(aws: CommandLine, server: ServerProcess) -> None:
-    streams = CommandLine(server.endpoint, "dynamodbstreams")
+def test_a_stream_is_read(aws: Service, command_line: CommandLine) -> None:
+    streams = Service(command_line, "dynamodbstreams")
     aws(
         *("update-table", "--table-name", "Music"),
         *("--stream-specification", "StreamEnabled=true,StreamViewType=NEW_IMAGE"),

@@ -1,8 +1,6 @@
 """The AWS CLI's commands for functions and event source mappings, as people deploy with them."""
 
 import json
-import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -11,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients.programs import aws_cli
+from tests.clients.command_line import REFUSED, CommandLine
 from tests.clients.serving import ServerProcess
-from tests.clients.stories import HERE
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.packaging
@@ -22,7 +19,6 @@ ACCOUNT_ARN = "arn:aws:lambda:eu-west-1:000000000000"
 FUNCTION_ARN = f"{ACCOUNT_ARN}:function:notes"
 ROLE = "arn:aws:iam::000000000000:role/notes"
 RUNTIME = f"python3.{sys.version_info.minor}"
-REFUSED = 255
 FIRST = """
 def handler(event, context):
     return {"hello": event["name"]}
@@ -37,40 +33,12 @@ def handler(event, context):
 """
 
 
-class CommandLine:
-    """`aws …` against one server; all commands run in one process."""
-
-    def __init__(self, endpoint: str) -> None:
-        environment = {
-            **os.environ,
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_DEFAULT_REGION": "eu-west-1",
-            "AWS_ENDPOINT_URL": endpoint,
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        }
-        self.process = subprocess.Popen(
-            [aws_cli(HERE / "aws_cli")[0], str(HERE / "aws_cli" / "session.py")],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *words: str) -> tuple[int, str, str]:
-        """Exit code, output and errors of a command."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(words) + "\n")
-        self.process.stdin.flush()
-        status, output, errors = json.loads(self.process.stdout.readline())
-        return status, output, errors
+class Commands(CommandLine):
+    """The command line, with results as tests compare them."""
 
     def __call__(self, *words: str) -> Any:
         """What a command prints, which must succeed: decoded JSON; None if nothing."""
-        status, output, errors = self.run(*words)
-        assert (status, errors) == (0, ""), words
+        output = self.said(*words)
         return json.loads(output) if output.strip() else None
 
     def refusal(self, *words: str) -> str:
@@ -79,26 +47,20 @@ class CommandLine:
         assert status == REFUSED
         return errors.strip().removeprefix("An error occurred ").replace(" when calling the ", " ")
 
-    def end(self) -> None:
-        """End the process."""
-        output, _ = self.process.communicate(timeout=30)
-        assert (self.process.returncode, output) == (0, "")
-
 
 @pytest.fixture(scope="module")
-def command_line() -> Iterator[CommandLine]:
+def command_line() -> Iterator[Commands]:
     """The command line, with a server in memory that runs functions."""
     server = ServerProcess(None, "--functions")
     try:
-        made = CommandLine(server.endpoint)
-        yield made
-        made.end()
+        with Commands(server.endpoint) as commands:
+            yield commands
     finally:
         server.stop()
 
 
 @pytest.fixture
-def aws(command_line: CommandLine) -> Iterator[CommandLine]:
+def aws(command_line: Commands) -> Iterator[Commands]:
     """The command line, with a server that has no function, neither before the test nor after it."""
     yield command_line
     command_line.run("lambda", "delete-function", "--function-name", "notes")
@@ -111,7 +73,7 @@ def zip_of(text: str, path: Path) -> str:
     return f"fileb://{path}"
 
 
-def create(aws: CommandLine, folder: Path, text: str, *words: str) -> Any:
+def create(aws: Commands, folder: Path, text: str, *words: str) -> Any:
     """Create the function `notes`, and wait until it is active."""
     zipped = zip_of(text, folder / "notes.zip")
     made = aws(
@@ -122,7 +84,7 @@ def create(aws: CommandLine, folder: Path, text: str, *words: str) -> Any:
     return made
 
 
-def test_a_function(aws: CommandLine, tmp_path: Path) -> None:
+def test_a_function(aws: Commands, tmp_path: Path) -> None:
     made = create(aws, tmp_path, FIRST, "--tags", "team=music", "--timeout", "30")
     assert (made["FunctionArn"], made["State"], made["Timeout"]) == (FUNCTION_ARN, "Pending", 30)
     out = tmp_path / "out.json"
@@ -160,7 +122,7 @@ def test_a_function(aws: CommandLine, tmp_path: Path) -> None:
     )
 
 
-def test_what_belongs_to_a_function(aws: CommandLine, tmp_path: Path) -> None:
+def test_what_belongs_to_a_function(aws: Commands, tmp_path: Path) -> None:
     create(aws, tmp_path, FIRST)
     named = ("--function-name", "notes")
     no_policy = "(ResourceNotFoundException) GetPolicy operation: The resource you requested does not exist."
@@ -200,7 +162,7 @@ def test_what_belongs_to_a_function(aws: CommandLine, tmp_path: Path) -> None:
     assert aws("lambda", "get-function-concurrency", *named) is None
 
 
-def test_an_event_source_mapping(aws: CommandLine, tmp_path: Path) -> None:
+def test_an_event_source_mapping(aws: Commands, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     create(aws, tmp_path, SECOND, "--environment", json.dumps({"Variables": {"NOTES": str(notes)}}))
     stream = aws(

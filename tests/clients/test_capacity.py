@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests.clients.command_line import CommandLine
 from tests.clients.programs import go, heard, java, node
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
-from tests.clients.test_aws_cli import CommandLine
+from tests.clients.test_aws_cli import Service
 
 pytestmark = pytest.mark.packaging
 
@@ -67,11 +68,11 @@ def test_go(enforcing: ServerProcess) -> None:
 
 
 def test_the_command_line(enforcing: ServerProcess) -> None:
-    dynamodb = CommandLine(enforcing.endpoint)
-    cloudwatch = CommandLine(enforcing.endpoint, "cloudwatch")
-    scaling = CommandLine(enforcing.endpoint, "application-autoscaling")
-    for one in (dynamodb, cloudwatch, scaling):
-        one.environment["AWS_ENDPOINT_URL"] = enforcing.endpoint
+    with CommandLine(enforcing.endpoint) as command_line:
+        ask_all(*(Service(command_line, name) for name in ("dynamodb", "cloudwatch", "application-autoscaling")))
+
+
+def ask_all(dynamodb: Service, cloudwatch: Service, scaling: Service) -> None:
     dynamodb(
         *(
             "create-table",

@@ -1,18 +1,16 @@
 """`hashrange mcp`, as clients of the Model Context Protocol use it over standard input and output."""
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters
 
 from hashrange.cli.main import FAILED, UNREAD, WRONG_USE
 from hashrange.messages.installing import how_to_install
@@ -58,24 +56,55 @@ def database() -> Iterator[Database]:
         yield database
 
 
-def call_all(database: Database, calls: list[tuple[str, dict[str, Any]]], *words: str) -> tuple[set[str], list[Any]]:
-    """The tools that there are, and what each call hears: the reply, or the text of an error."""
-    command = ["-m", "hashrange", "mcp", "--endpoint", database.endpoint, *words]
+class Tools:
+    """A client of `hashrange mcp …` that is used from outside of its event loop."""
 
-    async def talk() -> tuple[set[str], list[Any]]:
-        parameters = StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT)
-        async with Client(parameters) as client:
-            names = {tool.name for tool in (await client.list_tools()).tools}
-            return names, [_heard(await client.call_tool(name, members)) for name, members in calls]
+    def __init__(self, portal: Any, client: Any) -> None:
+        self._portal, self._client = portal, client
 
-    return asyncio.run(talk())
+    def names(self) -> set[str]:
+        """The tools that there are."""
+        return {tool.name for tool in self._portal.call(self._client.list_tools).tools}
+
+    def call(self, name: str, members: dict[str, Any]) -> Any:
+        """What a call hears: the reply, or the text of an error."""
+        return _heard(self._portal.call(self._client.call_tool, name, members))
+
+    def call_all(self, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:
+        """What each call hears."""
+        return [self.call(name, members) for name, members in calls]
+
+
+@contextmanager
+def tools_of(endpoint: str, *words: str) -> Iterator[Tools]:
+    """Start `hashrange mcp`, and end it with the block."""
+    from anyio.from_thread import start_blocking_portal  # imported here: that takes each test process half a second
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters
+
+    command = ["-m", "hashrange", "mcp", "--endpoint", endpoint, *words]
+    client = Client(StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT))
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client) as entered:
+        yield Tools(portal, entered)
+
+
+@pytest.fixture(scope="module")
+def reading(database: Database) -> Iterator[Tools]:
+    with tools_of(database.endpoint) as tools:
+        yield tools
+
+
+@pytest.fixture(scope="module")
+def writing(database: Database) -> Iterator[Tools]:
+    with tools_of(database.endpoint, "--allow-writes") as tools:
+        yield tools
 
 
 def _heard(result: Any) -> Any:
     return str(result.content[0].text) if result.is_error else result.structured_content
 
 
-def test_tools_read(database: Database) -> None:
+def test_tools_read(reading: Tools) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("list_tables", {}),
         ("describe_table", {"table": "Users"}),
@@ -84,8 +113,8 @@ def test_tools_read(database: Database) -> None:
         ("run_partiql", {"statement": "SELECT id FROM Users WHERE id = ? AND moment = ?", "parameters": ["u", 5]}),
         ("advise_schema", {"table": "Users"}),
     ]
-    names, (tables, described, item, none, selected, advised) = call_all(database, calls)
-    assert names == READING
+    tables, described, item, none, selected, advised = reading.call_all(calls)
+    assert reading.names() == READING
     assert tables["tables"] == ["Users"]
     assert (described["TableName"], described["TimeToLiveDescription"]) == ("Users", {"TimeToLiveStatus": "DISABLED"})
     assert (item["item"]["moment"], item["item"]["city"], none) == (3, "c1", {"item": None})
@@ -93,7 +122,7 @@ def test_tools_read(database: Database) -> None:
     assert {one["subject"] for one in advised["advice"]} >= {"partition key", "index by-city"}
 
 
-def test_pages_are_short_and_go_on_where_they_ended(database: Database) -> None:
+def test_pages_are_short_and_go_on_where_they_ended(reading: Tools) -> None:
     reads: list[tuple[str, dict[str, Any], range]] = [
         ("query", {"key_condition": "id = :id", "values": {":id": "u"}}, range(40)),
         ("query", {"key_condition": "city = :c", "values": {":c": "c1"}, "index": "by-city"}, range(1, 40, 2)),
@@ -102,56 +131,49 @@ def test_pages_are_short_and_go_on_where_they_ended(database: Database) -> None:
         ("scan", {"index": "by-city"}, range(40)),
     ]
 
-    async def pages_of(client: Client, tool: str, members: dict[str, Any]) -> list[list[Any]]:
+    def pages_of(tool: str, members: dict[str, Any]) -> list[list[Any]]:
         pages: list[list[Any]] = []
         after = None
         while not pages or after is not None:
-            told = {"table": "Users", **members} | ({} if after is None else {"start_after": after})
-            page = _heard(await client.call_tool(tool, told))
+            page = reading.call(tool, {"table": "Users", **members} | ({} if after is None else {"start_after": after}))
             assert len(json.dumps(page)) < 120_000
             pages.append([item["moment"] for item in page["items"]])
             after = page.get("start_after")
             assert page["there_may_be_more"] == (after is not None)
         return pages
 
-    async def talk() -> None:
-        command = ["-m", "hashrange", "mcp", "--endpoint", database.endpoint]
-        parameters = StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT)
-        async with Client(parameters) as client:
-            for tool, members, expected in reads:
-                pages = await pages_of(client, tool, members)
-                assert sorted(at for page in pages for at in page) == list(expected), (tool, members)
-                assert len(pages) > 1, (tool, members)
-
-    asyncio.run(talk())
+    for tool, members, expected in reads:
+        pages = pages_of(tool, members)
+        assert sorted(at for page in pages for at in page) == list(expected), (tool, members)
+        assert len(pages) > 1, (tool, members)
 
 
-def test_long_pages_of_statements_are_asked_for_again_and_go_on(database: Database) -> None:
+def test_long_pages_of_statements_are_asked_for_again_and_go_on(reading: Tools) -> None:
     told: dict[str, Any] = {"statement": "SELECT * FROM Users", "limit": 100}
     seen: list[int] = []
     token = None
     while not seen or token is not None:
-        _, (page,) = call_all(database, [("run_partiql", told if token is None else told | {"next_token": token})])
+        page = reading.call("run_partiql", told if token is None else told | {"next_token": token})
         assert len(json.dumps(page)) < 120_000
         seen += [item["moment"] for item in page["items"]]
         token = page.get("next_token")
     assert sorted(seen) == list(range(40))
 
 
-def test_a_hot_key_is_found(database: Database) -> None:
+def test_a_hot_key_is_found(database: Database, reading: Tools) -> None:
     client = database.client()
     client.create_table(**USERS | {"TableName": "Hot"})
     client.update_contributor_insights(TableName="Hot", ContributorInsightsAction="ENABLE")
     for number in range(120):
         name = "busy" if number % 3 else f"u{number}"
         client.put_item(TableName="Hot", Item={"id": {"S": name}, "moment": {"N": str(number)}})
-    _, (advised,) = call_all(database, [("advise_schema", {"table": "Hot"})])
+    advised = reading.call("advise_schema", {"table": "Hot"})
     client.delete_table(TableName="Hot")
     (hot,) = [one for one in advised["advice"] if one["subject"] == "hot key"]
     assert "240 of 360 units of less than a minute are those of busy" in hot["evidence"]
 
 
-def test_nothing_is_written_unless_allowed(database: Database) -> None:
+def test_nothing_is_written_unless_allowed(database: Database, reading: Tools) -> None:
     statements = [
         "DELETE FROM Users WHERE id = 'u' AND moment = 1",
         "delete from Users where id = 'u' and moment = 1",
@@ -164,13 +186,13 @@ def test_nothing_is_written_unless_allowed(database: Database) -> None:
     ]
     calls: list[tuple[str, dict[str, Any]]] = [("run_partiql", {"statement": one}) for one in statements]
     calls += [(name, {"table": "Users", "key": {"id": "u", "moment": 1}}) for name in ("delete_item", "delete_table")]
-    _, told = call_all(database, calls)
+    told = reading.call_all(calls)
     assert all(isinstance(one, str) for one in told), told
     assert all("only reads" in one for one in told[:5])
     assert database.client().scan(TableName="Users", Select="COUNT")["Count"] == 40
 
 
-def test_tools_write_if_allowed(database: Database) -> None:
+def test_tools_write_if_allowed(writing: Tools) -> None:
     key = {"id": "new", "moment": 1}
     update = {"table": "Users", "key": key, "update": "SET visits = visits + :one", "values": {":one": 1}}
     calls: list[tuple[str, dict[str, Any]]] = [
@@ -185,8 +207,8 @@ def test_tools_write_if_allowed(database: Database) -> None:
         ("create_table", {"definition": {"TableName": "x"}}),
         ("put_item", {"table": "Users", "item": {"id": {"$set": []}}}),
     ]
-    names, told = call_all(database, calls, "--allow-writes")
-    assert names == READING | WRITING
+    told = writing.call_all(calls)
+    assert writing.names() == READING | WRITING
     assert told[0] == {"done": True, "item_before": None}
     assert told[2]["item"] == key | {"visits": 3, "tags": {"$set": ["a"]}}
     assert "ConditionalCheckFailedException" in told[3]
@@ -196,36 +218,36 @@ def test_tools_write_if_allowed(database: Database) -> None:
     assert "$set" in told[9]
 
 
-def test_arguments_that_no_tool_has_are_refused(database: Database) -> None:
+def test_arguments_that_no_tool_has_are_refused(database: Database, writing: Tools) -> None:
     item = {"id": "misspelled", "moment": 1}
     calls: list[tuple[str, dict[str, Any]]] = [
         ("put_item", {"table": "Users", "item": item, "condition_expression": "attribute_not_exists(id)"}),
         ("scan", {"table": "Users", "filter": "moment > :m", "values": {":m": 1}}),
     ]
-    _, told = call_all(database, calls, "--allow-writes")
+    told = writing.call_all(calls)
     assert "condition_expression" in told[0]
     assert "filter" in told[1]
     assert database.client().scan(TableName="Users", Select="COUNT")["Count"] == 40
 
 
-def test_members_of_a_definition_are_sent_whatever_their_names(database: Database) -> None:
+def test_members_of_a_definition_are_sent_whatever_their_names(database: Database, writing: Tools) -> None:
     names = ["operation", "service", "self"]
     definitions = [USERS | {"TableName": f"With-{name}", name: "streams"} for name in names]
     calls = [("create_table", {"definition": definition}) for definition in definitions]
-    _, made = call_all(database, calls, "--allow-writes")
+    made = writing.call_all(calls)
     assert [one["TableName"] for one in made] == [f"With-{name}" for name in names]
     for one in made:
         database.client().delete_table(TableName=one["TableName"])
 
 
-def test_errors_are_told_in_the_words_of_the_database(database: Database) -> None:
+def test_errors_are_told_in_the_words_of_the_database(reading: Tools) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("describe_table", {"table": "Missing"}),
         ("query", {"table": "Users", "key_condition": "nonsense", "values": None}),
         ("scan", {"table": "Users", "limit": 1_000}),
         ("get_item", {"table": "Users"}),
     ]
-    _, told = call_all(database, calls)
+    told = reading.call_all(calls)
     assert "ResourceNotFoundException" in told[0]
     assert "The tool list_tables lists all tables." in told[0]
     assert "Invalid KeyConditionExpression" in told[1]
@@ -233,14 +255,14 @@ def test_errors_are_told_in_the_words_of_the_database(database: Database) -> Non
     assert told[3] == "get_item needs the argument key."
 
 
-def test_misspelt_names_are_told_with_those_that_were_meant(database: Database) -> None:
+def test_misspelt_names_are_told_with_those_that_were_meant(reading: Tools) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("describe_table", {"table": "Userz"}),
         ("get_item", {"tabel": "Users", "table": "Users", "key": {"id": "1"}}),
         ("get_item", {"table": "Users", "key": 5}),
         ("scan", {"table": "Users", "names": {"#n": 5}}),
     ]
-    _, told = call_all(database, calls)
+    told = reading.call_all(calls)
     assert "Did you mean Users?" in told[0]
     assert told[1:] == [
         "get_item has no argument tabel. Did you mean table?",
@@ -250,13 +272,8 @@ def test_misspelt_names_are_told_with_those_that_were_meant(database: Database) 
 
 
 def test_a_server_that_is_not_there() -> None:
-    async def talk() -> Any:
-        command = ["-m", "hashrange", "mcp", "--endpoint", "http://127.0.0.1:1"]
-        parameters = StdioServerParameters(command=sys.executable, args=command, env=ENVIRONMENT)
-        async with Client(parameters) as client:
-            return _heard(await client.call_tool("list_tables", {}))
-
-    assert "no server answers at http://127.0.0.1:1" in asyncio.run(talk())
+    with tools_of("http://127.0.0.1:1") as tools:
+        assert "no server answers at http://127.0.0.1:1" in tools.call("list_tables", {})
 
 
 def test_lines_that_are_no_messages(database: Database) -> None:

@@ -14,10 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
-import httpx2
 import pytest
-from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from hashrange.cli.main import INTERRUPTED
 from hashrange.settings import Settings
@@ -78,6 +75,10 @@ class HttpTools:
 
 
 def test_http(database: Database) -> None:
+    import httpx2  # imported here: that takes each test process half a second
+    from mcp.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     async def talk(tools: HttpTools) -> Any:
         headers = {"Authorization": f"Bearer {tools.token}"}
         async with (

@@ -4,8 +4,6 @@ No SDK has a paginator for ExecuteStatement; boto3's generic one only needs the 
 """
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ import boto3
 import pytest
 from botocore.paginate import Paginator
 
-from tests.clients.programs import aws_cli, heard, node
+from tests.clients.command_line import CommandLine
+from tests.clients.programs import heard, node
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
 
@@ -93,32 +92,23 @@ def test_a_token_outlives_a_restart(tmp_path: Path) -> None:
 @pytest.mark.packaging
 def test_the_command_line(server: ServerProcess) -> None:
     music(server.endpoint).close()
-    environment = {
-        **os.environ,
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "eu-west-1",
-        "AWS_ENDPOINT_URL_DYNAMODB": server.endpoint,
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-    }
+    with CommandLine(server.endpoint) as command_line:
 
-    def aws(*words: str) -> Any:
-        command = [*aws_cli(HERE / "aws_cli"), "dynamodb", *words]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-        return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
+        def aws(*words: str) -> Any:
+            done = command_line.run("dynamodb", *words)
+            return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
 
-    first = aws("execute-statement", "--statement", 'SELECT Song FROM "Music"', "--limit", "4")
-    assert len(first["Items"]) == 4
-    rest = aws("execute-statement", "--statement", 'SELECT Song FROM "Music"', "--next-token", first["NextToken"])
-    assert len(rest["Items"]) == 3
-    parameters = json.dumps([{"S": "Song 02"}])
-    update = "UPDATE Music SET Plays = 1 WHERE Artist = 'The Loops' AND Song = ? RETURNING MODIFIED NEW *"
-    updated = aws("execute-statement", "--statement", update, "--parameters", parameters)
-    assert updated == {"Items": [{"Plays": {"N": "1"}}]}
-    assert aws("execute-statement", "--statement", "SELECT * FROM Music LIMIT 1").startswith(
-        "An error occurred (ValidationException) when calling the ExecuteStatement operation: "
-    )
+        first = aws("execute-statement", "--statement", 'SELECT Song FROM "Music"', "--limit", "4")
+        assert len(first["Items"]) == 4
+        rest = aws("execute-statement", "--statement", 'SELECT Song FROM "Music"', "--next-token", first["NextToken"])
+        assert len(rest["Items"]) == 3
+        parameters = json.dumps([{"S": "Song 02"}])
+        update = "UPDATE Music SET Plays = 1 WHERE Artist = 'The Loops' AND Song = ? RETURNING MODIFIED NEW *"
+        updated = aws("execute-statement", "--statement", update, "--parameters", parameters)
+        assert updated == {"Items": [{"Plays": {"N": "1"}}]}
+        assert aws("execute-statement", "--statement", "SELECT * FROM Music LIMIT 1").startswith(
+            "An error occurred (ValidationException) when calling the ExecuteStatement operation: "
+        )
 
 
 @pytest.mark.packaging

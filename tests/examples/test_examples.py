@@ -94,23 +94,24 @@ class World:
 
     def run_and_kill(self, example: str, region: str) -> None:
         """Run an example and kill it at a random moment, after its first result."""
-        before = self.checkpoints(region)
+        client = self.client("dynamodb", region)
+        before = checkpoints(client)
         process = self.start(example)
         try:
-            wait_until(lambda: process.poll() is not None or self.checkpoints(region) != before)
+            wait_until(lambda: process.poll() is not None or checkpoints(client) != before)
         finally:
             process.kill()
             _, errors = process.communicate()
         assert not errors
 
-    def checkpoints(self, region: str) -> dict[str, str]:
-        """Checkpoints of the running reader, by shard."""
-        client = self.client("dynamodb", region)
-        try:
-            items = client.scan(TableName="StreamCheckpoints", ConsistentRead=True)["Items"]
-        except client.exceptions.ResourceNotFoundException:
-            return {}
-        return {item["shard"]["S"]: item["read_until"]["S"] for item in items}
+
+def checkpoints(client: Any) -> dict[str, str]:
+    """Checkpoints of the running reader, by shard."""
+    try:
+        items = client.scan(TableName="StreamCheckpoints", ConsistentRead=True)["Items"]
+    except client.exceptions.ResourceNotFoundException:
+        return {}
+    return {item["shard"]["S"]: item["read_until"]["S"] for item in items}
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ A seed drives everything; the same seed gives the same run.
 """
 
 import asyncio
-import os
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -31,9 +30,10 @@ from hashrange.tables.open_table import OpenTable
 from tests.model.histories import Read, Write, faults_of
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
+from tests.support.seeds import seeds
 from tests.support.wrapped_stores.suspending import SuspendingStore
 
-SEEDS = range(int(os.environ.get("HASHRANGE_TEST_BANK_SEEDS", "150")))
+SEEDS = seeds(50, 150)
 CLIENTS = 8
 STEPS = 7
 ITEMS = tuple(f"item-{number}" for number in range(4))

@@ -22,6 +22,7 @@ from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Plan
 from tests.support.samples import finish, statistics_of
+from tests.support.seeds import seeds
 from tests.unit.store.test_late_entries import entries, indexed, table_of
 
 NAMES = "abcdef"
@@ -121,7 +122,7 @@ class Counting:
             self.hub.give_way()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(20, 40))
 def test_whoever_writes_together_nothing_is_lost_or_torn(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(late_entries, "LATE_BYTES_MIN", 1500)
     chance = random.Random(seed)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.seeds import seeds
 from tests.unit.jobs.world import World
 
 STEPS = 1200
@@ -121,7 +122,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("is_suspending", [False, True], ids=["embedded", "suspending"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(2, 4))
 def test_indexes_come_and_go_under_writes(tmp_path: Path, seed: int, is_suspending: bool) -> None:
     walk = Walk(tmp_path / "data", seed, is_suspending=is_suspending)
     for number in range(STEPS):

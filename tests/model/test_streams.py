@@ -13,6 +13,7 @@ import pytest
 
 from hashrange.errors import ApiError
 from hashrange.settings import Settings
+from tests.support.seeds import seeds
 from tests.unit.jobs.streaming import (
     DAY,
     HOUR,
@@ -257,7 +258,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("is_suspending", [False, True], ids=["embedded", "suspending"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(3, 5))
 def test_records_rebuild_the_table(tmp_path: Path, seed: int, *, is_suspending: bool) -> None:
     walk = Walk(tmp_path / "data", seed, is_suspending=is_suspending)
     for _ in range(STEPS):

@@ -16,6 +16,7 @@ import pytest
 
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.triggers.failure_message import FailureMessage
+from tests.support.seeds import seeds
 from tests.unit.jobs.streaming import HOUR, pass_time, shard_records
 from tests.unit.triggers.deliveries import Deliveries, Event, Failing, sequence_of
 
@@ -285,7 +286,7 @@ class Recording(list[FailureMessage]):
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk", "suspending"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(4, 8))
 def test_no_record_is_lost_and_none_overtakes_another(tmp_path: Path, seed: int, kind: str) -> None:
     walk = Walk(None if kind == "memory" else tmp_path / "data", seed, is_suspending=kind == "suspending")
     walk.world.destinations.failed = Recording(walk.judge)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.dealing import BIND_THE_MACHINE, MACHINE, SECONDS, group_of
+from tests.support.dealing import BIND_THE_MACHINE, BY_FOLDER, MACHINE, SECONDS, group_of
 from tests.support.times import folder_of
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[2]
         ("tests/clients/test_go.py::test_a_league", MACHINE),
         ("tests/performance/test_harness.py::test_a", MACHINE),
         ("tests/performance/test_report.py::test_a", "tests/performance/test_report.py"),
+        ("tests/pipelines/test_action.py::test_a", "tests/pipelines"),
+        ("tests/torture/test_share.py::test_a", "tests/torture/test_share.py"),
         ("tests/conformance/test_scan.py::test_a[embedded-1]", "conformance, embedded"),
         ("tests/conformance/test_scan.py::test_a[suspending]", "conformance, suspending"),
         ("tests/conformance/test_scan.py::test_a[1-suspending-x]", "conformance, suspending"),
@@ -40,11 +42,11 @@ def test_only_groups_that_exist_have_a_place_in_the_order(group: str) -> None:
     elif group == MACHINE:
         nodeid = f"{BIND_THE_MACHINE[0]}test_a.py::test_a"
     assert group_of(nodeid) == group
-    assert not group.startswith("tests/") or (ROOT / group).is_file()
+    assert not group.startswith("tests/") or group in BY_FOLDER or (ROOT / group).is_file()
 
 
-@pytest.mark.parametrize("beginning", BIND_THE_MACHINE)
-def test_what_binds_the_machine_is_there(beginning: str) -> None:
+@pytest.mark.parametrize("beginning", [*BIND_THE_MACHINE, *BY_FOLDER])
+def test_what_is_dealt_together_is_there(beginning: str) -> None:
     assert (ROOT / beginning).exists()
 
 

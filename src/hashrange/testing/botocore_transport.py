@@ -6,9 +6,10 @@ a connection; its retries and its parsing of replies are unchanged.
 Source: botocore's events, `before-send.SERVICE.OPERATION`.
 """
 
+import copy
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ import botocore.session
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError
 from botocore.handlers import BUILTIN_HANDLERS
+from botocore.hooks import HierarchicalEmitter
 from botocore.loaders import Loader, create_loader
 
 from hashrange.functions.feature import FUNCTIONS
@@ -140,13 +142,23 @@ NO_PROFILE: dict[str, tuple[None, None, None, None]] = {"profile": (None, None, 
 
 def new_session(variables: dict[str, tuple[None, None, None, None]] | None = None) -> Any:
     """A new boto3 session, made in milliseconds: there is one loader of service models for all, because reading the
-    models takes a session of its own 80 ms. `variables`: botocore's session variables to override.
+    models takes a session of its own 80 ms, and one emitter to copy, because registering botocore's handlers takes
+    another 6 ms. `variables`: botocore's session variables to override.
     """
     import boto3  # noqa: PLC0415 - an optional dependency, and slow to import
 
-    session = botocore.session.Session(variables)
+    emitter = copy.copy(_emitter_with(tuple(BUILTIN_HANDLERS)))
+    session = botocore.session.Session(variables, emitter, include_builtin_handlers=False)
     session.register_component("data_loader", _loader_of(session.get_config_variable("data_path")))
     return boto3.Session(botocore_session=session)
+
+
+@lru_cache(maxsize=1)
+def _emitter_with(handlers: tuple[Any, ...]) -> HierarchicalEmitter:
+    """The emitter of a session with botocore's handlers. `handlers`: these, to which moto adds its own."""
+    emitter = HierarchicalEmitter()
+    botocore.session.Session(event_hooks=emitter)
+    return emitter
 
 
 @cache

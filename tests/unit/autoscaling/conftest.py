@@ -63,21 +63,20 @@ class Load:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._client = database.client()
 
     def minute(self, units: int) -> int:
         """Write so many units within a minute, by items of up to 100; returns the provisioned units after it."""
         while units > 0:
             size = min(units, 100)
             item = {"pk": {"S": f"{size} units"}, "text": {"S": "x" * (1024 * size - 100)}}
-            self._client.put_item(TableName="orders", Item=item)
+            self._database.call("PutItem", {"TableName": "orders", "Item": item})
             units -= size
         self._database.clock.advance(60)
         return self.units()
 
     def units(self) -> int:
         """Provisioned write units."""
-        table = self._client.describe_table(TableName="orders")["Table"]
+        table = self._database.call("DescribeTable", {"TableName": "orders"})["Table"]
         return int(table["ProvisionedThroughput"]["WriteCapacityUnits"])
 
 

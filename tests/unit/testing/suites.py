@@ -4,10 +4,9 @@ import os
 import subprocess
 import sys
 import sysconfig
-import venv
 from pathlib import Path
 
-from tests.clients.programs import prepare
+from tests.clients.programs import environment, prepare
 
 SOURCE = Path(__file__).parents[3] / "src"
 HERE = Path(__file__).parent
@@ -46,19 +45,16 @@ def python_with(name: str) -> str:
     and with this environment's others.
     """
     folder = HERE / name
-    environment = folder / ".venv"
-    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.exists():
-        venv.create(environment, with_pip=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    python, pip = environment(folder / ".venv")
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", "--only-binary", ":all:"]
     prepare(
         folder,
-        [str(python), "-m", "pip", "install", *options, "-r", "requirements.txt"],
+        [*pip, "install", *options, "-r", "requirements.txt"],
         ["requirements.txt", "../with_moto/requirements.txt"],
         ".venv",
     )
     others = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    home = {"base": str(environment), "platbase": str(environment)}
+    home = {"base": str(folder / ".venv"), "platbase": str(folder / ".venv")}
     libraries = Path(sysconfig.get_path("purelib", scheme="venv", vars=home))
     (libraries / "others.pth").write_text("".join(f"{path}\n" for path in sorted(others)), encoding="utf-8")
     return str(python)

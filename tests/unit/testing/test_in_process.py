@@ -10,10 +10,11 @@ import msgspec
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.handlers import BUILTIN_HANDLERS
 
 from hashrange.errors import ApiError, ResourceNotFoundException, StorageError, UnknownOperationException
 from hashrange.settings import Settings
-from hashrange.testing.botocore_transport import Transport
+from hashrange.testing.botocore_transport import Transport, new_session
 from hashrange.testing.in_process import InProcess
 from tests.support.in_process import in_process
 
@@ -55,6 +56,46 @@ def client_of(database: InProcess, service: str = "dynamodb", **config: Any) -> 
     client = boto3.client(service, **CREDENTIALS, config=Config(retries={"total_max_attempts": 1}, **config))
     Transport(database).attach(client)
     return client
+
+
+def handlers_of(session: Any, event: str) -> list[Any]:
+    """The handlers that a botocore session calls at an event, in their order."""
+    emitter = session.get_component("event_emitter")
+    return list(emitter._emitter._handlers.prefix_search(emitter._alias_event_name(event)))
+
+
+def do_nothing(**_: Any) -> None:
+    """A handler."""
+
+
+@pytest.fixture
+def added() -> Iterator[None]:
+    """A handler that a library adds to botocore's, as moto does."""
+    BUILTIN_HANDLERS.append(("before-send", do_nothing))
+    yield
+    BUILTIN_HANDLERS.remove(("before-send", do_nothing))
+
+
+def check_handlers() -> None:
+    """Fail unless a new session calls all handlers that a session of botocore calls, in the same order."""
+    made, plain = new_session()._session, botocore.session.Session()
+    for event in {spec[0] for spec in BUILTIN_HANDLERS}:
+        expected = handlers_of(plain, event)
+        assert [one for one in handlers_of(made, event) if one in expected] == expected
+
+
+def test_a_new_session_has_botocores_handlers() -> None:
+    check_handlers()
+
+
+@pytest.mark.usefixtures("added")
+def test_a_new_session_has_the_handlers_that_others_have_added() -> None:
+    check_handlers()
+
+
+def test_a_new_session_has_its_handlers_for_itself() -> None:
+    new_session()._session.register("before-send", do_nothing)
+    assert do_nothing not in handlers_of(new_session()._session, "before-send")
 
 
 def test_settings_of_a_server_do_no_harm() -> None:

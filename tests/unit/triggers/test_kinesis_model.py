@@ -12,6 +12,7 @@ import pytest
 
 from hashrange.store.copying import copying_of
 from tests.support.fake_kinesis import Asked, Misbehaviour, fake_kinesis
+from tests.support.seeds import seeds
 from tests.unit.jobs.streaming import HOUR, pass_time
 from tests.unit.triggers.kinesis_world import KinesisWorld
 
@@ -170,7 +171,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("is_suspending", [False, True], ids=["embedded", "suspending"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3, 6))
 def test_every_change_arrives_in_order(tmp_path: Path, seed: int, *, is_suspending: bool) -> None:
     async def main() -> None:
         async with fake_kinesis("changes", "second") as kinesis:
