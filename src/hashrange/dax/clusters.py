@@ -120,18 +120,10 @@ class Clusters:
         )
         return [usual, *self._parameters.by_path(account, region).values()]
 
-    def parameter_group(self, account: str, region: str, name: str) -> ParameterGroup | None:
-        """The parameter group of this name; None if there is none. Raises StorageError."""
-        return next((one for one in self.parameter_groups(account, region) if one.name == name), None)
-
     def subnet_groups(self, account: str, region: str) -> Sequence[SubnetGroup]:
         """The subnet groups of an account and Region, the default one first. Raises StorageError."""
         usual = SubnetGroup(account=account, region=region, name=DEFAULT_SUBNET_GROUP, subnets=["subnet-default"])
         return [usual, *self._subnets.by_path(account, region).values()]
-
-    def subnet_group(self, account: str, region: str, name: str) -> SubnetGroup | None:
-        """The subnet group of this name; None if there is none. Raises StorageError."""
-        return next((one for one in self.subnet_groups(account, region) if one.name == name), None)
 
     def events(self, account: str, region: str) -> Sequence[Event]:
         """The events of the last 14 days, oldest first. Raises StorageError."""
@@ -314,8 +306,8 @@ class Clusters:
     def parameters_of(self, cluster: Cluster) -> ParameterGroup:
         """The parameter group of a cluster. Raises StorageError."""
         account, region = cluster.group_owner or (cluster.account, cluster.region)
-        found = self.parameter_group(account, region, cluster.parameter_group)
-        return found or self.parameter_groups(account, region)[0]
+        every = self.parameter_groups(account, region)
+        return next((one for one in every if one.name == cluster.parameter_group), every[0])
 
     async def _run_nodes(self, cluster: Cluster) -> None:
         """Start the nodes that are available and do not run, and stop the others; note their ports."""

@@ -30,38 +30,25 @@ MAINTENANCE_MINUTES_MIN = 60
 # --- types of nodes --------------------------------------------------------------------------------
 
 GIB = 1024**3
+_MULTIPLES = {"large": 1, "xlarge": 2} | {f"{count}xlarge": 2 * count for count in (2, 4, 8, 12, 16, 24)}
+"""Size → how many times the memory of its family's size `large`."""
+_FAMILIES = (
+    ("r3", 15.25, "large xlarge 2xlarge 4xlarge 8xlarge"),
+    ("r4", 15.25, "large xlarge 2xlarge 4xlarge 8xlarge 16xlarge"),
+    ("r5", 16, "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge"),
+    ("r7i", 16, "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 24xlarge"),
+)
+"""Family, memory of its size `large` in GiB, and its sizes."""
 NODE_MEMORY_BYTES = {
     "dax.t2.small": 2 * GIB,
     "dax.t2.medium": 4 * GIB,
     "dax.t3.small": 2 * GIB,
     "dax.t3.medium": 4 * GIB,
-    "dax.r3.large": int(15.25 * GIB),
-    "dax.r3.xlarge": int(30.5 * GIB),
-    "dax.r3.2xlarge": 61 * GIB,
-    "dax.r3.4xlarge": 122 * GIB,
-    "dax.r3.8xlarge": 244 * GIB,
-    "dax.r4.large": int(15.25 * GIB),
-    "dax.r4.xlarge": int(30.5 * GIB),
-    "dax.r4.2xlarge": 61 * GIB,
-    "dax.r4.4xlarge": 122 * GIB,
-    "dax.r4.8xlarge": 244 * GIB,
-    "dax.r4.16xlarge": 488 * GIB,
-    "dax.r5.large": 16 * GIB,
-    "dax.r5.xlarge": 32 * GIB,
-    "dax.r5.2xlarge": 64 * GIB,
-    "dax.r5.4xlarge": 128 * GIB,
-    "dax.r5.8xlarge": 256 * GIB,
-    "dax.r5.12xlarge": 384 * GIB,
-    "dax.r5.16xlarge": 512 * GIB,
-    "dax.r5.24xlarge": 768 * GIB,
-    "dax.r7i.large": 16 * GIB,
-    "dax.r7i.xlarge": 32 * GIB,
-    "dax.r7i.2xlarge": 64 * GIB,
-    "dax.r7i.4xlarge": 128 * GIB,
-    "dax.r7i.8xlarge": 256 * GIB,
-    "dax.r7i.12xlarge": 384 * GIB,
-    "dax.r7i.16xlarge": 512 * GIB,
-    "dax.r7i.24xlarge": 768 * GIB,
+    **{
+        f"dax.{family}.{size}": int(large_gib * GIB) * _MULTIPLES[size]
+        for family, large_gib, sizes in _FAMILIES
+        for size in sizes.split()
+    },
 }
 """Node type → memory in bytes. An entry takes memory of this process only once it is there."""
 SMALLEST_TYPE = "dax.t3.small"

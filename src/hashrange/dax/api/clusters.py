@@ -7,8 +7,11 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
+from hashrange.dax.api.groups import PARAMETER_GROUPS, SUBNET_GROUPS
 from hashrange.dax.api.members import (
+    PageRequest,
     bad_value,
+    changed_cluster,
     check_cluster_name,
     check_description,
     check_topic,
@@ -16,12 +19,11 @@ from hashrange.dax.api.members import (
     cluster_to_change,
     described_cluster,
     found_cluster,
-    found_parameter_group,
-    found_subnet_group,
     kept_cluster,
     new_nodes,
     part_of_records,
     refuse_dax,
+    with_status,
 )
 from hashrange.dax.api.tags import ClusterTagMember, added_cluster_tags
 from hashrange.dax.clusters import Clusters
@@ -71,8 +73,8 @@ async def create_cluster(clusters: Clusters, caller: Caller, request: CreateClus
     name, factor = request.ClusterName.lower(), request.ReplicationFactor
     if clusters.cluster(caller.account, caller.region, name) is not None:
         refuse_dax("ClusterAlreadyExistsFault", sentences.CLUSTER_EXISTS, name=name)
-    group = found_parameter_group(clusters, caller, request.ParameterGroupName or DEFAULT_PARAMETER_GROUP)
-    subnets = found_subnet_group(clusters, caller, request.SubnetGroupName or DEFAULT_SUBNET_GROUP)
+    group = PARAMETER_GROUPS.find(clusters, caller, request.ParameterGroupName or DEFAULT_PARAMETER_GROUP)
+    subnets = SUBNET_GROUPS.find(clusters, caller, request.SubnetGroupName or DEFAULT_SUBNET_GROUP)
     check_node_quotas(clusters, caller, factor, factor)
     tags = added_cluster_tags({}, request.Tags or ())
     now_seconds = clusters.now_seconds()
@@ -101,7 +103,7 @@ async def create_cluster(clusters: Clusters, caller: Caller, request: CreateClus
         network_type=request.NetworkType or "ipv4",  # type: ignore[arg-type]  # checked above
         tags=tags,
     )
-    return {"Cluster": await kept_cluster(clusters, caller, None, cluster)}
+    return await kept_cluster(clusters, caller, None, cluster)
 
 
 def _check_values(request: CreateClusterRequest) -> None:
@@ -132,10 +134,15 @@ def check_node_quotas(clusters: Clusters, caller: Caller, factor: int, more: int
         refuse_dax("NodeQuotaForCustomerExceededFault", sentences.ACCOUNT_NODE_QUOTA, most=ACCOUNT_NODES_MAX)
 
 
-class UpdateClusterRequest(msgspec.Struct, frozen=True):
-    """Request of UpdateCluster."""
+class DeleteClusterRequest(msgspec.Struct, frozen=True):
+    """Request of DeleteCluster."""
 
     ClusterName: str
+
+
+class UpdateClusterRequest(DeleteClusterRequest, frozen=True):
+    """Request of UpdateCluster."""
+
     Description: str | None = None
     PreferredMaintenanceWindow: str | None = None
     NotificationTopicArn: str | None = None
@@ -160,7 +167,7 @@ async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClus
         bad_value(sentences.TOPIC_STATUS, status=status[:100])
     group = request.ParameterGroupName
     if group is not None:
-        found_parameter_group(clusters, caller, group)
+        PARAMETER_GROUPS.find(clusters, caller, group)
     given = {
         "description": request.Description,
         "maintenance_window": None
@@ -174,14 +181,7 @@ async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClus
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if group is not None:
         changes["group_owner"] = (caller.account, caller.region)
-    changed = msgspec.structs.replace(cluster, status="modifying", until_seconds=clusters.until_seconds, **changes)
-    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed)}
-
-
-class DeleteClusterRequest(msgspec.Struct, frozen=True):
-    """Request of DeleteCluster."""
-
-    ClusterName: str
+    return await changed_cluster(clusters, caller, cluster, status="modifying", **changes)
 
 
 async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClusterRequest) -> Mapping[str, Any]:
@@ -190,17 +190,14 @@ async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClus
     Returns the cluster, which is being deleted. Raises ServiceError and StorageError.
     """
     cluster = cluster_to_change(clusters, caller, request.ClusterName)
-    nodes = [msgspec.structs.replace(node, status="deleting") for node in cluster.nodes]
-    deleting = msgspec.structs.replace(cluster, status="deleting", nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, cluster, deleting)}
+    nodes = with_status("deleting", cluster)
+    return await changed_cluster(clusters, caller, cluster, status="deleting", nodes=nodes)
 
 
-class DescribeClustersRequest(msgspec.Struct, frozen=True):
+class DescribeClustersRequest(PageRequest, frozen=True):
     """Request of DescribeClusters."""
 
     ClusterNames: list[str] | None = None
-    MaxResults: int | None = None
-    NextToken: str | None = None
 
 
 async def describe_clusters(clusters: Clusters, caller: Caller, request: DescribeClustersRequest) -> Mapping[str, Any]:
@@ -212,7 +209,7 @@ async def describe_clusters(clusters: Clusters, caller: Caller, request: Describ
         every = [found_cluster(clusters, caller, name) for name in request.ClusterNames]
     else:
         every = list(clusters.clusters(caller.account, caller.region))
-    page, token = part_of_records(every, request.NextToken, request.MaxResults)
+    page, token = part_of_records(every, request)
     return {"Clusters": [described_cluster(clusters, caller, one) for one in page], **token}
 
 

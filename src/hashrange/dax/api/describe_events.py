@@ -4,17 +4,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-import msgspec
-
 from hashrange.aws_services.operation import FORM, Caller, Operation
-from hashrange.dax.api.members import bad_value, part_of_records, refuse_dax
+from hashrange.dax.api.members import PageRequest, bad_value, part_of_records, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import EVENT_DAY_SECONDS, EVENT_MINUTES_MAX
 from hashrange.dax.records import EVERYONE, EventSubject
 from hashrange.messages import dax as sentences
 
 
-class DescribeEventsRequest(msgspec.Struct, frozen=True):
+class DescribeEventsRequest(PageRequest, frozen=True):
     """Request of DescribeEvents."""
 
     SourceName: str | None = None
@@ -22,8 +20,6 @@ class DescribeEventsRequest(msgspec.Struct, frozen=True):
     StartTime: datetime | None = None
     EndTime: datetime | None = None
     Duration: int | None = None
-    MaxResults: int | None = None
-    NextToken: str | None = None
 
 
 async def describe_events(clusters: Clusters, caller: Caller, request: DescribeEventsRequest) -> Mapping[str, Any]:
@@ -47,7 +43,7 @@ async def describe_events(clusters: Clusters, caller: Caller, request: DescribeE
         and request.SourceType in (None, event.source_type)
         and request.SourceName in (None, event.source)
     ]
-    page, token = part_of_records(every, request.NextToken, request.MaxResults)
+    page, token = part_of_records(every, request)
     return {"Events": page, **token}
 
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
+import msgspec
+
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
 from hashrange.aws_services.paging import part_from, place_of_token
 from hashrange.dax.clusters import Clusters
@@ -19,7 +21,7 @@ from hashrange.dax.limits import (
     GROUP_NAME_LENGTH_MAX,
     MAINTENANCE_MINUTES_MIN,
 )
-from hashrange.dax.records import Cluster, ClusterNode, ParameterGroup, SubnetGroup
+from hashrange.dax.records import Cluster, ClusterNode, NodeStatus, ParameterGroup
 from hashrange.messages import dax as sentences
 
 DaxRecordT = TypeVar("DaxRecordT")
@@ -138,12 +140,28 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
 async def kept_cluster(
     clusters: Clusters, caller: Caller, before: Cluster | None, after: Cluster, *messages: str
 ) -> dict[str, Any]:
-    """Create or replace a cluster, note events, and return the cluster as replies show it, in the state that it has
+    """Create or replace a cluster, note events, and return the reply: the cluster in the state that it has
     before anything is done. Raises StorageError, and RecordsChanged if it is no longer as it was `before`.
     """
     described = described_cluster(clusters, caller, after)
     await clusters.keep(before, after, *messages)
-    return described
+    return {"Cluster": described}
+
+
+async def changed_cluster(
+    clusters: Clusters, caller: Caller, cluster: Cluster, *messages: str, **changes: Any
+) -> dict[str, Any]:
+    """Begin to change a cluster; otherwise as `kept_cluster`."""
+    changed = msgspec.structs.replace(cluster, until_seconds=clusters.until_seconds, **changes)
+    return await kept_cluster(clusters, caller, cluster, changed, *messages)
+
+
+def with_status(status: NodeStatus, cluster: Cluster, node_ids: Sequence[str] | None = None) -> list[ClusterNode]:
+    """The nodes of a cluster, those of these ids with another status; None: all."""
+    return [
+        msgspec.structs.replace(node, status=status) if node_ids is None or node.node_id in node_ids else node
+        for node in cluster.nodes
+    ]
 
 
 def _is_outdated(node: ClusterNode, group: ParameterGroup) -> bool:
@@ -192,51 +210,6 @@ def new_nodes(
     ]
 
 
-# --- groups -------------------------------------------------------------------------------------
-
-
-def found_parameter_group(clusters: Clusters, caller: Caller, name: str) -> ParameterGroup:
-    """The parameter group of this name. Raises ServiceError."""
-    group = clusters.parameter_group(caller.account, caller.region, name)
-    if group is None:
-        refuse_dax("ParameterGroupNotFoundFault", sentences.PARAMETER_GROUP_NOT_FOUND, name=name[:100])
-    return group
-
-
-def found_subnet_group(clusters: Clusters, caller: Caller, name: str) -> SubnetGroup:
-    """The subnet group of this name. Raises ServiceError."""
-    group = clusters.subnet_group(caller.account, caller.region, name)
-    if group is None:
-        refuse_dax("SubnetGroupNotFoundFault", sentences.SUBNET_GROUP_NOT_FOUND, name=name[:100])
-    return group
-
-
-def described_subnet_group(group: SubnetGroup) -> dict[str, Any]:
-    """A subnet group as replies show it. All subnets are in one zone: they have no effect here."""
-    return {
-        "SubnetGroupName": group.name,
-        **({} if group.description is None else {"Description": group.description}),
-        "VpcId": "vpc-default",
-        "Subnets": [
-            {
-                "SubnetIdentifier": subnet,
-                "SubnetAvailabilityZone": f"{group.region}a",
-                "SupportedNetworkTypes": ["ipv4"],
-            }
-            for subnet in group.subnets
-        ],
-        "SupportedNetworkTypes": ["ipv4"],
-    }
-
-
-def described_parameter_group(group: ParameterGroup) -> dict[str, Any]:
-    """A parameter group as replies show it."""
-    return {
-        "ParameterGroupName": group.name,
-        **({} if group.description is None else {"Description": group.description}),
-    }
-
-
 # --- checks -------------------------------------------------------------------------------------
 
 
@@ -274,14 +247,19 @@ def check_window(window: str) -> None:
         bad_value(sentences.WINDOW, window=window[:100])
 
 
-def part_of_records(
-    records: Sequence[DaxRecordT], token: str | None, size: int | None
-) -> tuple[Sequence[DaxRecordT], dict[str, str]]:
+class PageRequest(msgspec.Struct, frozen=True):
+    """What requests that are answered page by page have in common."""
+
+    MaxResults: int | None = None
+    NextToken: str | None = None
+
+
+def part_of_records(records: Sequence[DaxRecordT], request: PageRequest) -> tuple[Sequence[DaxRecordT], dict[str, str]]:
     """A page of records, and the reply's NextToken if there is a next one. Raises ServiceError."""
-    most = DESCRIBED_MAX if size is None else size
+    most = DESCRIBED_MAX if request.MaxResults is None else request.MaxResults
     if not DESCRIBED_MIN <= most <= DESCRIBED_MAX:
         bad_value(sentences.MAX_RESULTS, least=DESCRIBED_MIN, most=DESCRIBED_MAX)
-    begin = place_of_token(token)
+    begin = place_of_token(request.NextToken)
     if begin is None:
         bad_value(sentences.NEXT_TOKEN)
     page, following = part_from(records, begin, most)

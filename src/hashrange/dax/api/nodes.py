@@ -3,26 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from hashrange.aws_services.operation import FORM, Caller, Operation
-from hashrange.dax.api.clusters import check_node_quotas
+from hashrange.dax.api.clusters import DeleteClusterRequest, check_node_quotas
 from hashrange.dax.api.members import (
     bad_value,
+    changed_cluster,
     cluster_to_change,
-    kept_cluster,
     new_nodes,
     refuse_dax,
+    with_status,
 )
 from hashrange.dax.clusters import Clusters
-from hashrange.dax.records import EVERYONE, Cluster, ClusterNode
+from hashrange.dax.records import EVERYONE, Cluster
 from hashrange.messages import dax as sentences
 
 
-class IncreaseReplicationFactorRequest(msgspec.Struct, frozen=True):
+class IncreaseReplicationFactorRequest(DeleteClusterRequest, frozen=True):
     """Request of IncreaseReplicationFactor."""
 
-    ClusterName: str
     NewReplicationFactor: int
     AvailabilityZones: list[str] | None = None
 
@@ -43,16 +41,12 @@ async def increase_replication_factor(
     region = caller.region if cluster.region == EVERYONE else cluster.region
     added = new_nodes(cluster.name, region, taken, wanted - count, request.AvailabilityZones, clusters.now_seconds())
     nodes = sorted([*cluster.nodes, *added], key=lambda node: node.node_id)
-    changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed)}
+    return await changed_cluster(clusters, caller, cluster, status="modifying", nodes=nodes)
 
 
-class DecreaseReplicationFactorRequest(msgspec.Struct, frozen=True):
+class DecreaseReplicationFactorRequest(IncreaseReplicationFactorRequest, frozen=True):
     """Request of DecreaseReplicationFactor."""
 
-    ClusterName: str
-    NewReplicationFactor: int
-    AvailabilityZones: list[str] | None = None
     NodeIdsToRemove: list[str] | None = None
 
 
@@ -68,42 +62,33 @@ async def decrease_replication_factor(
     count, wanted = len(cluster.nodes), request.NewReplicationFactor
     if not 1 <= wanted < count:
         bad_value(sentences.FEWER_NODES, factor=wanted, current=count)
-    removed = {node.node_id for node in _to_remove(cluster, request, count - wanted)}
-    nodes = [
-        msgspec.structs.replace(node, status="deleting") if node.node_id in removed else node for node in cluster.nodes
-    ]
-    changed = msgspec.structs.replace(cluster, status="modifying", nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed)}
+    nodes = with_status("deleting", cluster, _to_remove(cluster, request, count - wanted))
+    return await changed_cluster(clusters, caller, cluster, status="modifying", nodes=nodes)
 
 
-def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, count: int) -> Sequence[ClusterNode]:
-    """The nodes to remove. Raises ServiceError."""
-    named = request.NodeIdsToRemove
-    if named:
-        by_id = {node.node_id: node for node in cluster.nodes}
-        missing = [node_id for node_id in named if node_id not in by_id]
+def _to_remove(cluster: Cluster, request: DecreaseReplicationFactorRequest, count: int) -> Sequence[str]:
+    """The ids of the nodes to remove. Raises ServiceError."""
+    newest_first = sorted(cluster.nodes, key=lambda node: (node.created_seconds, node.node_id), reverse=True)
+    removed: list[str] = []
+    if request.NodeIdsToRemove:
+        removed = list(dict.fromkeys(request.NodeIdsToRemove))
+        missing = [node_id for node_id in removed if node_id not in {node.node_id for node in cluster.nodes}]
         if missing:
             refuse_dax("NodeNotFoundFault", sentences.NODE_NOT_FOUND, node=missing[0][:100], name=cluster.name)
-        if len(set(named)) != count:
-            refuse_dax(
-                "InvalidParameterCombinationException", sentences.NODES_COUNT, given=len(set(named)), wanted=count
-            )
-        return [by_id[node_id] for node_id in named]
-    newest_first = sorted(cluster.nodes, key=lambda node: (node.created_seconds, node.node_id), reverse=True)
-    if not request.AvailabilityZones:
-        return newest_first[:count]
-    removed: list[ClusterNode] = []
-    for zone in request.AvailabilityZones:
-        removed += [node for node in newest_first if node.zone == zone and node not in removed][:1]
+    elif request.AvailabilityZones:
+        for zone in request.AvailabilityZones:
+            in_zone = [node.node_id for node in newest_first if node.zone == zone and node.node_id not in removed]
+            removed += in_zone[:1]
+    else:
+        removed = [node.node_id for node in newest_first[:count]]
     if len(removed) != count:
         refuse_dax("InvalidParameterCombinationException", sentences.NODES_COUNT, given=len(removed), wanted=count)
     return removed
 
 
-class RebootNodeRequest(msgspec.Struct, frozen=True):
+class RebootNodeRequest(DeleteClusterRequest, frozen=True):
     """Request of RebootNode."""
 
-    ClusterName: str
     NodeId: str
 
 
@@ -113,14 +98,10 @@ async def reboot_node(clusters: Clusters, caller: Caller, request: RebootNodeReq
     Returns the cluster, one node of which is being rebooted. Raises ServiceError and StorageError.
     """
     cluster = cluster_to_change(clusters, caller, request.ClusterName)
-    if all(node.node_id != request.NodeId for node in cluster.nodes):
+    if request.NodeId not in {node.node_id for node in cluster.nodes}:
         refuse_dax("NodeNotFoundFault", sentences.NODE_NOT_FOUND, node=request.NodeId[:100], name=cluster.name)
-    nodes = [
-        msgspec.structs.replace(node, status="rebooting") if node.node_id == request.NodeId else node
-        for node in cluster.nodes
-    ]
-    changed = msgspec.structs.replace(cluster, nodes=nodes, until_seconds=clusters.until_seconds)
-    return {"Cluster": await kept_cluster(clusters, caller, cluster, changed, f"Rebooting node {request.NodeId}.")}
+    nodes = with_status("rebooting", cluster, [request.NodeId])
+    return await changed_cluster(clusters, caller, cluster, f"Rebooting node {request.NodeId}.", nodes=nodes)
 
 
 OPERATIONS = (

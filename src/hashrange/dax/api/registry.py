@@ -6,7 +6,7 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller, FormWire, Operation, ServiceApi, bound
 from hashrange.dax.api import clusters as cluster_operations
-from hashrange.dax.api import describe_events, nodes, parameter_groups, subnet_groups, tags
+from hashrange.dax.api import describe_events, groups, nodes, tags
 from hashrange.dax.api.members import DAX_ERRORS, word_dax_fault
 from hashrange.dax.clusters import Clusters
 from hashrange.soon import settled
@@ -15,8 +15,7 @@ CLUSTER_OPERATIONS = (
     *cluster_operations.OPERATIONS,
     *nodes.OPERATIONS,
     describe_events.OPERATION,
-    *parameter_groups.OPERATIONS,
-    *subnet_groups.OPERATIONS,
+    *groups.OPERATIONS,
     *tags.OPERATIONS,
 )
 
