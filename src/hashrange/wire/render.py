@@ -7,7 +7,7 @@ Source: service behaviour, captures to October 2026.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hashrange.items.steps import spend
@@ -58,7 +58,7 @@ def _quoted(rendered: Iterator[str]) -> str:
     return f"'{''.join(parts)}'"
 
 
-def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:  # noqa: C901 - a branch for each shape
+def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
     """Yield the strings that make up Java's toString of the value; `levels` counts the attribute values around it."""
     if value is None:
         yield "null"
@@ -69,20 +69,11 @@ def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:  # noqa:
     match shape.kind:
         case "List":
             assert shape.member is not None
-            comma = "["
-            for element in value:
-                yield comma
-                yield from _parts(element, shape.member, levels)
-                comma = ", "
-            yield "]" if value else "[]"
+            yield from _listed("[", ", ", "]", (("", _parts(one, shape.member, levels)) for one in value))
         case "Map":
             assert shape.member is not None
-            comma = "{"
-            for key, element in value.items():
-                yield f"{comma}{key}="
-                yield from _parts(element, shape.member, levels)
-                comma = ", "
-            yield "}" if value else "{}"
+            entries = ((f"{key}=", _parts(one, shape.member, levels)) for key, one in value.items())
+            yield from _listed("{", ", ", "}", entries)
         case "Structure":
             shapes = {name: inner for name, inner, _ in shape.members}
             names = MEMBERS_AS_PRINTED.get(shape.name, shapes)
@@ -103,19 +94,10 @@ def _json_parts(value: Any, levels: int = 0) -> Iterator[str]:
     if levels > JSON_LEVELS_MAX:
         yield _ELLIPSIS
     elif isinstance(value, dict):
-        comma = "{"
-        for key, element in value.items():
-            yield f"{comma}{_json_scalar(key)}:"
-            yield from _json_parts(element, levels + 1)
-            comma = ","
-        yield "}" if value else "{}"
+        entries = ((f"{_json_scalar(key)}:", _json_parts(one, levels + 1)) for key, one in value.items())
+        yield from _listed("{", ",", "}", entries)
     elif isinstance(value, list):
-        comma = "["
-        for element in value:
-            yield comma
-            yield from _json_parts(element, levels + 1)
-            comma = ","
-        yield "]" if value else "[]"
+        yield from _listed("[", ",", "]", (("", _json_parts(one, levels + 1)) for one in value))
     else:
         yield _json_scalar(value)
 
@@ -128,10 +110,19 @@ def _json_scalar(value: Any) -> str:
 
 
 def _structure_parts(value: dict[str, Any], name: str, shapes: dict[str, Shape], levels: int) -> Iterator[str]:
-    yield f"{name}("
-    comma = ""
-    for member, inner in shapes.items():
-        yield f"{comma}{lower_camel(member)}="
-        yield from _parts(value.get(member), inner, levels)
-        comma = ", "
-    yield ")"
+    members = (
+        (f"{lower_camel(member)}=", _parts(value.get(member), inner, levels)) for member, inner in shapes.items()
+    )
+    return _listed(f"{name}(", ", ", ")", members)
+
+
+def _listed(opening: str, comma: str, closing: str, parts: Iterable[tuple[str, Iterator[str]]]) -> Iterator[str]:
+    """Yield the strings of a list's, map's or structure's parts, each behind its label, with what stands around and
+    between them.
+    """
+    before = opening
+    for label, strings in parts:
+        yield before + label
+        yield from strings
+        before = comma
+    yield closing if before == comma else opening + closing
