@@ -82,6 +82,8 @@ def normalise(value: Any, shape: Shape, levels: int = 0, *, is_member: bool = Fa
             return _number(value, shape)
         case "Blob":
             return _blob(value)
+        case "Time" | "Any":
+            return value
 
 
 def _refuse(message: str, **parts: object) -> NoReturn:

@@ -15,6 +15,8 @@ fields, once per struct. No request is read here. `Meta(extra=…)` holds what a
 An `int` without a named shape is a Long, as nearly all numbers of the API model are.
 """
 
+from collections.abc import Sequence
+from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -24,8 +26,20 @@ import msgspec
 from hashrange.limits import STRUCTURES_BY_NAME_MAX, STRUCTURES_MAX
 
 ShapeKind = Literal[
-    "String", "Boolean", "Integer", "Long", "Double", "Blob", "List", "Map", "Structure", "AttributeValue"
+    "String",
+    "Boolean",
+    "Integer",
+    "Long",
+    "Double",
+    "Blob",
+    "List",
+    "Map",
+    "Structure",
+    "AttributeValue",
+    "Time",
+    "Any",
 ]
+"""No member of DynamoDB's or Lambda's requests is a Time or Any."""
 
 
 class Bounds(NamedTuple):
@@ -65,6 +79,8 @@ class Shape(NamedTuple):
     """True if neither the value nor anything inside it has constraints."""
     is_cuttable: bool = False
     """True if the value, or something inside it, is a list or map of bounded length."""
+    has_scalar: bool = False
+    """True if the value, or something inside it, is a Time or Double, which forms may write as other types."""
 
 
 class Member(NamedTuple):
@@ -77,7 +93,15 @@ class Member(NamedTuple):
 
 ATTRIBUTE_VALUE = Shape("AttributeValue", "AttributeValue", is_free=True)
 _ATTRIBUTE_MAP = Shape("Map", member=ATTRIBUTE_VALUE, is_free=True)
-_SCALARS: dict[Any, ShapeKind] = {str: "String", bool: "Boolean", int: "Long", float: "Double", bytes: "Blob"}
+_SCALARS: dict[Any, ShapeKind] = {
+    str: "String",
+    bool: "Boolean",
+    int: "Long",
+    float: "Double",
+    bytes: "Blob",
+    datetime: "Time",
+    Any: "Any",
+}
 _NAMED_SCALARS: dict[str, ShapeKind] = {"Integer": "Integer", "Long": "Long", "Double": "Double", "Blob": "Blob"}
 
 
@@ -96,6 +120,7 @@ def structure_of(struct: type[msgspec.Struct]) -> Shape:
         inner={member.name: member.shape for member in members},
         is_free=not any(member.is_required or not member.shape.is_free for member in members),
         is_cuttable=any(member.shape.is_cuttable for member in members),
+        has_scalar=any(member.shape.has_scalar for member in members),
     )
 
 
@@ -130,6 +155,7 @@ def _bounded(shape: Shape, bounds: Bounds) -> Shape:
         is_free=is_free and length_max is None and shape.keys is None and bounds == Bounds(),
         is_cuttable=shape.is_cuttable
         or (is_container and (length_max is not None or (member is not None and member.is_cuttable))),
+        has_scalar=shape.has_scalar or shape.kind in ("Double", "Time") or (member is not None and member.has_scalar),
     )
 
 
@@ -149,7 +175,7 @@ def _plain_shape(annotation: Any, extra: dict[str, Any]) -> Shape:
     origin = get_origin(annotation)
     if origin is Literal:
         return Shape("String")
-    if origin in (list, tuple):
+    if origin in (list, tuple, Sequence):
         return Shape("List", member=_shape_of(get_args(annotation)[0]))
     if origin is dict:
         key, value = get_args(annotation)

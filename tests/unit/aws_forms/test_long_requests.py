@@ -12,7 +12,8 @@ from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.server.protocols.aws_forms import requests
 from hashrange.server.protocols.aws_forms.requests import CBOR_PIECE_BYTES, Requests
-from hashrange.server.protocols.aws_forms.shapes import MembersWrong, shape_of, with_scalars
+from hashrange.server.protocols.aws_forms.shapes import MembersWrong, with_scalars
+from hashrange.wire.shape import structure_of
 from tests.support.working import lines_between_looks
 
 MEMBERS = 100_000
@@ -81,7 +82,7 @@ def test_integers_become_the_floats_that_msgspec_makes_of_them(value: int) -> No
             Requests([]).struct(served, members)
         return
     if -(2**63) <= value < 2**63:
-        (datum,) = with_scalars(members, shape_of(served.request))["MetricData"]
+        (datum,) = with_scalars(members, structure_of(served.request))["MetricData"]
         assert type(datum["Values"][0]) is float, "msgspec has none to convert"
     request = Requests([]).struct(served, members)
     assert isinstance(request, PutMetricDataRequest)

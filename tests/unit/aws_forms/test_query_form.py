@@ -10,7 +10,8 @@ from hashrange.cloudwatch.api.put_metric_data import PutMetricDataRequest
 from hashrange.limits import SERVICE_BODY_BYTES_MAX, SERVICE_QUERY_MEMBERS_MAX
 from hashrange.server.protocols.aws_forms import query_form
 from hashrange.server.protocols.aws_forms.query_form import member_in, pairs_in
-from hashrange.server.protocols.aws_forms.shapes import from_tree, shape_of, tree_of
+from hashrange.server.protocols.aws_forms.shapes import from_tree, tree_of
+from hashrange.wire.shape import structure_of
 from tests.support.working import lines_between_looks
 
 PARTS = (b"a", b"%41", b"%", b"%4", b"%zz", b"&", b"=", b"+", b"%C3%A9", b"\xc3\xa9", b"%ff", b";", b"Action=", b"%26")
@@ -64,7 +65,7 @@ def test_forms_have_limits() -> None:
         lambda: pairs_in(LONG_FORM),
         lambda: pairs_in(b"a=" + b"%41" * 60_000),
         lambda: tree_of(pairs_in(LONG_FORM) or []),
-        lambda: from_tree(tree_of(pairs_in(LONG_FORM) or []), shape_of(PutMetricDataRequest)),
+        lambda: from_tree(tree_of(pairs_in(LONG_FORM) or []), structure_of(PutMetricDataRequest)),
     ],
     ids=["operation", "pairs", "one long value", "tree", "members"],
 )

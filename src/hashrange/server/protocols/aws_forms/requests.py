@@ -21,7 +21,6 @@ from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
     MembersWrong,
     from_tree,
-    shape_of,
     struct_of,
     tree_of,
     with_scalars,
@@ -29,6 +28,7 @@ from hashrange.server.protocols.aws_forms.shapes import (
 from hashrange.server.protocols.unserved.services import signing_name_of
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.http import HttpRequest
+from hashrange.wire.shape import structure_of
 
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]+)/operation/([A-Za-z0-9_]+)/?(?:\?|$)").match
 CBOR_PIECE_BYTES = 4096
@@ -138,7 +138,7 @@ class Requests:
             pairs = pairs_in(named.text)
             if pairs is None:
                 raise ServiceError("MalformedQueryString", sentences.MALFORMED_FORM)
-            return struct_of(from_tree(tree_of(pairs), shape_of(served.request)), served.request, strict=False)
+            return struct_of(from_tree(tree_of(pairs), structure_of(served.request)), served.request, strict=False)
         body = request.body
         if request.layout.content_encoding >= 0:
             try:
@@ -151,7 +151,7 @@ class Requests:
 
     def struct(self, served: Operation[FormWire], members: Any) -> msgspec.Struct:
         """The request struct of members as plain values. Raises MembersWrong."""
-        return struct_of(with_scalars(_object(members), shape_of(served.request)), served.request, strict=True)
+        return struct_of(with_scalars(_object(members), structure_of(served.request)), served.request, strict=True)
 
 
 def _unserved_error(named: Named) -> ServiceError:

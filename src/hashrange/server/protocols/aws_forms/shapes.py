@@ -4,18 +4,16 @@ JSON has no times, the Query form no lists and numbers.
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
-from msgspec import inspect
 
 from hashrange.aws_services.operation import MemberFault, MemberFaultKind
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import sort, walk
 from hashrange.messages import aws_forms as sentences
+from hashrange.wire.shape import Shape
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 QUERY_LEVELS_MAX = 12
@@ -32,46 +30,8 @@ class MembersWrong(HashrangeError):
         self.fault = fault
 
 
-class MemberShape(NamedTuple):
-    """What the forms need to know of a type."""
-
-    kind: str
-    """`struct`, `list`, `map`, `time`, `float`, or `leaf`."""
-    members: Mapping[str, "MemberShape"] = {}
-    """Of a struct."""
-    each: "MemberShape | None" = None
-    """Of a list's members, and of a map's values."""
-    has_scalar: bool = False
-    """True if there is a time or a float anywhere in it."""
-
-
-_LEAF = MemberShape("leaf")
+_LEAF = Shape("Any")
 _NO_JSON = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-@cache
-def shape_of(struct: type[msgspec.Struct]) -> MemberShape:
-    """The shape of a request struct, which does not contain itself. To find the shapes of all takes 20 ms."""
-    return _shape(inspect.type_info(struct))
-
-
-def _shape(kind: inspect.Type) -> MemberShape:
-    if isinstance(kind, inspect.UnionType):
-        kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
-    if isinstance(kind, inspect.Metadata):
-        return _shape(kind.type)
-    if isinstance(kind, inspect.StructType):
-        members = {field.encode_name: _shape(field.type) for field in kind.fields}
-        return MemberShape("struct", members, None, any(one.has_scalar for one in members.values()))
-    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
-        each = _shape(kind.item_type)
-        return MemberShape("list", {}, each, each.has_scalar)
-    if isinstance(kind, inspect.DictType):
-        each = _shape(kind.value_type)
-        return MemberShape("map", {}, each, each.has_scalar)
-    if isinstance(kind, inspect.FloatType):
-        return MemberShape("float", has_scalar=True)
-    return MemberShape("time", has_scalar=True) if isinstance(kind, inspect.DateTimeType) else _LEAF
 
 
 def struct_of(node: Any, struct: type[StructT], *, strict: bool) -> StructT:
@@ -122,7 +82,7 @@ def _fail(kind: MemberFaultKind, path: str, detail: str) -> NoReturn:
 # --- JSON and CBOR ---------------------------------------------------------------------------------
 
 
-def with_scalars(node: Any, shape: MemberShape, path: str = "") -> Any:
+def with_scalars(node: Any, shape: Shape, path: str = "") -> Any:
     """The node, with numbers in places of times replaced by times, and integers and texts in places of
     floats by floats; may give way.
 
@@ -130,18 +90,18 @@ def with_scalars(node: Any, shape: MemberShape, path: str = "") -> Any:
     """
     if not shape.has_scalar or node is None:
         return node
-    if shape.kind == "float":
+    if shape.kind == "Double":
         if type(node) is int and -(2**63) <= node < 2**63:  # msgspec would convert all of a list in one call
             return float(node)
         return _NO_JSON.get(node, node) if isinstance(node, str) else node
-    if shape.kind == "time":
+    if shape.kind == "Time":
         return _in_utc(node, path) if isinstance(node, datetime) else _time(node, path)
-    if shape.kind == "list" and isinstance(node, list):
-        assert shape.each is not None
-        return [with_scalars(one, shape.each, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
-    if shape.kind == "struct" and isinstance(node, dict):
+    if shape.kind == "List" and isinstance(node, list):
+        assert shape.member is not None
+        return [with_scalars(one, shape.member, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
+    if shape.inner is not None and isinstance(node, dict):
         return {
-            name: with_scalars(one, shape.members.get(name, _LEAF), f"{path}.{name}" if path else str(name))
+            name: with_scalars(one, shape.inner.get(name, _LEAF), f"{path}.{name}" if path else str(name))
             for name, one in walk(node.items())
         }
     return node
@@ -203,30 +163,30 @@ def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
     return tree
 
 
-def from_tree(node: Any, shape: MemberShape, path: str = "") -> Any:
+def from_tree(node: Any, shape: Shape, path: str = "") -> Any:
     """What a tree means for a type; may give way. Raises MembersWrong."""
-    if shape.kind in {"leaf", "float", "time"}:
+    if shape.kind not in {"Structure", "List", "Map"}:
         if isinstance(node, dict):
             _fail("type", path, sentences.EXPECTED_LEAF)
-        return _time_of_text(node, path) if shape.kind == "time" else node
+        return _time_of_text(node, path) if shape.kind == "Time" else node
     if node == "":
-        return [] if shape.kind == "list" else {}
+        return [] if shape.kind == "List" else {}
     if not isinstance(node, dict):
-        _fail("type", path, sentences.EXPECTED_LIST if shape.kind == "list" else sentences.EXPECTED_STRUCTURE)
-    if shape.kind == "struct":
+        _fail("type", path, sentences.EXPECTED_LIST if shape.kind == "List" else sentences.EXPECTED_STRUCTURE)
+    if shape.inner is not None:
         return {
-            name: from_tree(one, shape.members[name], f"{path}.{name}" if path else name)
+            name: from_tree(one, shape.inner[name], f"{path}.{name}" if path else name)
             for name, one in walk(node.items())
-            if name in shape.members
+            if name in shape.inner
         }
-    assert shape.each is not None
-    numbered = node.get("member" if shape.kind == "list" else "entry", node)
+    assert shape.member is not None
+    numbered = node.get("member" if shape.kind == "List" else "entry", node)
     if not isinstance(numbered, dict) or not all(one.isdecimal() and len(one) < 8 for one in walk(numbered)):
         _fail("type", path, sentences.EXPECTED_NUMBERS)
     ordered = [(name, numbered[name]) for _, name in walk(sort([(int(name), name) for name in walk(numbered)]))]
-    if shape.kind == "list":
-        return [from_tree(one, shape.each, f"{path}.{number}") for number, one in walk(ordered)]
+    if shape.kind == "List":
+        return [from_tree(one, shape.member, f"{path}.{number}") for number, one in walk(ordered)]
     entries = [one for _, one in ordered]
     if not all(isinstance(one, dict) and isinstance(one.get("key"), str) for one in entries):
         _fail("type", path, sentences.EXPECTED_ENTRIES)
-    return {one["key"]: from_tree(one.get("value", ""), shape.each, f"{path}.{one['key']}") for one in entries}
+    return {one["key"]: from_tree(one.get("value", ""), shape.member, f"{path}.{one['key']}") for one in entries}
