@@ -11,7 +11,7 @@ from tests.support.source_trees import source_trees
 
 PEOPLE = ("cli/", "testing/", "functions/runtimes/")
 """What runs in a terminal or a test of people, who get no reply of a service, and what runs as a program by itself."""
-HEARD = {"ApiError", "Malformed", "DaxRefusal", "MathError", "MemberFault", "RuleError"}
+HEARD = {"ApiError", "Malformed", "MathError", "MemberFault", "RuleError"}
 """Roots of the errors whose text becomes a reply, or a part of it.
 
 Not those about bytes that no client of AWS sends (`BadBytes`, `ChunksError`, `ContentEncodingError`): they say what is

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from hashrange.aws_services.operation import Signer
 from hashrange.clock import Clock
-from hashrange.errors import ApiError, ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
+from hashrange.errors import ApiError
 from hashrange.limits import SKEW_SECONDS_MAX
-from hashrange.messages import signing as sentences
 from hashrange.operations.operation import Scope
 from hashrange.server.credentials import Credential, KnownKey, KnownKeys, account_of_key
 from hashrange.service.metric_calls import USER_STATUS
@@ -97,7 +96,13 @@ class Access:
         if self.known_keys is None:
             account = account_of_key(claim.access_key)
         else:
-            known = self._check_secret(request, claim, self.known_keys)
+
+            def verify(credential: Credential) -> None:
+                key = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
+                check_signature(request, claim, key)
+                check_chunks(request, claim, key)
+
+            known = self.known_keys.check(claim.access_key, claim.session_token, claim.region, verify)
             account = known.credential.account
         scope = self._scope_of(account, claim.region)
         if not claim.is_presigned:
@@ -108,26 +113,6 @@ class Access:
         """The access key and the session token of a request that `authorize` has accepted."""
         claim = read_claim(request, self.wall_time(), service)
         return Signer(claim.access_key, claim.session_token)
-
-    def _check_secret(self, request: HttpRequest, claim: Claim, known_keys: KnownKeys) -> KnownKey:
-        """Return the claim's access key. Raises the error of the first check that fails.
-
-        The checks are: key, Region, signature, chunks, session token, expiry (signing.md 2, steps 9 to 11).
-        """
-        known = known_keys.find(claim.access_key, claim.session_token)
-        if known is None:
-            raise UnrecognizedClientException(sentences.UNKNOWN_KEY)
-        credential = known.credential
-        if credential.regions is not None and claim.region not in credential.regions:
-            raise InvalidSignatureException(sentences.SCOPE_REGION.format(region=claim.region))
-        key = signing_key(credential.secret_key, claim.day, claim.region, claim.service)
-        check_signature(request, claim, key)
-        check_chunks(request, claim, key)
-        if claim.session_token != credential.session_token:
-            raise UnrecognizedClientException(sentences.BAD_SESSION_TOKEN)
-        if known_keys.is_expired(known):
-            raise ExpiredTokenException(sentences.EXPIRED_SESSION_TOKEN)
-        return known
 
     def _remember(self, request: HttpRequest, claim: Claim, known: KnownKey | None, scope: Scope) -> None:
         """Cache what the client's next requests repeat: the date, and the Authorization header without its signature.

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 
 from hashrange.aws_services.operation import Caller
+from hashrange.errors import ExpiredTokenException, InvalidSignatureException, UnrecognizedClientException
+from hashrange.messages import signing as sentences
 from hashrange.settings import SettingUnusable
 from hashrange.sts.session import account_of_session_key, is_signed, read_session_token, secret_of_session
 from hashrange.written.values import ACCOUNT_IN_WORDS, TomlFault, fault_in, place_of_json_fault, read_toml
@@ -178,6 +180,25 @@ class KnownKeys:
         secret = secret_of_session(found.payload, issuer.secret_key)
         credential = Credential(access_key, secret, session_token, issuer.expires, issuer.account, issuer.regions)
         return KnownKey(credential, session.expires_seconds)
+
+    def check(
+        self, access_key: str, session_token: str | None, region: str, verify: Callable[[Credential], None]
+    ) -> KnownKey:
+        """The access key of a signature, after all checks that need it: key, Region, the signature itself, which
+        `verify` does, session token, expiry (signing.md 2, steps 9 to 11). Raises the error of the first that fails.
+        """
+        known = self.find(access_key, session_token)
+        if known is None:
+            raise UnrecognizedClientException(sentences.UNKNOWN_KEY)
+        credential = known.credential
+        if credential.regions is not None and region not in credential.regions:
+            raise InvalidSignatureException(sentences.SCOPE_REGION.format(region=region))
+        verify(credential)
+        if session_token != credential.session_token:
+            raise UnrecognizedClientException(sentences.BAD_SESSION_TOKEN)
+        if self.is_expired(known):
+            raise ExpiredTokenException(sentences.EXPIRED_SESSION_TOKEN)
+        return known
 
     def is_expired(self, key: KnownKey) -> bool:
         """True if the key, or its session, has expired."""

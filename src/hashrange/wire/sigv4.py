@@ -8,8 +8,9 @@ Checks run in the service's order; the first failure is reported (signing.md 2, 
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from hashrange.errors import (
     IncompleteSignatureException,
@@ -25,6 +26,7 @@ TERMINATOR = "aws4_request"
 EXPIRES_DIGITS_MAX = 20
 """Greatest length of X-Amz-Expires: longer numbers are refused unread, as Python reads no more than 4300 digits."""
 
+_HEADER_PARTS = ("Credential", "Signature", "SignedHeaders")
 _QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
 _is_region = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62})").fullmatch
 _is_whole_number = re.compile(r"-?[0-9]+").fullmatch
@@ -53,32 +55,31 @@ class Claim(NamedTuple):
         return f"{self.day}/{self.region}/{self.service}/{TERMINATOR}"
 
 
-class _Parts(NamedTuple):
-    """Parts of a signature (Credential, date, …), from header or query; only `expires_seconds` is checked."""
-
-    algorithm: str
-    credential: str
-    signed_headers: str
-    signature: str
-    date: str
-    expires_seconds: int | None
-    session_token: str | None
-    is_presigned: bool
-
-
 def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
     """A request's claim. Raises the service's error for the first of steps 1 to 8 of signing.md 2 that fails."""
-    parts = _read_parts(request)
-    day = _check_date(parts, now_seconds)
-    signed_names = tuple(sorted(name.encode() for name in parts.signed_headers.lower().split(";") if name))
+    parts, valid_seconds = _read_parts(request)
+    date, credential = parts["X-Amz-Date"], parts["X-Amz-Credential"]
+    _check_date(date, now_seconds, SKEW_SECONDS_MAX if valid_seconds is None else valid_seconds)
+    signed_names = tuple(sorted(name.encode() for name in parts["X-Amz-SignedHeaders"].lower().split(";") if name))
     if b"host" not in signed_names:
         raise InvalidSignatureException(sentences.HOST_NOT_SIGNED)
-    if parts.algorithm != ALGORITHM:
-        raise IncompleteSignatureException(sentences.ALGORITHM.format(algorithm=parts.algorithm))
-    elements = parts.credential.rstrip("/").split("/")
+    if parts["X-Amz-Algorithm"] != ALGORITHM:
+        raise IncompleteSignatureException(sentences.ALGORITHM.format(algorithm=parts["X-Amz-Algorithm"]))
+    elements = credential.rstrip("/").split("/")
     if len(elements) != 5:
-        raise IncompleteSignatureException(sentences.CREDENTIAL_SHAPE.format(credential=parts.credential))
-    access_key, scope_date, region, scope_service, terminator = elements
+        raise IncompleteSignatureException(sentences.CREDENTIAL_SHAPE.format(credential=credential))
+    access_key, *scope = elements
+    faults = credential_faults(scope, service, date)
+    if faults:
+        raise InvalidSignatureException(" ".join(faults))
+    signature, token = parts["X-Amz-Signature"].encode(), parts.get("X-Amz-Security-Token")
+    is_presigned = valid_seconds is not None
+    return Claim(access_key, date[:8], scope[1], service, signed_names, date, signature, is_presigned, token)
+
+
+def credential_faults(scope: Sequence[str], service: str, date: str) -> list[str]:
+    """What is wrong with the scope of a signature: its day, Region, service and terminator."""
+    scope_date, region, scope_service, terminator = scope
     faults = []
     if not is_region(region):
         faults.append(sentences.SCOPE_REGION.format(region=region))
@@ -86,21 +87,9 @@ def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
         faults.append(sentences.SCOPE_SERVICE.format(service=service))
     if terminator != TERMINATOR:
         faults.append(sentences.SCOPE_TERMINATOR.format(terminator=terminator))
-    if scope_date != day:
-        faults.append(sentences.SCOPE_DATE.format(scope_date=scope_date, day=day, date=parts.date))
-    if faults:
-        raise InvalidSignatureException(" ".join(faults))
-    return Claim(
-        access_key,
-        day,
-        region,
-        service,
-        signed_names,
-        parts.date,
-        parts.signature.encode(),
-        parts.is_presigned,
-        parts.session_token,
-    )
+    if scope_date != date[:8]:
+        faults.append(sentences.SCOPE_DATE.format(scope_date=scope_date, day=date[:8], date=date))
+    return faults
 
 
 def is_region(region: str) -> bool:
@@ -123,22 +112,27 @@ def seconds_of(date: str) -> int | None:
         return None
 
 
-def _read_parts(request: HttpRequest) -> _Parts:
-    """Read the parts of a signature from the header or the query. Raises the errors of signing.md 2, steps 1 to 3."""
+def _read_parts(request: HttpRequest) -> tuple[Mapping[str, str], int | None]:
+    """The parts of a signature by their names in a query, whether they stand there or in the header; and for how many
+    seconds a presigned request is valid, None for any other. Raises the errors of signing.md 2, steps 1 to 3.
+    """
     header = request.header(b"authorization")
     query = dict(query_pairs(request.url)) if b"?" in request.url else {}
     is_presigned = "X-Amz-Algorithm" in query
     if header is not None and is_presigned:
         raise InvalidSignatureException(sentences.BOTH_FORMS)
     if is_presigned:
-        return _read_query(query)
+        missing = [sentences.QUERY_MUST_INCLUDE.format(part=part) for part in _QUERY_PARTS if not query.get(part)]
+        if missing:
+            raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
+        return query, _expires_seconds(query.get("X-Amz-Expires", ""))
     text = header.decode("latin-1").strip() if header is not None else ""
     if not text.startswith("AWS4-"):
         raise MissingAuthenticationTokenException(sentences.MISSING_TOKEN)
-    return _read_header(request, text)
+    return _read_header(request, text), None
 
 
-def _read_header(request: HttpRequest, text: str) -> _Parts:
+def _read_header(request: HttpRequest, text: str) -> dict[str, str]:
     """Read the parts of a signature from the header. Raises IncompleteSignatureException for a missing or bad part."""
     algorithm, *pieces = [piece for piece in re.split(r"[,\s]+", text) if piece]
     found: dict[str, str] = {}
@@ -148,43 +142,15 @@ def _read_header(request: HttpRequest, text: str) -> _Parts:
             raise IncompleteSignatureException(sentences.NOT_KEY_VALUE.format(part=piece, header=text))
         found[name] = value
     date = request.header(b"x-amz-date") or request.header(b"date")
-    missing = [
-        sentences.HEADER_REQUIRES.format(part=part)
-        for part in ("Credential", "Signature", "SignedHeaders")
-        if not found.get(part)
-    ]
+    missing = [sentences.HEADER_REQUIRES.format(part=part) for part in _HEADER_PARTS if not found.get(part)]
     if date is None:
         missing.append(sentences.HEADER_REQUIRES_DATE)
     if date is None or missing:
         raise IncompleteSignatureException(" ".join([*missing, sentences.HEADER_GIVEN.format(header=text)]))
+    parts = {f"X-Amz-{part}": found[part] for part in _HEADER_PARTS}
+    parts |= {"X-Amz-Algorithm": algorithm, "X-Amz-Date": date.decode("latin-1").strip()}
     token = request.header(b"x-amz-security-token")
-    return _Parts(
-        algorithm,
-        found["Credential"],
-        found["SignedHeaders"],
-        found["Signature"],
-        date.decode("latin-1").strip(),
-        None,
-        token.decode("latin-1") if token is not None else None,
-        False,
-    )
-
-
-def _read_query(query: dict[str, str]) -> _Parts:
-    """Read the parts of a signature from the query. Raises IncompleteSignatureException for a missing or bad part."""
-    missing = [sentences.QUERY_MUST_INCLUDE.format(part=part) for part in _QUERY_PARTS if not query.get(part)]
-    if missing:
-        raise IncompleteSignatureException(" ".join([*missing, sentences.QUERY_REEXAMINE]))
-    return _Parts(
-        query["X-Amz-Algorithm"],
-        query["X-Amz-Credential"],
-        query["X-Amz-SignedHeaders"],
-        query["X-Amz-Signature"],
-        query["X-Amz-Date"],
-        _expires_seconds(query.get("X-Amz-Expires", "")),
-        query.get("X-Amz-Security-Token"),
-        True,
-    )
+    return parts if token is None else {**parts, "X-Amz-Security-Token": token.decode("latin-1")}
 
 
 def _expires_seconds(expires: str) -> int:
@@ -204,29 +170,17 @@ def _expires_seconds(expires: str) -> int:
     return int(expires)
 
 
-def _check_date(parts: _Parts, now_seconds: float) -> str:
-    """Check the format of a request's date, and its difference from the clock (step 4); return its day, `YYYYMMDD`."""
-    seconds = seconds_of(parts.date)
+def _check_date(date: str, now_seconds: float, valid_seconds: int) -> None:
+    """Check the format of a request's date, and its difference from the clock (step 4)."""
+    seconds = seconds_of(date)
     if seconds is None:
-        raise IncompleteSignatureException(sentences.DATE_FORMAT.format(date=parts.date))
-    life_seconds = SKEW_SECONDS_MAX if parts.expires_seconds is None else parts.expires_seconds
-    if seconds < now_seconds - life_seconds:
-        refuse_expired(parts.date, now_seconds, life_seconds)
+        raise IncompleteSignatureException(sentences.DATE_FORMAT.format(date=date))
+    now = amz_date(now_seconds)
+    if seconds < now_seconds - valid_seconds:
+        earliest, minutes = amz_date(now_seconds - valid_seconds), valid_seconds // 60
+        raise InvalidSignatureException(
+            sentences.EXPIRED.format(date=date, earliest=earliest, now=now, minutes=minutes)
+        )
     if seconds > now_seconds + SKEW_SECONDS_MAX:
         latest = amz_date(now_seconds + SKEW_SECONDS_MAX)
-        raise InvalidSignatureException(
-            sentences.NOT_YET_CURRENT.format(date=parts.date, latest=latest, now=amz_date(now_seconds))
-        )
-    return parts.date[:8]
-
-
-def refuse_expired(date: str, now_seconds: float, life_seconds: int) -> NoReturn:
-    """Raise InvalidSignatureException for a signature older than `life_seconds`."""
-    raise InvalidSignatureException(
-        sentences.EXPIRED.format(
-            date=date,
-            earliest=amz_date(now_seconds - life_seconds),
-            now=amz_date(now_seconds),
-            minutes=life_seconds // 60,
-        )
-    )
+        raise InvalidSignatureException(sentences.NOT_YET_CURRENT.format(date=date, latest=latest, now=now))

@@ -9,7 +9,7 @@ import msgspec
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.groups import PARAMETER_GROUPS, SUBNET_GROUPS
 from hashrange.dax.api.members import (
-    PageRequest,
+    PartRequest,
     bad_value,
     changed_cluster,
     check_cluster_name,
@@ -194,7 +194,7 @@ async def delete_cluster(clusters: Clusters, caller: Caller, request: DeleteClus
     return await changed_cluster(clusters, caller, cluster, status="deleting", nodes=nodes)
 
 
-class DescribeClustersRequest(PageRequest, frozen=True):
+class DescribeClustersRequest(PartRequest, frozen=True):
     """Request of DescribeClusters."""
 
     ClusterNames: list[str] | None = None

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
-from hashrange.dax.api.members import PageRequest, bad_value, part_of_records, refuse_dax
+from hashrange.dax.api.members import PartRequest, bad_value, part_of_records, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import EVENT_DAY_SECONDS, EVENT_MINUTES_MAX
 from hashrange.dax.records import EVERYONE, EventSubject
 from hashrange.messages import dax as sentences
 
 
-class DescribeEventsRequest(PageRequest, frozen=True):
+class DescribeEventsRequest(PartRequest, frozen=True):
     """Request of DescribeEvents."""
 
     SourceName: str | None = None

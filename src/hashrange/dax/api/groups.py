@@ -10,7 +10,7 @@ import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.dax.api.members import (
-    PageRequest,
+    PartRequest,
     bad_value,
     check_description,
     check_group_name,
@@ -147,13 +147,13 @@ class UpdateParameterGroupRequest(DeleteParameterGroupRequest, frozen=True):
     ParameterNameValues: list[ParameterMember]
 
 
-class DescribeParameterGroupsRequest(PageRequest, frozen=True):
+class DescribeParameterGroupsRequest(PartRequest, frozen=True):
     """Request of DescribeParameterGroups."""
 
     ParameterGroupNames: list[str] | None = None
 
 
-class DescribeParametersRequest(PageRequest, frozen=True, kw_only=True):
+class DescribeParametersRequest(PartRequest, frozen=True, kw_only=True):
     """Request of DescribeParameters."""
 
     ParameterGroupName: str
@@ -211,7 +211,7 @@ async def describe_parameters(
     return {"Parameters": page, **token}
 
 
-async def describe_default_parameters(clusters: Clusters, caller: Caller, request: PageRequest) -> Mapping[str, Any]:
+async def describe_default_parameters(clusters: Clusters, caller: Caller, request: PartRequest) -> Mapping[str, Any]:
     """Returns the parameters of a group that nobody has changed. Raises ServiceError."""
     del clusters
     usual = ParameterGroup(account=caller.account, region=caller.region, name=DEFAULT_PARAMETER_GROUP)
@@ -282,7 +282,7 @@ class UpdateSubnetGroupRequest(DeleteSubnetGroupRequest, frozen=True):
     SubnetIds: list[str] | None = None
 
 
-class DescribeSubnetGroupsRequest(PageRequest, frozen=True):
+class DescribeSubnetGroupsRequest(PartRequest, frozen=True):
     """Request of DescribeSubnetGroups."""
 
     SubnetGroupNames: list[str] | None = None
@@ -331,7 +331,7 @@ OPERATIONS = (
     Operation("UpdateParameterGroup", UpdateParameterGroupRequest, update_parameter_group, FORM),
     Operation("DescribeParameterGroups", DescribeParameterGroupsRequest, PARAMETER_GROUPS.describe, FORM),
     Operation("DescribeParameters", DescribeParametersRequest, describe_parameters, FORM),
-    Operation("DescribeDefaultParameters", PageRequest, describe_default_parameters, FORM),
+    Operation("DescribeDefaultParameters", PartRequest, describe_default_parameters, FORM),
     Operation("CreateSubnetGroup", CreateSubnetGroupRequest, create_subnet_group, FORM),
     Operation("DeleteSubnetGroup", DeleteSubnetGroupRequest, SUBNET_GROUPS.delete, FORM),
     Operation("UpdateSubnetGroup", UpdateSubnetGroupRequest, update_subnet_group, FORM),

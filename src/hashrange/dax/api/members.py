@@ -247,14 +247,14 @@ def check_window(window: str) -> None:
         bad_value(sentences.WINDOW, window=window[:100])
 
 
-class PageRequest(msgspec.Struct, frozen=True):
+class PartRequest(msgspec.Struct, frozen=True):
     """What requests that are answered page by page have in common."""
 
     MaxResults: int | None = None
     NextToken: str | None = None
 
 
-def part_of_records(records: Sequence[DaxRecordT], request: PageRequest) -> tuple[Sequence[DaxRecordT], dict[str, str]]:
+def part_of_records(records: Sequence[DaxRecordT], request: PartRequest) -> tuple[Sequence[DaxRecordT], dict[str, str]]:
     """A page of records, and the reply's NextToken if there is a next one. Raises ServiceError."""
     most = DESCRIBED_MAX if request.MaxResults is None else request.MaxResults
     if not DESCRIBED_MIN <= most <= DESCRIBED_MAX:

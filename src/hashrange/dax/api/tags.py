@@ -7,7 +7,7 @@ import msgspec
 
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet, is_reserved_tag, key_value_tags
-from hashrange.dax.api.members import PageRequest, bad_value, cluster_of_arn, part_of_records, refuse_dax
+from hashrange.dax.api.members import PartRequest, bad_value, cluster_of_arn, part_of_records, refuse_dax
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import CLUSTER_TAGS_MAX, TAG_KEY_LENGTH_MAX, TAG_VALUE_LENGTH_MAX
 from hashrange.dax.records import Cluster
@@ -77,7 +77,7 @@ def _shown(tags: TagSet) -> list[dict[str, str]]:
 async def list_cluster_tags(clusters: Clusters, caller: Caller, request: ListClusterTagsRequest) -> Mapping[str, Any]:
     """Returns a page of the cluster's tags. Raises ServiceError."""
     cluster = cluster_of_arn(clusters, caller, request.ResourceName, is_changed=False)
-    page, token = part_of_records(_shown(cluster.tags), PageRequest(NextToken=request.NextToken))
+    page, token = part_of_records(_shown(cluster.tags), PartRequest(NextToken=request.NextToken))
     return {"Tags": page, **token}
 
 

@@ -6,16 +6,23 @@ The string to sign is sent along; what it must say follows from its second and t
 
 import hmac
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from hashrange.errors import (
+    ApiError,
+    IncompleteSignatureException,
+    InvalidSignatureException,
+    MissingAuthenticationTokenException,
+)
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import signing as sentences
 from hashrange.messages.dax import NODE_SIGNATURE_EXPIRED
 from hashrange.operations.operation import Scope
-from hashrange.server.credentials import KnownKey, KnownKeys, account_of_key
+from hashrange.server.credentials import Credential, KnownKey, KnownKeys, account_of_key
 from hashrange.wire.canonical_request import signing_key
-from hashrange.wire.sigv4 import ALGORITHM, TERMINATOR, is_region, seconds_of
+from hashrange.wire.sigv4 import ALGORITHM, credential_faults, seconds_of
 
 SIGNING_NAME = "dax"
 _HOSTS = ("dax.amazonaws.com", "https://dax.amazonaws.com")
@@ -23,94 +30,60 @@ _HOSTS = ("dax.amazonaws.com", "https://dax.amazonaws.com")
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
-class DaxRefusal(NamedTuple):
-    """Why a client is not let in: the name of an error of the API, and a message."""
-
-    code: str
-    message: str
-
-
-EXPIRED = DaxRefusal("ExpiredTokenException", sentences.EXPIRED_SESSION_TOKEN)
-
-
 class DaxClient(NamedTuple):
     """What is known of a connection's client."""
 
     scope: Scope | None = None
     """Whose tables the client sees; None: it is not let in."""
-    refusal: DaxRefusal | None = None
+    refusal: ApiError | None = None
     """Why it is not; None: it has not said who it is."""
     temporary_key: KnownKey | None = None
     """The key that it has signed with, if there is a time from which that is refused."""
 
 
-class Authorized(NamedTuple):
-    """Who a client is."""
-
-    account: str
-    region: str
-    temporary: KnownKey | None = None
-    """The key, if there is a time from which it is refused."""
-
-
-def authorize(  # noqa: C901 - the checks of a signature, in the order of the service
+def authorize(
     arguments: list[Any], known_keys: KnownKeys | None, wall_time: Callable[[], float]
-) -> Authorized | DaxRefusal:
-    """Check the arguments of authorizeConnection. `known_keys`: access keys that are let in;
+) -> tuple[str, str, KnownKey | None]:
+    """Check the arguments of authorizeConnection, in the service's order. `known_keys`: access keys that are let in;
     None: all are, whatever they sign.
+
+    Returns account and Region of the client, and its key if there is a time from which that is refused.
+    Raises ApiError.
     """
     access_key, signature, to_sign, token = arguments[:4]
     if access_key.__class__ is not str or signature.__class__ is not str or to_sign.__class__ is not bytes:
-        return DaxRefusal("MissingAuthenticationTokenException", sentences.MISSING_TOKEN)
+        raise MissingAuthenticationTokenException(sentences.MISSING_TOKEN)
     lines = to_sign.decode("latin-1").split("\n")
     if len(lines) != 4 or lines[0] != ALGORITHM:
-        return DaxRefusal("IncompleteSignatureException", sentences.ALGORITHM.format(algorithm=lines[0]))
+        raise IncompleteSignatureException(sentences.ALGORITHM.format(algorithm=lines[0]))
     scope = lines[2].split("/")
     seconds = seconds_of(lines[1])
     if seconds is None:
-        return DaxRefusal("IncompleteSignatureException", sentences.DATE_FORMAT.format(date=lines[1]))
+        raise IncompleteSignatureException(sentences.DATE_FORMAT.format(date=lines[1]))
     if len(scope) != 4:
-        shown = f"{access_key}/{lines[2]}"
-        return DaxRefusal("IncompleteSignatureException", sentences.CREDENTIAL_SHAPE.format(credential=shown))
-    day, region, service, terminator = scope
-    if not is_region(region):
-        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
-    if service != SIGNING_NAME:
-        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_SERVICE.format(service=SIGNING_NAME))
-    if terminator != TERMINATOR:
-        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_TERMINATOR.format(terminator=terminator))
-    if day != lines[1][:8]:
-        message = sentences.SCOPE_DATE.format(scope_date=day, day=lines[1][:8], date=lines[1])
-        return DaxRefusal("InvalidSignatureException", message)
+        raise IncompleteSignatureException(sentences.CREDENTIAL_SHAPE.format(credential=f"{access_key}/{lines[2]}"))
+    faults = credential_faults(scope, SIGNING_NAME, lines[1])
+    if faults:
+        raise InvalidSignatureException(faults[0])
     if abs(wall_time() - seconds) > SKEW_SECONDS_MAX:
-        return DaxRefusal("InvalidSignatureException", NODE_SIGNATURE_EXPIRED.format(date=lines[1]))
+        raise InvalidSignatureException(NODE_SIGNATURE_EXPIRED.format(date=lines[1]))
     if known_keys is None:
-        return Authorized(account_of_key(access_key), region)
-    known = known_keys.find(access_key, token if token.__class__ is str else None)
-    if known is None:
-        return DaxRefusal("UnrecognizedClientException", sentences.UNKNOWN_KEY)
-    refusal = _refusal(known, lines, signature, token)
-    if refusal is None and known_keys.is_expired(known):
-        refusal = EXPIRED
-    return refusal or Authorized(known.credential.account, region, known if known.is_temporary else None)
+        return account_of_key(access_key), scope[1], None
+    session_token = token if token is None or token.__class__ is str else ""  # which is no key's
+    known = known_keys.check(access_key, session_token, scope[1], partial(_check_signature, lines, signature))
+    return known.credential.account, scope[1], known if known.is_temporary else None
 
 
-def _refusal(known: KnownKey, lines: list[str], signature: str, token: Any) -> DaxRefusal | None:
-    """Why the key's Region, signature or session token is not accepted; None if they are."""
-    credential = known.credential
+def _check_signature(lines: list[str], signature: str, credential: Credential) -> None:
+    """Raise InvalidSignatureException unless this key has signed these lines."""
     day, region, _, _ = lines[2].split("/")
-    if credential.regions is not None and region not in credential.regions:
-        return DaxRefusal("InvalidSignatureException", sentences.SCOPE_REGION.format(region=region))
     canonicals = {_canonical_hash(one): one for one in (_canonical(host, lines[1]) for host in _HOSTS)}
     canonical = canonicals.get(lines[3], _canonical(_HOSTS[0], lines[1]))
     to_sign = "\n".join([*lines[:3], _canonical_hash(canonical)])
     key = signing_key(credential.secret_key, day, region, SIGNING_NAME)
     right = hmac.new(key, to_sign.encode("latin-1"), sha256).hexdigest()
     if not hmac.compare_digest(right.encode(), signature.encode()):
-        return DaxRefusal("InvalidSignatureException", sentences.MISMATCH.format(canonical=canonical, to_sign=to_sign))
-    if token != credential.session_token:
-        return DaxRefusal("UnrecognizedClientException", sentences.BAD_SESSION_TOKEN)
-    return None
+        raise InvalidSignatureException(sentences.MISMATCH.format(canonical=canonical, to_sign=to_sign))
 
 
 def _canonical(host: str, date: str) -> str:

@@ -8,13 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hashrange.dax.attribute_lists import TooManyLists
-from hashrange.errors import ApiError, InternalServerError, LimitExceededException, ValidationException
+from hashrange.errors import (
+    ApiError,
+    InternalServerError,
+    LimitExceededException,
+    MissingAuthenticationTokenException,
+    ValidationException,
+)
 from hashrange.messages.dax import NESTED_TOO_DEEP, NODE_UNAUTHORIZED, REQUEST_MALFORMED, TOO_MANY_LISTS
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.operations.operation import Wording
 from hashrange.operations.reply import Structure, plain_values
 from hashrange.server.dax import results
-from hashrange.server.dax.authorization import DaxRefusal
 from hashrange.server.protocols.dynamodb_json.writing import error_message
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.writing import NULL
@@ -43,7 +48,6 @@ CODES: dict[str, Sequence[int]] = {
     "AccessDeniedException": (4, 37, 38, 42),
 }
 AUTHENTICATION_REQUIRED: Sequence[int] = (4, 23, 31, 33)
-NOT_IMPLEMENTED: Sequence[int] = (4, 37, 38, 44)
 INTERNAL: Sequence[int] = (3, 37, 54)
 """Clients do not try again."""
 OTHER: Sequence[int] = (*_SERVICE, 46)
@@ -57,10 +61,10 @@ def codes_of(error_code: str) -> Sequence[int]:
     return CODES.get(error_code, OTHER)
 
 
-def unauthorized(refusal: DaxRefusal | None) -> bytes:
+def unauthorized(refusal: ApiError | None) -> bytes:
     """The reply to a client that is not let in, or has not said who it is."""
-    found = refusal or DaxRefusal("MissingAuthenticationTokenException", NODE_UNAUTHORIZED)
-    return results.error(AUTHENTICATION_REQUIRED, found.message, _request_id(), found.code, 400)
+    found = refusal or MissingAuthenticationTokenException(NODE_UNAUTHORIZED)
+    return results.error(AUTHENTICATION_REQUIRED, found.message or "", _request_id(), found.code, 400)
 
 
 def dax_error(error: BaseException, wording: Wording, write_item: WriteItem | None = None) -> bytes:

@@ -15,17 +15,25 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.dax.attribute_lists import LAYOUT_NAMES_MAX, LAYOUTS_MAX, AttributeLists, TooManyLists
 from hashrange.dax.node_caches import ItemKey, NodeCaches, PassingContent
-from hashrange.errors import THROTTLED, Abandoned, ApiError, Malformed
+from hashrange.errors import (
+    THROTTLED,
+    Abandoned,
+    AccessDeniedException,
+    ApiError,
+    ExpiredTokenException,
+    Malformed,
+)
 from hashrange.functions.host_lookups import HOSTS
 from hashrange.items.steps import gave_way, walk
 from hashrange.items.types import Item
 from hashrange.messages.dax import NODE_OF_OTHERS
+from hashrange.messages.signing import EXPIRED_SESSION_TOKEN
 from hashrange.operations.meter import NOTHING_USED, Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.server.credentials import KnownKeys
 from hashrange.server.dax import results
-from hashrange.server.dax.authorization import EXPIRED, Authorized, DaxClient, DaxRefusal, authorize
+from hashrange.server.dax.authorization import DaxClient, authorize
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
 from hashrange.server.dax.tables import TableShape, TableShapes
 from hashrange.server.dax.wide_members import request_json, request_struct
@@ -134,17 +142,22 @@ class DaxNode:
 
     def authorize(self, request: DaxRequest) -> DaxClient:
         """Who a client is that asks to be let in, or why it is not."""
-        found = authorize(request.arguments, self._shared.known_keys, self.service.clock.wall_time)
-        if isinstance(found, Authorized) and self._owner not in (None, found[:2]):
-            found = DaxRefusal("AccessDeniedException", NODE_OF_OTHERS)
-        if isinstance(found, DaxRefusal):
-            return DaxClient(None, found)
-        return DaxClient(self.service.scope(*found[:2]), None, found.temporary)
+        try:
+            account, region, temporary = authorize(
+                request.arguments, self._shared.known_keys, self.service.clock.wall_time
+            )
+            if self._owner not in (None, (account, region)):
+                raise AccessDeniedException(NODE_OF_OTHERS)
+        except ApiError as refusal:
+            return DaxClient(None, refusal.with_traceback(None))
+        return DaxClient(self.service.scope(account, region), None, temporary)
 
     def look_again(self, client: DaxClient) -> DaxClient:
         """The client or, once its key has expired, one that is not let in."""
         key, known_keys = client.temporary_key, self._shared.known_keys
-        return DaxClient(None, EXPIRED) if key is not None and known_keys and known_keys.is_expired(key) else client
+        if key is None or not known_keys or not known_keys.is_expired(key):
+            return client
+        return DaxClient(None, ExpiredTokenException(EXPIRED_SESSION_TOKEN))
 
     def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
         """Call `work` in a worker, now or in a later turn."""
