@@ -268,18 +268,6 @@ class Handshake(asyncio.Protocol):
 class Handshakes:
     """All handshakes that are not done, and the queues of those that can continue (`ask_for_turn`)."""
 
-    __slots__ = (
-        "_all",
-        "_begun",
-        "_call_later",
-        "_call_soon",
-        "_is_turn_due",
-        "_new",
-        "_silent",
-        "connections",
-        "context",
-    )
-
     def __init__(self, connections: Connections, context: ssl.SSLContext) -> None:
         self.connections = connections
         self.context = context

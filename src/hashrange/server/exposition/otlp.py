@@ -11,19 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-from opentelemetry.sdk.metrics.export import (
-    AggregationTemporality,
-    Gauge,
-    Histogram,
-    HistogramDataPoint,
-    Metric,
-    MetricExportResult,
-    MetricsData,
-    NumberDataPoint,
-    ResourceMetrics,
-    ScopeMetrics,
-    Sum,
-)
+from opentelemetry.sdk.metrics import export
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
@@ -38,7 +26,7 @@ TIMEOUT_SECONDS = 10.0
 """Longest time that sending may take."""
 POINT_STEPS = 5
 """Steps that making one point takes."""
-CollectInTurns = Callable[[Coroutine[Any, Any, MetricsData]], Awaitable[MetricsData]]
+CollectInTurns = Callable[[Coroutine[Any, Any, export.MetricsData]], Awaitable[export.MetricsData]]
 _NANOSECONDS = 1_000_000_000
 _log = logging.getLogger("hashrange.metrics")
 
@@ -88,47 +76,47 @@ class OtlpExport:
             result = await asyncio.to_thread(self._exporter.export, data)
         except Exception as error:  # noqa: BLE001 - whatever the exporter's libraries raise: the server goes on
             _log.debug("metrics could not be sent", exc_info=error)
-            result = MetricExportResult.FAILURE
-        has_failed = result is not MetricExportResult.SUCCESS
+            result = export.MetricExportResult.FAILURE
+        has_failed = result is not export.MetricExportResult.SUCCESS
         if has_failed and not self._has_failed:
             _log.warning("metrics could not be sent to %s; it is tried again", self._endpoint)
         self._has_failed = has_failed
 
-    async def _collected(self) -> MetricsData:
+    async def _collected(self) -> export.MetricsData:
         """The metrics now; may give way: those of 2,000 tables take 0.2 s."""
         return self._metrics_data(families_of(self._look(None)))
 
-    def _metrics_data(self, families: Iterable[Family]) -> MetricsData:
+    def _metrics_data(self, families: Iterable[Family]) -> export.MetricsData:
         now_nanoseconds = int(self._clock.wall_time() * _NANOSECONDS)
         metrics = [self._metric(family, now_nanoseconds) for family in families]
-        scope = ScopeMetrics(InstrumentationScope("hashrange", __version__), metrics, "")
-        return MetricsData([ResourceMetrics(self._resource, [scope], "")])
+        scope = export.ScopeMetrics(InstrumentationScope("hashrange", __version__), metrics, "")
+        return export.MetricsData([export.ResourceMetrics(self._resource, [scope], "")])
 
-    def _metric(self, family: Family, now_nanoseconds: int) -> Metric:
+    def _metric(self, family: Family, now_nanoseconds: int) -> export.Metric:
         unit = "s" if family.name.endswith("_seconds") else "1"
-        data: Sum | Gauge | Histogram
+        data: export.Sum | export.Gauge | export.Histogram
         if family.kind == "histogram":
-            data = Histogram(
+            data = export.Histogram(
                 [self._histogram_point(sample, now_nanoseconds) for sample in family.samples],
-                AggregationTemporality.CUMULATIVE,
+                export.AggregationTemporality.CUMULATIVE,
             )
         elif family.kind == "counter":
             points = [self._number_point(sample, now_nanoseconds) for sample in family.samples]
-            data = Sum(points, AggregationTemporality.CUMULATIVE, is_monotonic=True)
+            data = export.Sum(points, export.AggregationTemporality.CUMULATIVE, is_monotonic=True)
         else:
-            data = Gauge([self._number_point(sample, now_nanoseconds) for sample in family.samples])
-        return Metric(family.name, family.documentation, unit, data)
+            data = export.Gauge([self._number_point(sample, now_nanoseconds) for sample in family.samples])
+        return export.Metric(family.name, family.documentation, unit, data)
 
-    def _number_point(self, sample: Sample, now_nanoseconds: int) -> NumberDataPoint:
+    def _number_point(self, sample: Sample, now_nanoseconds: int) -> export.NumberDataPoint:
         assert isinstance(sample.value, float)
         spend(POINT_STEPS)
-        return NumberDataPoint(sample.labels, self._begin_nanoseconds, now_nanoseconds, sample.value)
+        return export.NumberDataPoint(sample.labels, self._begin_nanoseconds, now_nanoseconds, sample.value)
 
-    def _histogram_point(self, sample: Sample, now_nanoseconds: int) -> HistogramDataPoint:
+    def _histogram_point(self, sample: Sample, now_nanoseconds: int) -> export.HistogramDataPoint:
         value = sample.value
         assert isinstance(value, HistogramValue)
         spend(POINT_STEPS)
-        return HistogramDataPoint(
+        return export.HistogramDataPoint(
             attributes=sample.labels,
             start_time_unix_nano=self._begin_nanoseconds,
             time_unix_nano=now_nanoseconds,
