@@ -42,7 +42,6 @@ class _Running(NamedTuple):
 
     port: int
     terms: NodeTerms
-    encryption: str
 
 
 class Clusters:
@@ -320,22 +319,16 @@ class Clusters:
             if node.status != "available":
                 await self._stop(place)
                 continue
-            wanted = (self._terms(cluster, node), cluster.encryption)
+            terms = self._terms(cluster, node)
             running = self._running.get(place)
-            if running is not None and (running.terms, running.encryption) != wanted:
+            if running is not None and running.terms != terms:
                 await self._stop(place)  # a snapshot knows this node otherwise
                 running = None
             if running is None and (host := self.host()) is not None:
                 shared = self._shared if cluster.account == EVERYONE and not number else None
-                port = await host.start(
-                    place,
-                    wanted[0],
-                    port=(node.port if shared is None else shared.port) or None,
-                    zone=node.zone,
-                    is_encrypted=cluster.encryption == "TLS",
-                    must_have_port=shared is not None,
-                )
-                self._running[place] = _Running(port, *wanted)
+                wanted = node.port if shared is None else shared.port
+                port = await host.start(place, terms, node.zone, wanted or None, must_have_port=shared is not None)
+                self._running[place] = _Running(port, terms)
         now = self._clusters.get(*_path(cluster))  # anew, as starting a node takes time
         if now is not None:
             nodes = [
@@ -377,7 +370,8 @@ class Clusters:
 
     def _terms(self, cluster: Cluster, node: ClusterNode) -> NodeTerms:
         memory_bytes = self._memory_bytes or NODE_MEMORY_BYTES[cluster.node_type]
-        return NodeTerms(node.record_ttl_millis, node.query_ttl_millis, memory_bytes)
+        is_encrypted = cluster.encryption == "TLS"
+        return NodeTerms(node.record_ttl_millis, node.query_ttl_millis, memory_bytes, is_encrypted)
 
     async def _stop(self, place: NodePlace) -> None:
         self._stand_ins.pop(place, None)

@@ -15,13 +15,14 @@ class NodePlace(NamedTuple):
 
 
 class NodeTerms(NamedTuple):
-    """How a node's caches behave. New terms take effect when the node starts again."""
+    """How a node's caches and connections behave. New terms take effect when the node starts again."""
 
     record_ttl_millis: int
     """Life of an item; 0: until there is no room."""
     query_ttl_millis: int
     """Life of a reply to a query or scan; 0: none are kept."""
     memory_bytes: int
+    is_encrypted: bool = False
 
 
 class NodeHost(Protocol):
@@ -33,14 +34,7 @@ class NodeHost(Protocol):
         ...
 
     async def start(
-        self,
-        place: NodePlace,
-        terms: NodeTerms,
-        *,
-        port: int | None,
-        zone: str,
-        is_encrypted: bool,
-        must_have_port: bool,
+        self, place: NodePlace, terms: NodeTerms, zone: str, port: int | None, *, must_have_port: bool
     ) -> int:
         """Open the node's endpoint, with empty caches; returns its port: `port` if that is free, otherwise another.
 

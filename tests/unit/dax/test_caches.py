@@ -297,7 +297,7 @@ def test_caches_are_empty_at_once_and_freed_in_turns(end: str, monkeypatch: pyte
         service.take_turns(asyncio.get_running_loop())
         nodes = DaxNodes(service, None, None)
         terms = NodeTerms(0, 0, 100_000_000)
-        await nodes.start(place, terms, port=None, zone="", is_encrypted=False, must_have_port=False)
+        await nodes.start(place, terms, "", None, must_have_port=False)
         caches = nodes._running[place].caches
         for number in range(count):
             caches.keep_item(key_of(number), Tracked(b"old"))

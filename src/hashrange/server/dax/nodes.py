@@ -55,13 +55,11 @@ def advertised_place(text: str | None) -> tuple[str, int | None] | None:
 class _Running:
     """A node that runs."""
 
-    def __init__(
-        self, node: DaxNode, caches: NodeCaches, begun: BegunRequests, zone: str, tls: ssl.SSLContext | None
-    ) -> None:
+    def __init__(self, node: DaxNode, begun: BegunRequests, zone: str, tls: ssl.SSLContext | None) -> None:
         self.node = node
         self.zone = zone
         self.tls = tls
-        self.caches = caches
+        self.caches = node.caches
         self.connections: set[DaxConnection] = set()
         self.port = 0
         self._begun = begun
@@ -127,14 +125,7 @@ class DaxNodes:
         return WILDCARDS.get(self._host, self._host) if self._advertised is None else self._advertised[0]
 
     async def start(
-        self,
-        place: NodePlace,
-        terms: NodeTerms,
-        *,
-        port: int | None,
-        zone: str,
-        is_encrypted: bool,
-        must_have_port: bool,
+        self, place: NodePlace, terms: NodeTerms, zone: str, port: int | None, *, must_have_port: bool
     ) -> int:
         """Implements `NodeHost.start`. To a cluster of everyone, clients of all accounts and Regions may
         connect, and see their own tables.
@@ -148,7 +139,7 @@ class DaxNodes:
         )
         owner = None if place.account == EVERYONE else (place.account, place.region)
         node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
-        running = _Running(node, caches, self._begun, zone, self._tls if is_encrypted else None)
+        running = _Running(node, self._begun, zone, self._tls if terms.is_encrypted else None)
         try:
             running.listener = await self._listen(running, port or 0)
         except OSError:
