@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 from hashrange.dax.node_caches import LATENCIES_MAX
 from hashrange.items.steps import look
 from hashrange.server.dax.authorization import DaxClient
-from hashrange.server.dax.node import DaxNode
+from hashrange.server.dax.node import DaxAnswer, DaxNode
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames, StrangersRequest, framed
 
@@ -58,8 +58,8 @@ class BegunRequests(NamedTuple):
     known: BegunBytes
 
 
-class DaxConnection(asyncio.Protocol):
-    """The protocol of one connection. Also a `DaxAnswer`, of the one request that is in work."""
+class DaxConnection(DaxAnswer, asyncio.Protocol):
+    """The protocol of one connection, which takes the reply to the one request that is in work."""
 
     def __init__(self, node: DaxNode, begun: BegunRequests, closed: "Callable[[DaxConnection], None]") -> None:
         self._now = node.service.clock.monotonic

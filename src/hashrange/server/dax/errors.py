@@ -22,7 +22,7 @@ from hashrange.operations.reply import Structure, plain_values
 from hashrange.server.dax import results
 from hashrange.server.protocols.dynamodb_json.writing import error_message
 from hashrange.wire.dax.reading import BadBytes
-from hashrange.wire.dax.writing import NULL
+from hashrange.wire.dax.writing import NULL, as_cbor
 from hashrange.wire.identifiers import next_number, request_id_of
 
 _log = logging.getLogger("hashrange.dax")
@@ -89,11 +89,9 @@ def _reasons(reasons: list[Structure], write_item: WriteItem | None) -> list[byt
     """Code, message and item of each action, one after the other."""
     found = []
     for place, reason in enumerate(reasons):
-        for name in ("Code", "Message"):
-            text = reason.get(name)
-            found.append(NULL if text is None else results.as_cbor_text(text))
         item = reason.get("Item")
-        found.append(NULL if item is None or write_item is None else write_item(place, item))
+        written = NULL if item is None or write_item is None else write_item(place, item)
+        found += [as_cbor(reason.get("Code")), as_cbor(reason.get("Message")), written]
     return found
 
 

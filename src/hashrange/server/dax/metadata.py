@@ -10,7 +10,7 @@ from hashrange.server.dax import results
 from hashrange.server.dax.arguments import list_of, text_of
 from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.wire.dax.reading import TAG_STRING_SET, BadBytes, Tagged
-from hashrange.wire.dax.writing import MAP, head
+from hashrange.wire.dax.writing import as_cbor
 
 
 def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -21,8 +21,7 @@ def define_key_schema(node: DaxNode, scope: Scope, arguments: list[Any], answer:
     except ResourceNotFoundException:
         node.service.hints.table_not_found(scope, [table_name])
         raise
-    named = b"".join([results.as_cbor_text(name) + results.as_cbor_text(kind) for name, kind in shape.schema])
-    answer.send(results.SUCCESS + head(MAP, len(shape.schema)) + named)
+    answer.send(results.SUCCESS + as_cbor(dict(shape.schema)))
 
 
 def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -30,7 +29,7 @@ def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], ans
     if arguments[0].__class__ is not int:
         raise BadBytes("an id was expected")
     names = node.lists.of(scope.account).names_of(arguments[0])
-    answer.send(results.SUCCESS + results.array([results.as_cbor_text(name) for name in walk(names)]))
+    answer.send(results.SUCCESS + results.array([as_cbor(name) for name in walk(names)]))
 
 
 def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
@@ -39,7 +38,7 @@ def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], 
     if listed.__class__ is Tagged and listed.tag == TAG_STRING_SET:
         listed = listed.value  # so the client for Java writes it
     names = tuple([text_of(name) for name in walk(list_of(listed))])
-    node.deliver(answer, results.SUCCESS + results.as_integer(node.lists.of(scope.account).define(names)))
+    node.deliver(answer, results.SUCCESS + as_cbor(node.lists.of(scope.account).define(names)))
 
 
 METHODS: Mapping[str, Method] = {

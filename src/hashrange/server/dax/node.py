@@ -8,7 +8,7 @@ The methods are in `metadata.py`, `single_items.py`, `pages.py`, `batches.py` an
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -45,7 +45,7 @@ from hashrange.wire.dax.attribute_values import write_attribute_value
 from hashrange.wire.dax.keys import item_layout
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest
-from hashrange.wire.dax.writing import MAP, head, write_bytes, write_integer, write_text
+from hashrange.wire.dax.writing import as_cbor
 from hashrange.wire.piecewise import free
 
 FAULT_STATUS = 500
@@ -53,39 +53,22 @@ GET_ITEM = "getItem"
 """The method that begins outside of workers: if the cache knows the item, its reply takes a few microseconds."""
 
 
-class DaxAnswer(Protocol):
-    """Takes the reply to one request."""
+class DaxAnswer:
+    """Takes the reply to one request. This one drops it, as nobody waits for it; a connection sends it."""
 
-    @property
-    def is_over(self) -> bool:
-        """True if nobody waits for the reply any more."""
-        ...
+    is_over = False
+    """True if nobody waits for the reply any more."""
 
     @property
     def local_host(self) -> str:
         """The address of this end, in numbers, which the client has reached."""
-        ...
+        return ""
 
     def send(self, content: bytes) -> None:
         """Send the reply."""
-        ...
 
     def cut(self, content: bytes) -> None:
         """Send only the begin of a reply, and end the connection."""
-        ...
-
-
-class Silence:
-    """Takes a reply that nobody waits for."""
-
-    is_over = False
-    local_host = ""
-
-    def send(self, content: bytes) -> None:
-        """Drop the reply."""
-
-    def cut(self, content: bytes) -> None:
-        """Drop the reply."""
 
 
 class NodeEndpoint(NamedTuple):
@@ -178,15 +161,12 @@ class DaxNode:
             return
         self.caches.counts["TotalRequestCount"] += 1
         method, arguments = request
-        try:
-            if method == GET_ITEM:
-                self._methods[method](self, scope, arguments, answer)
-            elif method == "endpoints":
-                self.service.features.begin(self._tell_endpoints(answer))
-            else:
-                self.run_long(self.answer, self._methods[method], scope, arguments, answer)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
-            answer.send(self.error(error))
+        if method == GET_ITEM:
+            self.answer(self._methods[method], scope, arguments, answer)
+        elif method == "endpoints":
+            self.service.features.begin(self._tell_endpoints(answer))
+        else:
+            self.run_long(self.answer, self._methods[method], scope, arguments, answer)
 
     async def _tell_endpoints(self, answer: DaxAnswer) -> None:
         """Answer with the nodes of the cluster, once the addresses of their hosts are known."""
@@ -276,23 +256,12 @@ def _kind_of(error: BaseException) -> str:
 
 
 def _endpoints_reply(endpoints: Sequence[NodeEndpoint], addresses: Mapping[str, bytes], reached: str) -> bytes:
-    out = bytearray(results.SUCCESS)
     listed = []
     for one in endpoints:
-        own = bytearray(head(MAP, 7))
         host = one.host or reached
-        for number, value in enumerate(
-            (one.number, host, addresses[host], one.port, 1 if one.is_leader else 2, one.zone, 0)
-        ):
-            write_integer(own, number)
-            if isinstance(value, bytes):
-                write_bytes(own, value)
-            elif isinstance(value, str):
-                write_text(own, value)
-            else:
-                write_integer(own, value)
-        listed.append(bytes(own))
-    return bytes(out) + results.array(listed)
+        members = (one.number, host, addresses[host], one.port, 1 if one.is_leader else 2, one.zone, 0)
+        listed.append(dict(enumerate(members)))
+    return results.SUCCESS + as_cbor(listed)
 
 
 async def _address(host: str) -> bytes:

@@ -37,7 +37,7 @@ from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_index_key
 from hashrange.wire.dax.reading import BadBytes
-from hashrange.wire.dax.writing import BREAK
+from hashrange.wire.dax.writing import BREAK, as_cbor
 
 _ASKING = (PROJECTION, START_KEY, FILTER, INDEX_NAME, LIMIT, FORWARD, SELECT, SEGMENT, TOTAL_SEGMENTS)
 """Options that change the items of a reply."""
@@ -90,8 +90,8 @@ def _page(
         uses = node.lists.passing_uses
         if "Items" in reply:
             parts[results.ITEMS] = results.found_items(shape, reply["Items"], paths, partial(node.content_of, scope))
-        parts[results.COUNT] = results.as_integer(reply["Count"])
-        parts[results.SCANNED_COUNT] = results.as_integer(reply["ScannedCount"])
+        parts[results.COUNT] = as_cbor(reply["Count"])
+        parts[results.SCANNED_COUNT] = as_cbor(reply["ScannedCount"])
         if "LastEvaluatedKey" in reply:
             last_key = results.last_key(shape, reply["LastEvaluatedKey"], is_index=INDEX_NAME in options)
             parts[results.LAST_KEY] = last_key

@@ -21,12 +21,10 @@ from hashrange.wire.dax.writing import (
     MAP,
     NULL,
     OPEN_MAP,
-    TEXT,
+    as_cbor,
     head,
     write_bytes,
-    write_float,
     write_integer,
-    write_text,
 )
 from hashrange.wire.piecewise import free
 
@@ -54,19 +52,6 @@ def result(parts: Parts) -> bytes:
 def as_bytes(content: bytes) -> bytes:
     """A byte string that holds this."""
     return head(BYTES, len(content)) + content
-
-
-def as_cbor_text(text: str) -> bytes:
-    """Text."""
-    content = text.encode()
-    return head(TEXT, len(content)) + content
-
-
-def as_integer(number: int) -> bytes:
-    """An integer."""
-    out = bytearray()
-    write_integer(out, number)
-    return bytes(out)
 
 
 def projected(item: Item, paths: Sequence[Path]) -> bytes:
@@ -142,56 +127,37 @@ def last_key(shape: TableShape, attributes: Item, *, is_index: bool) -> bytes:
 # --- capacity and item collections --------------------------------------------------------------
 
 
+_INDEXES = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+
+
 def capacity(consumed: Mapping[str, Any]) -> bytes:
     """ConsumedCapacity of a single request or of a table of a batch, as a byte string."""
-    out = bytearray()
-    write_text(out, consumed["TableName"])
-    write_float(out, float(consumed["CapacityUnits"]))
+    parts: list[Any] = [consumed["TableName"], float(consumed["CapacityUnits"])]
     own = consumed.get("Table")
-    if own is None:
-        out += NULL
-    else:
-        write_float(out, float(own["CapacityUnits"]))
-    for name in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+    parts.append(None if own is None else float(own["CapacityUnits"]))
+    for name in _INDEXES:
         indexes = consumed.get(name)
-        if indexes is None:
-            out += NULL
-            continue
-        out += head(MAP, len(indexes))
-        for index, units in indexes.items():
-            write_text(out, index)
-            write_float(out, float(units["CapacityUnits"]))
-    return as_bytes(bytes(out))
+        units = None if indexes is None else {index: float(one["CapacityUnits"]) for index, one in indexes.items()}
+        parts.append(units)
+    return as_bytes(b"".join(map(as_cbor, parts)))
 
 
-_CAPACITY_MEMBERS = (
-    ("CapacityUnits", 1),
-    ("ReadCapacityUnits", 2),
-    ("WriteCapacityUnits", 3),
-    ("TableName", 4),
-    ("Table", 5),
-    ("GlobalSecondaryIndexes", 6),
-    ("LocalSecondaryIndexes", 7),
-)
+_UNITS = {"CapacityUnits": 1, "ReadCapacityUnits": 2, "WriteCapacityUnits": 3}
 
 
 def capacity_map(consumed: Mapping[str, Any]) -> bytes:
     """ConsumedCapacity of a table of a transaction."""
-    members = [(number, consumed[name]) for name, number in _CAPACITY_MEMBERS if name in consumed]
     out = bytearray(OPEN_MAP)
-    for number, value in members:
-        write_integer(out, number)
-        if number == 4:
-            write_text(out, value)
-        elif number == 5:
-            out += capacity_map(value)
-        elif number > 5:
-            out += head(MAP, len(value))
-            for index, units in value.items():
-                write_text(out, index)
-                out += capacity_map(units)
-        else:
-            write_float(out, float(value))
+    for name, number in _UNITS.items():
+        if name in consumed:
+            out += as_cbor(number) + as_cbor(float(consumed[name]))
+    if "TableName" in consumed:
+        out += as_cbor(4) + as_cbor(consumed["TableName"])
+    if "Table" in consumed:
+        out += as_cbor(5) + capacity_map(consumed["Table"])
+    for number, name in enumerate(_INDEXES, 6):
+        if name in consumed:
+            out += as_cbor(number) + by_table({index: capacity_map(one) for index, one in consumed[name].items()})
     return bytes(out + BREAK)
 
 
@@ -201,9 +167,7 @@ def collection_metrics_bytes(metrics: Mapping[str, Any]) -> bytes:
     (key,) = metrics["ItemCollectionKey"].values()
     write_attribute_value(out, key)
     lower, upper = metrics["SizeEstimateRangeGB"]
-    write_float(out, float(lower))
-    write_float(out, float(upper))
-    return as_bytes(bytes(out))
+    return as_bytes(bytes(out) + as_cbor(float(lower)) + as_cbor(float(upper)))
 
 
 def array(elements: Sequence[bytes]) -> bytes:
@@ -213,11 +177,7 @@ def array(elements: Sequence[bytes]) -> bytes:
 
 def by_table(contents: Mapping[str, bytes]) -> bytes:
     """A map of values by table."""
-    out = bytearray(head(MAP, len(contents)))
-    for table, content in contents.items():
-        write_text(out, table)
-        out += content
-    return bytes(out)
+    return head(MAP, len(contents)) + b"".join([as_cbor(table) + content for table, content in contents.items()])
 
 
 def collections_by_table(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> bytes:
@@ -232,14 +192,7 @@ def error(
     codes: Sequence[int], message: str, request_id: str, code: str, status: int, reasons: Sequence[bytes] | None = None
 ) -> bytes:
     """An error. `reasons`: of a cancelled transaction, code, message and item of each action, as CBOR."""
-    out = bytearray(head(ARRAY, len(codes)))
-    for number in codes:
-        write_integer(out, number)
-    write_text(out, message)
-    out += head(ARRAY, 3 if reasons is None else 4)
-    write_text(out, request_id)
-    write_text(out, code)
-    write_integer(out, status)
+    names = [as_cbor(request_id), as_cbor(code), as_cbor(status)]
     if reasons is not None:
-        out += array(reasons)
-    return bytes(out)
+        names.append(array(reasons))
+    return as_cbor(codes) + as_cbor(message) + array(names)

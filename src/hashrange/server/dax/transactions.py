@@ -22,7 +22,7 @@ from hashrange.server.dax.arguments import (
     paths_of,
     text_of,
 )
-from hashrange.server.dax.node import DaxAnswer, DaxNode, Method, Silence
+from hashrange.server.dax.node import DaxAnswer, DaxNode, Method
 from hashrange.server.dax.tables import TableShape
 from hashrange.wire.dax.keys import read_dax_item
 from hashrange.wire.dax.reading import BadBytes, ValueBudget
@@ -167,7 +167,7 @@ def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
             node.caches.written(key, content if is_newest else None)
         return b""
 
-    node.ask(scope, "TransactGetItems", _gets(places), Silence(), write)
+    node.ask(scope, "TransactGetItems", _gets(places), DaxAnswer(), write)
 
 
 def _by_value(item: Item) -> Item:

@@ -3,6 +3,8 @@ appended to a bytearray. Source: dax.md 1.
 """
 
 import struct
+from collections.abc import Mapping
+from typing import Any
 
 from hashrange.wire.dax.reading import TAG_BIGNUM, TAG_DECIMAL, TAG_NEGATIVE_BIGNUM
 
@@ -78,3 +80,23 @@ def write_text(out: bytearray, text: str) -> None:
     content = text.encode()
     out += head(TEXT, len(content))
     out += content
+
+
+def as_cbor(value: Any) -> bytes:
+    """A number, text, byte string or None as CBOR, or a list or map of such values."""
+    out = bytearray()
+    if value is None:
+        out += NULL
+    elif isinstance(value, int):
+        write_integer(out, value)
+    elif isinstance(value, float):
+        write_float(out, value)
+    elif isinstance(value, str):
+        write_text(out, value)
+    elif isinstance(value, bytes):
+        write_bytes(out, value)
+    elif isinstance(value, Mapping):
+        out += head(MAP, len(value)) + b"".join([as_cbor(name) + as_cbor(one) for name, one in value.items()])
+    else:
+        out += head(ARRAY, len(value)) + b"".join(map(as_cbor, value))
+    return bytes(out)
