@@ -22,6 +22,7 @@ from hashrange.dax.records import (
     SHARED_REGION,
     Cluster,
     ClusterNode,
+    DaxRecord,
     Event,
     ParameterGroup,
     SharedCluster,
@@ -34,7 +35,6 @@ CLUSTER_PREFIX = "dax-cluster/"
 PARAMETERS_PREFIX = "dax-parameter-group/"
 SUBNETS_PREFIX = "dax-subnet-group/"
 EVENTS_PREFIX = "dax-events/"
-Subject = Cluster | ParameterGroup | SubnetGroup
 
 
 class _Running(NamedTuple):
@@ -146,7 +146,7 @@ class Clusters:
         if left_seconds is not None:
             self._wake()
 
-    async def replace(self, before: Subject | None, after: Subject | None, *messages: str) -> None:
+    async def replace(self, before: DaxRecord | None, after: DaxRecord | None, *messages: str) -> None:
         """Create, replace or delete a cluster or group, and note events. Raises StorageError, and RecordsChanged if
         it is no longer as it was `before`.
         """
@@ -158,7 +158,7 @@ class Clusters:
         changes = [self._with_events(subject, *messages)] if messages else []
         await records.write(records.replacement(before, after, *_path(subject)), *changes)
 
-    def _with_events(self, subject: Subject, *messages: str) -> RecordChange:
+    def _with_events(self, subject: DaxRecord, *messages: str) -> RecordChange:
         """The change that notes events. They have happened in whole milliseconds, as replies show it."""
         at_seconds = int(self.now_seconds() * 1000) / 1000
         added = [Event(at_seconds, subject.subject, subject.name, message) for message in messages]
@@ -278,11 +278,9 @@ class Clusters:
             return None
         group = self.parameters_of(cluster)
         nodes = []
-        messages = (
-            []
-            if cluster.status == "available"
-            else [f"Cluster {'created' if cluster.status == 'creating' else 'modified'}."]
-        )
+        messages = []
+        if cluster.status != "available":
+            messages.append(f"Cluster {'created' if cluster.status == 'creating' else 'modified'}.")
         for node in cluster.nodes:
             if node.status == "deleting":
                 messages.append(f"Removed node {node.node_id}.")
@@ -387,5 +385,5 @@ def _place(cluster: Cluster, node: ClusterNode) -> NodePlace:
     return NodePlace(cluster.account, cluster.region, cluster.name, node.node_id)
 
 
-def _path(record: Subject) -> tuple[str, str, str]:
+def _path(record: DaxRecord) -> tuple[str, str, str]:
     return (record.account, record.region, record.name)

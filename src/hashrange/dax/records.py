@@ -41,15 +41,21 @@ class ClusterNode(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters with which it was started."""
 
 
-class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """One cluster."""
+class DaxRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What clusters and groups have in common."""
 
-    subject: ClassVar[EventSubject] = "CLUSTER"
+    subject: ClassVar[EventSubject]
     """What its events are about."""
     account: str
     region: str
     name: str
-    """In lower case."""
+    """That of a cluster is in lower case."""
+
+
+class Cluster(DaxRecord, frozen=True, kw_only=True):
+    """One cluster."""
+
+    subject: ClassVar[EventSubject] = "CLUSTER"
     node_type: str
     status: ClusterStatus
     until_seconds: float
@@ -84,13 +90,10 @@ class SharedCluster(NamedTuple):
     """False: no caller may change or delete it, because it is not the caller's alone."""
 
 
-class ParameterGroup(msgspec.Struct, frozen=True, kw_only=True):
+class ParameterGroup(DaxRecord, frozen=True, kw_only=True):
     """Parameters of nodes."""
 
     subject: ClassVar[EventSubject] = "PARAMETER_GROUP"
-    account: str
-    region: str
-    name: str
     description: str | None = None
     record_ttl_millis: int = DEFAULT_TTL_MILLIS
     query_ttl_millis: int = DEFAULT_TTL_MILLIS
@@ -98,13 +101,10 @@ class ParameterGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the parameters that a user has set."""
 
 
-class SubnetGroup(msgspec.Struct, frozen=True, kw_only=True):
+class SubnetGroup(DaxRecord, frozen=True, kw_only=True):
     """Subnets in which nodes may be. They have no effect here."""
 
     subject: ClassVar[EventSubject] = "SUBNET_GROUP"
-    account: str
-    region: str
-    name: str
     subnets: list[str]
     description: str | None = None
 

@@ -12,21 +12,8 @@ from functools import cache
 from typing import Protocol
 
 from hashrange.clock import Clock
+from hashrange.server import connection_states as states
 from hashrange.server.access_log import AccessLog
-from hashrange.server.connection_states import (
-    BETWEEN,
-    BLOCKED,
-    BUSY,
-    CLOSING,
-    HAS_ENDED,
-    INSIDE,
-    LINGERING,
-    WAITING,
-    Answering,
-    Input,
-    Receiving,
-    Sending,
-)
 from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming, Waiting
 from hashrange.server.misdirected_clients import hint_http, hint_https
 from hashrange.server.outgoing import Outgoing
@@ -50,10 +37,10 @@ class OpenConnection(Protocol):
     """The members of a connection (`connection.Connection`) that this file needs. Times are monotonic seconds."""
 
     transport: asyncio.Transport
-    receiving: Receiving
-    answering: Answering
-    sending: Sending
-    input: Input
+    receiving: states.Receiving
+    answering: states.Answering
+    sending: states.Sending
+    input: states.Input
     reading: Reading
     share: Share
     active_at_seconds: float
@@ -210,31 +197,31 @@ def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveB
     | BETWEEN, nothing waits to be parsed or answered | the last received bytes | `IDLE_SECONDS_MAX` | closed |
     | INSIDE | the state's beginning | as `is_request_too_slow` decides | refused |
     | WAITING | the last received bytes | `MEMORY_WAIT_SECONDS_MAX` | refused |
-    | REFUSED | | none: replies are due, so the connection is BUSY, BLOCKED or queued in `incoming.py` | |
+    | REFUSED | | none: replies are due, so the connection is states.BUSY, BLOCKED or queued in `incoming.py` | |
     | LINGERING | the state's beginning: the refusal was sent | `LINGER_SECONDS` | cut off |
     | CLOSING | the state's beginning | `WRITE_SECONDS_MAX` | cut off |
     """
     receiving = connection.receiving
     silent_seconds = now_seconds - connection.active_at_seconds
-    if connection.sending is BLOCKED:
+    if connection.sending is states.BLOCKED:
         if silent_seconds > WRITE_SECONDS_MAX:
             connection.cut_off()
-    elif connection.answering is BUSY:
-        if connection.input in HAS_ENDED and silent_seconds > LEFT_SECONDS_MAX:
+    elif connection.answering is states.BUSY:
+        if connection.input in states.HAS_ENDED and silent_seconds > LEFT_SECONDS_MAX:
             connection.cut_off()
-    elif receiving is BETWEEN:
+    elif receiving is states.BETWEEN:
         if silent_seconds > IDLE_SECONDS_MAX and not connection.has_more:
             connection.close()
-    elif receiving is INSIDE:
+    elif receiving is states.INSIDE:
         if is_request_too_slow(connection, now_seconds, budget):
             connection.refuse(TOO_SLOW)
-    elif receiving is WAITING:
+    elif receiving is states.WAITING:
         if silent_seconds > MEMORY_WAIT_SECONDS_MAX:
             connection.refuse(TOO_MUCH_UNFINISHED)
-    elif receiving is LINGERING:
+    elif receiving is states.LINGERING:
         if now_seconds - connection.since_seconds > LINGER_SECONDS:
             connection.cut_off()
-    elif receiving is CLOSING and now_seconds - connection.since_seconds > WRITE_SECONDS_MAX:
+    elif receiving is states.CLOSING and now_seconds - connection.since_seconds > WRITE_SECONDS_MAX:
         connection.cut_off()
 
 

@@ -153,28 +153,25 @@ class KnownKey(NamedTuple):
         return self.session_expires_seconds is not None or self.credential.expires is not None
 
 
-class KnownKeys:
+class KnownKeys(NamedTuple):
     """Finds access keys."""
 
-    def __init__(
-        self, credentials: Mapping[str, Credential], service_time: Callable[[], float], wall_time: Callable[[], float]
-    ) -> None:
-        self._credentials = credentials
-        self._service_time = service_time
-        self._wall_time = wall_time
+    credentials: Mapping[str, Credential]
+    service_time: Callable[[], float]
+    wall_time: Callable[[], float]
 
     def find(self, access_key: str, session_token: str | None) -> KnownKey | None:
         """The access key, whose session token, if it needs one, may still be wrong;
         None if it is not known. About 10 µs for a session's.
         """
-        own = self._credentials.get(access_key)
+        own = self.credentials.get(access_key)
         if own is not None:
             return KnownKey(own, None)
         found = None if session_token is None else read_session_token(session_token)
         if found is None or found.session.access_key != access_key:
             return None
         session = found.session
-        issuer = self._credentials.get(session.issuer)
+        issuer = self.credentials.get(session.issuer)
         if issuer is None or issuer.account != session.account or not is_signed(found, issuer.secret_key):
             return None
         secret = secret_of_session(found.payload, issuer.secret_key)
@@ -203,9 +200,9 @@ class KnownKeys:
     def is_expired(self, key: KnownKey) -> bool:
         """True if the key, or its session, has expired."""
         expires_seconds = key.credential.expires_seconds
-        if expires_seconds is not None and self._wall_time() >= expires_seconds:
+        if expires_seconds is not None and self.wall_time() >= expires_seconds:
             return True
-        return key.session_expires_seconds is not None and self._service_time() >= key.session_expires_seconds
+        return key.session_expires_seconds is not None and self.service_time() >= key.session_expires_seconds
 
 
 # --- keys of handlers -----------------------------------------------------------------------------

@@ -37,11 +37,6 @@ def usual_body_limit(_url: bytes) -> int:
     return BODY_BYTES_MAX
 
 
-def refuse_plainly(_request: HttpRequest) -> Refusal:
-    """The refusal of a long body in no service's form."""
-    return BODY_TOO_LARGE
-
-
 class LongBodies(NamedTuple):
     """How long bodies may be, and how longer ones are refused."""
 
@@ -49,7 +44,8 @@ class LongBodies(NamedTuple):
     refuse: RefuseBody
 
 
-PLAIN_LONG_BODIES = LongBodies(usual_body_limit, refuse_plainly)
+PLAIN_LONG_BODIES = LongBodies(usual_body_limit, lambda _request: BODY_TOO_LARGE)
+"""With refusals in no service's form."""
 
 
 class Stop(Enum):

@@ -73,17 +73,13 @@ def check_constraints(
     is_incomplete = "incomplete" in rules.falls_back and any(one.constraint == "required" for one in violations)
     if is_incomplete or holds_unread_values(rules, request) or is_converted():
         if violations:
-            raise ValidationException(_older_report(violations))
+            # The older layer's message, without the operation's special wordings.
+            raise ValidationException(envelope([one.text() for one in _without_needless_pattern(violations)]))
         return
     last = [refused.text] if refused is not None and has_refused else []
     message = _report(violations, rules, last)
     if message is not None:
         raise ValidationException(message)
-
-
-def _older_report(violations: list[Violation]) -> str:
-    """The older layer's message, without the operation's special wordings."""
-    return envelope([one.text() for one in _without_needless_pattern(violations)])
 
 
 def _without_needless_pattern(violations: list[Violation]) -> list[Violation]:

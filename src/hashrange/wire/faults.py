@@ -17,14 +17,14 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from hashrange.errors import SerializationException, ValidationException
-from hashrange.items.steps import TOGETHER_MEMBERS, batches, look, spend, spend_decoding, walk
+from hashrange.items.steps import TOGETHER_MEMBERS, look, spend, spend_decoding, walk
 from hashrange.limits import MEMBERS_INSPECTED_MAX, STRINGS_KEPT_MIN, TABLE_NAME_LENGTH_MAX, TABLE_NAME_LENGTH_MIN
 from hashrange.messages import requests as messages
 from hashrange.wire.body_members import has_long_numbers, has_many_members, require_utf8
 from hashrange.wire.constraints import check_constraints
 from hashrange.wire.fallback import is_converted
 from hashrange.wire.jsontypes import normalise
-from hashrange.wire.piecewise import decode_in_pieces, free, free_unshared
+from hashrange.wire.piecewise import decode_in_pieces, empty, free, free_unshared
 from hashrange.wire.python_json import decode_python_json
 from hashrange.wire.rules import RequestRules
 from hashrange.wire.shape import Shape, structure_of
@@ -204,7 +204,7 @@ def cut_overlong(value: Any, shape: Shape, left: int = MEMBERS_INSPECTED_MAX) ->
             kept, left = _cut_inside((element for element in walk(value.values()) if element is not None), shape, left)
             if kept < len(value):
                 members = dict(islice(((key, element) for key, element in value.items() if element is not None), kept))
-                _free_map(value)
+                empty(value)
                 value.update(members)
     return left
 
@@ -214,12 +214,6 @@ def _free(value: list[Any], kept: int) -> None:
     while len(value) > kept:
         spend(TOGETHER_MEMBERS >> 3)
         del value[max(kept, len(value) - TOGETHER_MEMBERS) :]
-
-
-def _free_map(value: dict[str, Any]) -> None:
-    """Empty a map piece by piece, as `_free` does with a list."""
-    for keys in batches(list(value)):
-        list(map(value.pop, keys))
 
 
 def _cut_inside(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, int]:

@@ -163,7 +163,7 @@ def free_unshared(decoded: dict[str, Any], request: dict[str, Any]) -> None:
     """
     for name, value in decoded.items():
         if value.__class__ in _CONTAINERS and len(value) > LEFT_MEMBERS_MAX and value is not request.get(name):
-            _empty(value)
+            empty(value)
 
 
 def free(value: list[Any] | dict[str, Any], levels: int = 0) -> None:
@@ -172,14 +172,15 @@ def free(value: list[Any] | dict[str, Any], levels: int = 0) -> None:
     Short lists and maps are left as they are, because compiled expressions may still use them.
     """
     if len(value) > LEFT_MEMBERS_MAX:
-        _empty(value)
+        empty(value)
     elif levels < LEVELS_MAX:
         for part in walk(value.values() if isinstance(value, dict) else value):
             if part and part.__class__ in _CONTAINERS:
                 free(part, levels + 1)
 
 
-def _empty(value: list[Any] | dict[str, Any]) -> None:
+def empty(value: list[Any] | dict[str, Any]) -> None:
+    """Empty a list or map piece by piece, giving way."""
     while value:
         if isinstance(value, list):
             del value[-FREED_TOGETHER:]

@@ -21,7 +21,7 @@ from hashrange.dax.limits import (
     GROUP_NAME_LENGTH_MAX,
     MAINTENANCE_MINUTES_MIN,
 )
-from hashrange.dax.records import Cluster, ClusterNode, NodeStatus, ParameterGroup
+from hashrange.dax.records import Cluster, ClusterNode, NodeStatus
 from hashrange.messages import dax as sentences
 
 DaxRecordT = TypeVar("DaxRecordT")
@@ -66,11 +66,8 @@ def found_cluster(clusters: Clusters, caller: Caller, name: str) -> Cluster:
 def idle_cluster(clusters: Clusters, caller: Caller, name: str) -> Cluster:
     """The cluster of this name, which must be available. Raises ServiceError."""
     cluster = found_cluster(clusters, caller, name)
-    busy = (
-        [cluster.status]
-        if cluster.status != "available"
-        else [n.status for n in cluster.nodes if n.status != "available"]
-    )
+    statuses = (cluster.status, *(node.status for node in cluster.nodes))
+    busy = [status for status in statuses if status != "available"]
     if busy:
         refuse_dax("InvalidClusterStateFault", sentences.CLUSTER_STATE, name=cluster.name, status=busy[0])
     return cluster
@@ -97,7 +94,9 @@ def cluster_of_arn(clusters: Clusters, caller: Caller, arn: str, *, is_changed: 
 def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> dict[str, Any]:
     """A cluster as replies show it."""
     group = clusters.parameters_of(cluster)
-    to_reboot = [node.node_id for node in cluster.nodes if _is_outdated(node, group)]
+    now = (group.record_ttl_millis, group.query_ttl_millis)
+    running = [node for node in cluster.nodes if node.status == "available"]
+    to_reboot = [one.node_id for one in running if (one.record_ttl_millis, one.query_ttl_millis) != now]
     host = clusters.host()
     address, port = "127.0.0.1" if host is None else host.address(), cluster.discovery_port
     scheme = "daxs" if cluster.encryption == "TLS" else "dax"
@@ -107,7 +106,7 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
         "Description": cluster.description,
         "ClusterArn": f"arn:aws:dax:{caller.region}:{caller.account}:cache/{cluster.name}",
         "TotalNodes": len(cluster.nodes),
-        "ActiveNodes": len([node for node in cluster.nodes if node.status == "available"]),
+        "ActiveNodes": len(running),
         "NodeType": cluster.node_type,
         "Status": cluster.status,
         "NodeIdsToRemove": removed or None,
@@ -127,13 +126,10 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
         "SSEDescription": {"Status": "ENABLED" if cluster.is_encrypted_at_rest else "DISABLED"},
         "ClusterEndpointEncryptionType": cluster.encryption,
         "NetworkType": cluster.network_type,
+        "ClusterDiscoveryEndpoint": None
+        if cluster.status == "creating"
+        else {"Address": address, "Port": port, "URL": f"{scheme}://{address}:{port}"},
     }
-    if cluster.status != "creating":
-        described["ClusterDiscoveryEndpoint"] = {
-            "Address": address,
-            "Port": port,
-            "URL": f"{scheme}://{address}:{port}",
-        }
     return {name: value for name, value in described.items() if value is not None}
 
 
@@ -162,13 +158,6 @@ def with_status(status: NodeStatus, cluster: Cluster, node_ids: Sequence[str] | 
         msgspec.structs.replace(node, status=status) if node_ids is None or node.node_id in node_ids else node
         for node in cluster.nodes
     ]
-
-
-def _is_outdated(node: ClusterNode, group: ParameterGroup) -> bool:
-    """True if the node was started with other parameters than those of its group now."""
-    return node.status == "available" and (
-        (node.record_ttl_millis, node.query_ttl_millis) != (group.record_ttl_millis, group.query_ttl_millis)
-    )
 
 
 def _described_node(address: str, node: ClusterNode, is_outdated: bool) -> dict[str, Any]:

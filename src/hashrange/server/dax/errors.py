@@ -46,19 +46,12 @@ CODES: dict[str, Sequence[int]] = {
     "IdempotentParameterMismatchException": (*_SERVICE, 60),
     "RequestLimitExceeded": (*_SERVICE, 61),
     "AccessDeniedException": (4, 37, 38, 42),
+    "InternalServerError": (3, 37, 54),  # clients do not try again
 }
+"""By the name of an error in DynamoDB's API."""
 AUTHENTICATION_REQUIRED: Sequence[int] = (4, 23, 31, 33)
-INTERNAL: Sequence[int] = (3, 37, 54)
-"""Clients do not try again."""
 OTHER: Sequence[int] = (*_SERVICE, 46)
 """For errors of DynamoDB that DAX has no code for: its clients show the name that comes with it."""
-
-
-def codes_of(error_code: str) -> Sequence[int]:
-    """The codes of an error by its name in DynamoDB's API."""
-    if error_code == "InternalServerError":
-        return INTERNAL
-    return CODES.get(error_code, OTHER)
 
 
 def unauthorized(refusal: ApiError | None) -> bytes:
@@ -82,7 +75,7 @@ def dax_error(error: BaseException, wording: Wording, write_item: WriteItem | No
     if "CancellationReasons" in error.members:
         reasons = _reasons(plain_values(error.members["CancellationReasons"]), write_item)
     message = error_message(error, wording) or ""
-    return results.error(codes_of(error.code), message, _request_id(), error.code, error.http_status, reasons)
+    return results.error(CODES.get(error.code, OTHER), message, _request_id(), error.code, error.http_status, reasons)
 
 
 def _reasons(reasons: list[Structure], write_item: WriteItem | None) -> list[bytes]:

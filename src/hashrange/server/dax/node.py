@@ -328,11 +328,7 @@ class DaxCall(Call):
             free(self.members)
 
 
-async def _write_lists(lists: AttributeLists, _request: None) -> None:
-    await lists.write()
-
-
-_WRITING_LISTS = Operation("attribute lists", msgspec.Struct, _write_lists, None, writes=True)
+_WRITING_LISTS = Operation("attribute lists", msgspec.Struct, lambda lists, _: lists.write(), None, writes=True)
 
 
 class _ListsCall(Call):

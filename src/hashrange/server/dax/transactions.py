@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hashrange.items.steps import walk
-from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
@@ -161,18 +160,14 @@ def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
         is_newest = node.caches.writes == writes
         for key, place, response in zip(keys, places, reply["Responses"], strict=True):
             own_writes = node.caches.writes
-            item = _by_value(plain_values(response["Item"])) if "Item" in response else None
+            # With number sets by value, as a GetItem that is answered from the cache lists them.
+            item = check_item(plain_values(response["Item"]))[0] if "Item" in response else None
             content = None if item is None else node.content_of(scope, place.shape, item)
             is_newest = is_newest and node.caches.writes == own_writes
             node.caches.written(key, content if is_newest else None)
         return b""
 
     node.ask(scope, "TransactGetItems", _gets(places), DaxAnswer(), write)
-
-
-def _by_value(item: Item) -> Item:
-    """The item of a transaction with number sets by value, as a GetItem that is answered from the cache lists them."""
-    return check_item(item)[0]
 
 
 METHODS: Mapping[str, Method] = {

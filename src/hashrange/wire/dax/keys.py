@@ -34,7 +34,7 @@ def read_key(schema: DaxKeySchema, raw: bytes) -> Item:
     partition = schema[0]
     try:
         if len(schema) == 1:
-            return {partition.name: _read_part(partition, raw, _read_cbor_number)}
+            return {partition.name: _read_part(partition, raw, lambda raw: number_text(CborReader(raw).value()))}
         reader = CborReader(raw)
         found = attribute_value_of(reader.value())
         if partition.type_name not in found:
@@ -54,10 +54,6 @@ def _read_part(attribute: KeyAttribute, raw: bytes, read_number: Callable[[bytes
         return {"S": raw.decode()}
     except UnicodeDecodeError:
         raise BadBytes("text that is not UTF-8") from None
-
-
-def _read_cbor_number(raw: bytes) -> str:
-    return number_text(CborReader(raw).value())
 
 
 def key_bytes(schema: DaxKeySchema, item: Item) -> bytes:

@@ -101,7 +101,10 @@ async def _choose(store: Store, table: OpenTable, number: int | None) -> Partiti
     """
     partitions = table.partitions[table.source_id]
     if number is None:
-        what, candidates = f"Table {table.name}", sorted(partitions, key=_count_hashes, reverse=True)
+        what, candidates = (
+            f"Table {table.name}",
+            sorted(partitions, key=lambda one: one.hashes.last - one.hashes.first, reverse=True),
+        )
     else:
         what = f"Partition {number} of table {table.name}"
         candidates = [one for one in partitions if one.number == number]
@@ -124,10 +127,6 @@ async def _has_several_keys(store: Store, partition: Partition) -> bool:
         if page.last_key is not None:
             hashes.add(page.last_key[:HASH_BYTES])
     return len(hashes) > 1
-
-
-def _count_hashes(partition: Partition) -> int:
-    return partition.hashes.last - partition.hashes.first
 
 
 def _shown_partition(partition: Partition) -> dict[str, object]:

@@ -68,7 +68,7 @@ class WireForm(NamedTuple):
 
 def present_members(members: Mapping[str, Any] | None) -> dict[str, Any]:
     """The members of a reply that have a value."""
-    found: dict[str, Any] = _present(members or {}, _same)
+    found: dict[str, Any] = _present(members or {}, lambda value: value)
     return found
 
 
@@ -100,10 +100,6 @@ def _present(node: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(node, list | tuple):
         return [_present(one, change) for one in walk(node)]
     return change(node)
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _json_value(value: Any) -> Any:
