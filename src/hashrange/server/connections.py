@@ -197,7 +197,7 @@ def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveB
     | BETWEEN, nothing waits to be parsed or answered | the last received bytes | `IDLE_SECONDS_MAX` | closed |
     | INSIDE | the state's beginning | as `is_request_too_slow` decides | refused |
     | WAITING | the last received bytes | `MEMORY_WAIT_SECONDS_MAX` | refused |
-    | REFUSED | | none: replies are due, so the connection is states.BUSY, BLOCKED or queued in `incoming.py` | |
+    | REFUSED | | none: replies are due, so the connection is BUSY, BLOCKED or queued in `incoming.py` | |
     | LINGERING | the state's beginning: the refusal was sent | `LINGER_SECONDS` | cut off |
     | CLOSING | the state's beginning | `WRITE_SECONDS_MAX` | cut off |
     """
