@@ -12,7 +12,7 @@ from hashrange.items.paths import Path
 from hashrange.items.steps import spend, walk
 from hashrange.items.types import Value
 from hashrange.wire.dax.attribute_values import attribute_value_of
-from hashrange.wire.dax.reading import TAG_LIST_INDEX, VALUES_MAX, BadBytes, CborReader, CutOff, Tagged
+from hashrange.wire.dax.reading import TAG_LIST_INDEX, VALUES_MAX, BadBytes, CborReader, Tagged
 
 _COMPARISONS = {0: "=", 1: "<>", 2: "<", 3: ">=", 4: ">", 5: "<="}
 _AND, _OR, _NOT, _BETWEEN, _IN = 6, 7, 8, 9, 10
@@ -74,7 +74,7 @@ def _remembered(raw: bytes, letter: str, write: "Callable[[_Writer, Any], str]")
         found = _known.get((letter, raw[:end]))
         if found is not None:
             text, names = found
-            reader = CborReader(raw, end)
+            reader = CborReader(raw, end, "an expression")
             return ExpressionText(text, names, _tokens(letter, _values(reader)))
     tree, end, values = _read(raw)
     writer = _Writer(letter)
@@ -116,15 +116,13 @@ def projection_text(paths: Sequence[Path], letter: str) -> ExpressionText:
 
 def _read(raw: bytes) -> tuple[Any, int, list[Any]]:
     """Tree of an expression, where it ends, and the values that follow."""
-    reader = CborReader(raw)
+    reader = CborReader(raw, whole="an expression")
     try:
         if not 2 <= reader.head(4) <= 3 or reader.value() != _FORMAT:
             raise BadBytes("an expression of an unknown format")
         reader.values_left = TREE_VALUES_MAX
         tree = reader.value()
         reader.values_left = VALUES_MAX
-    except CutOff:
-        raise BadBytes("an expression that is cut off") from None
     except RecursionError:
         raise BadBytes("an expression that is nested too deep") from None
     return tree, reader.at, _values(reader)
@@ -134,10 +132,7 @@ def _values(reader: CborReader) -> list[Any]:
     """The values that follow a tree, if there are any."""
     if reader.is_at_end:
         return []
-    try:
-        values = reader.value()
-    except CutOff:
-        raise BadBytes("an expression that is cut off") from None
+    values = reader.value()
     if values is None:
         values = []
     if values.__class__ is not list or not reader.is_at_end:

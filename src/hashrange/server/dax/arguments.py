@@ -11,7 +11,7 @@ from hashrange.expressions.projection import compile_projection
 from hashrange.items.paths import Path
 from hashrange.items.steps import walk
 from hashrange.messages.expressions import EMPTY_EXPRESSION
-from hashrange.wire.dax.reading import BadBytes
+from hashrange.wire.dax.reading import BadBytes, decoded_text
 
 PROJECTION, CONSISTENT_READ, CAPACITY, CONDITION, COLLECTION_METRICS, RETURN_VALUES, UPDATE = 0, 2, 3, 4, 6, 7, 8
 START_KEY, FILTER, INDEX_NAME, LIMIT, FORWARD = 9, 10, 11, 13, 14
@@ -31,46 +31,39 @@ def options_of(argument: Any) -> DaxOptions:
     """The last argument of most methods. Raises BadBytes."""
     if argument is None:
         return {}
-    if argument.__class__ is not dict:
+    if not isinstance(argument, dict):
         raise BadBytes("options that are no map")
-    options: DaxOptions = argument
-    return options
+    return argument
 
 
 def text_of(argument: Any) -> str:
     """Text, which some clients send as bytes. Raises BadBytes."""
-    if argument.__class__ is bytes:
-        try:
-            text: str = argument.decode()
-        except UnicodeDecodeError:
-            raise BadBytes("text that is not UTF-8") from None
-        return text
-    if argument.__class__ is not str:
+    if isinstance(argument, bytes):
+        return decoded_text(argument)
+    if not isinstance(argument, str):
         raise BadBytes("text was expected")
-    return str(argument)
+    return argument
 
 
 def bytes_of(argument: Any) -> bytes:
     """A byte string. Raises BadBytes."""
-    if argument.__class__ is not bytes:
+    if not isinstance(argument, bytes):
         raise BadBytes("bytes were expected")
-    return bytes(argument)
+    return argument
 
 
 def list_of(argument: Any) -> list[Any]:
     """An array. Raises BadBytes."""
-    if argument.__class__ is not list:
+    if not isinstance(argument, list):
         raise BadBytes("an array was expected")
-    found: list[Any] = argument
-    return found
+    return argument
 
 
 def map_of(argument: Any) -> dict[Any, Any]:
     """A map. Raises BadBytes."""
-    if argument.__class__ is not dict:
+    if not isinstance(argument, dict):
         raise BadBytes("a map was expected")
-    found: dict[Any, Any] = argument
-    return found
+    return argument
 
 
 def choice(options: DaxOptions, option: int, words: tuple[str, ...]) -> str | None:

@@ -5,6 +5,7 @@ Members come from `arguments.py` and the methods: attribute maps in them hold no
 so those with very many attributes are put into the struct as they are, without a look at each.
 """
 
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 import msgspec
@@ -84,26 +85,17 @@ def _write(value: Any, body: bytearray) -> None:
     if value.__class__ not in _CONTAINERS or (len(value) <= _TOGETHER and _is_flat(value)):
         spend(_WRITE_STEPS)
         body += msgspec.json.encode(value)
-    elif isinstance(value, dict):
-        body += b"{"
-        for name, one in walk(value.items()):
-            body += msgspec.json.encode(name)
-            body += b":"
-            _write(one, body)
-            body += b","
-        _close(body, b"}")
-    else:
-        body += b"["
-        for one in walk(value):
-            _write(one, body)
-            body += b","
-        _close(body, b"]")
-
-
-def _close(body: bytearray, bracket: bytes) -> None:
-    if body.endswith(b","):
-        body.pop()
-    body += bracket
+        return
+    is_map = isinstance(value, dict)
+    members: Collection[Any] = value.items() if isinstance(value, dict) else value
+    before = b"{" if is_map else b"["
+    for member in walk(members):
+        body += before
+        before = b","
+        if is_map:
+            body += msgspec.json.encode(member[0]) + b":"
+        _write(member[1] if is_map else member, body)
+    body += b"}" if is_map else b"]"
 
 
 def _is_flat(value: Any) -> bool:

@@ -10,7 +10,7 @@ from hashrange.items.steps import sort, walk
 from hashrange.items.types import Item, Value
 from hashrange.wire.dax.attribute_values import attribute_value_of, attributes_of, number_text, write_attribute_value
 from hashrange.wire.dax.lex_decimal import read_lex_decimal, write_lex_decimal
-from hashrange.wire.dax.reading import VALUES_MAX, BadBytes, CborReader, CutOff, ValueBudget
+from hashrange.wire.dax.reading import VALUES_MAX, BadBytes, CborReader, ValueBudget, decoded_text
 from hashrange.wire.dax.writing import BREAK, OPEN_MAP, write_integer, write_number, write_text
 
 
@@ -32,16 +32,13 @@ IdOf = Callable[[tuple[str, ...]], int]
 def read_key(schema: DaxKeySchema, raw: bytes) -> Item:
     """The key's attributes, unchecked. Raises BadBytes."""
     partition = schema[0]
-    try:
-        if len(schema) == 1:
-            return {partition.name: _read_part(partition, raw, lambda raw: number_text(CborReader(raw).value()))}
-        reader = CborReader(raw)
-        found = attribute_value_of(reader.value())
-        if partition.type_name not in found:
-            raise BadBytes("a partition key that has another type")
-        return {partition.name: found, schema[1].name: _read_part(schema[1], reader.rest(), read_lex_decimal)}
-    except CutOff:
-        raise BadBytes("a key that is cut off") from None
+    reader = CborReader(raw, whole="a key")
+    if len(schema) == 1:
+        return {partition.name: _read_part(partition, raw, lambda _: number_text(reader.value()))}
+    found = attribute_value_of(reader.value())
+    if partition.type_name not in found:
+        raise BadBytes("a partition key that has another type")
+    return {partition.name: found, schema[1].name: _read_part(schema[1], reader.rest(), read_lex_decimal)}
 
 
 def _read_part(attribute: KeyAttribute, raw: bytes, read_number: Callable[[bytes], str]) -> Value:
@@ -50,10 +47,7 @@ def _read_part(attribute: KeyAttribute, raw: bytes, read_number: Callable[[bytes
         return {"N": read_number(raw)}
     if attribute.type_name == "B":
         return {"B": b64encode(raw).decode()}
-    try:
-        return {"S": raw.decode()}
-    except UnicodeDecodeError:
-        raise BadBytes("text that is not UTF-8") from None
+    return {"S": decoded_text(raw)}
 
 
 def key_bytes(schema: DaxKeySchema, item: Item) -> bytes:
@@ -79,10 +73,7 @@ def _plain_bytes(attribute: KeyAttribute, content: str) -> bytes:
 
 def read_index_key(raw: bytes) -> Item:
     """The attributes of a start key of an index, unchecked. Raises BadBytes."""
-    try:
-        value = CborReader(raw).value()
-    except CutOff:
-        raise BadBytes("a key that is cut off") from None
+    value = CborReader(raw, whole="a key").value()
     if value.__class__ is not dict:
         raise BadBytes("a start key of an index that is no map")
     return attributes_of(value)
@@ -99,14 +90,11 @@ def index_key_bytes(attributes: Item) -> bytes:
 
 def read_dax_item(raw: bytes, names_of: NamesOf, budget: ValueBudget | None = None) -> Item:
     """An item's attributes beside its key, unchecked. Raises BadBytes. `budget`: of a request with several items."""
-    reader = CborReader(raw)
+    reader = CborReader(raw, whole="an item")
     if budget is not None:
         allowed = reader.values_left = min(VALUES_MAX, budget.left)
-    try:
-        names = names_of(reader.integer())
-        item = {name: attribute_value_of(reader.value()) for name in walk(names)}
-    except CutOff:
-        raise BadBytes("an item that is cut off") from None
+    names = names_of(reader.integer())
+    item = {name: attribute_value_of(reader.value()) for name in walk(names)}
     if budget is not None:
         budget.left -= allowed - reader.values_left
     if not reader.is_at_end:

@@ -6,7 +6,7 @@ and tries again when there is more. Source: dax.md 1.
 """
 
 import struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import spend
@@ -25,7 +25,7 @@ PIECE_VALUES = 64
 TAG_BIGNUM, TAG_NEGATIVE_BIGNUM, TAG_DECIMAL = 2, 3, 4
 TAG_STRING_SET, TAG_NUMBER_SET, TAG_BINARY_SET, TAG_LIST_INDEX = 3321, 3322, 3323, 3324
 
-_FLOATS = {25: (struct.Struct(">e"), 2), 26: (struct.Struct(">f"), 4), 27: (struct.Struct(">d"), 8)}
+_FLOATS = {25: struct.Struct(">e"), 26: struct.Struct(">f"), 27: struct.Struct(">d")}
 _SIMPLE = {20: False, 21: True, 22: None, 23: None}
 _INDEFINITE = -1
 _BREAK = 0xFF
@@ -72,12 +72,16 @@ class Tagged(NamedTuple):
 class CborReader:
     """Reads values from `data`, from `at` on; gives way. All methods raise CutOff, or BadBytes."""
 
-    __slots__ = ("at", "data", "values_left")
+    __slots__ = ("_whole", "at", "data", "values_left")
 
-    def __init__(self, data: bytes | bytearray, at: int = 0, values_left: int = VALUES_MAX) -> None:
+    def __init__(self, data: bytes | bytearray, at: int = 0, whole: str = "") -> None:
+        """`whole`: what the data is, such as `a key`, if there will not be more of it; then BadBytes says
+        that it is cut off.
+        """
         self.data = data
         self.at = at
-        self.values_left = values_left
+        self._whole = whole
+        self.values_left = VALUES_MAX
         """Number of values that may still follow in containers."""
 
     @property
@@ -96,7 +100,7 @@ class CborReader:
         """
         data, at = self.data, self.at
         if at >= len(data):
-            raise CutOff
+            self._end_early()
         first = data[at]
         major, length = first >> 5, first & 31
         if length < 24:
@@ -110,7 +114,7 @@ class CborReader:
         if major == 2:
             return self._chunks(major) if length < 0 else self._take(length)
         if major == 3:
-            return _text(self._chunks(major) if length < 0 else self._take(length))
+            return decoded_text(self._chunks(major) if length < 0 else self._take(length))
         if major == 1:
             return -1 - length if length >= 0 else _refuse()
         if major == 7:
@@ -127,7 +131,7 @@ class CborReader:
         """Read the head of a value of this major type; returns its length or number, -1 if the length is indefinite."""
         data, at = self.data, self.at
         if at >= len(data):
-            raise CutOff
+            self._end_early()
         first = data[at]
         if first >> 5 != major:
             raise BadBytes(f"a value of major type {major} was expected, not {first >> 5}")
@@ -145,7 +149,7 @@ class CborReader:
     def is_break(self) -> bool:
         """True (and it is read) if the next byte ends a container of indefinite length."""
         if self.at >= len(self.data):
-            raise CutOff
+            self._end_early()
         if self.data[self.at] != _BREAK:
             return False
         self.at += 1
@@ -160,15 +164,18 @@ class CborReader:
             raise BadBytes("a head of reserved form")
         size, at = 1 << (info - 24), self.at + 1
         if at + size > len(self.data):
-            raise CutOff
+            self._end_early()
         self.at = at + size
         return int.from_bytes(self.data[at : at + size], "big")
+
+    def _end_early(self) -> NoReturn:
+        raise BadBytes(f"{self._whole} that is cut off") if self._whole else CutOff
 
     def _take(self, length: int) -> bytes:
         at = self.at
         end = at + length
         if end > len(self.data):
-            raise CutOff
+            self._end_early()
         self.at = end
         return bytes(self.data[at:end])
 
@@ -202,7 +209,7 @@ class CborReader:
 
     def _list(self, length: int, depth: int) -> list[Any]:
         if length > len(self.data) - self.at:
-            raise CutOff  # each element takes a byte at least
+            self._end_early()  # each element takes a byte at least
         values: list[Any] = []
         self._expect(length)
         while len(values) < length if length >= 0 else not self.is_break():
@@ -243,12 +250,10 @@ class CborReader:
 
     def _simple(self, info: int) -> float:
         self.at += 1
-        found = _FLOATS.get(info)
-        if found is None:
+        layout = _FLOATS.get(info)
+        if layout is None:
             raise BadBytes("a simple value that DAX has not got")
-        layout, size = found
-        number: float = layout.unpack(self._take(size))[0]
-        return number
+        return float(layout.unpack(self._take(layout.size))[0])
 
     def _simple_of(self, number: int) -> bool | None:
         if number not in _SIMPLE:
@@ -267,7 +272,8 @@ def _decimal(value: Any) -> CborNumber:
     return CborNumber(mantissa, exponent)
 
 
-def _text(raw: bytes) -> str:
+def decoded_text(raw: bytes) -> str:
+    """Text that was sent as bytes. Raises BadBytes."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
