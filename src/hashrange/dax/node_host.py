@@ -31,7 +31,6 @@ class NodeHost(Protocol):
     @property
     def has_certificate(self) -> bool:
         """True if nodes may be encrypted."""
-        ...
 
     async def start(
         self, place: NodePlace, terms: NodeTerms, zone: str, port: int | None, *, must_have_port: bool
@@ -40,22 +39,17 @@ class NodeHost(Protocol):
 
         Raises OSError if there is none, or if `port` is taken and it must have that.
         """
-        ...
 
     async def listen_also(self, place: NodePlace, port: int | None) -> None:
         """Let the node, which runs, be reached at this port too, and at no further one than its own and this.
         Raises OSError if it is taken.
         """
-        ...
 
     async def stop(self, place: NodePlace) -> None:
         """Close the node's endpoints and its connections, and forget its caches. Does nothing if it does not run."""
-        ...
 
     def forget(self) -> None:
         """Empty the caches of all nodes: the content of the store has been replaced."""
-        ...
 
     def address(self) -> str:
         """Host that clients connect to."""
-        ...

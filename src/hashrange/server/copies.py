@@ -82,15 +82,12 @@ class ForkServer(Protocol):
 
     async def start(self) -> str:
         """Listen; returns the endpoint's URL."""
-        ...
 
     async def stop(self) -> None:
         """Stop listening, and end the server's own forks and snapshots; the store stays open."""
-        ...
 
     def take_apart(self) -> None:
         """Free the server and its service, once the store is closed and nothing will be called any more."""
-        ...
 
 
 class _Fork(NamedTuple):

@@ -28,11 +28,9 @@ class ReplyFuture(Protocol):
 
     def set_result(self, reply: dict[str, Any], /) -> None:
         """Called with the reply."""
-        ...
 
     def set_exception(self, error: BaseException, /) -> None:
         """Called with the error instead."""
-        ...
 
 
 class ValuesCall(Call):
