@@ -14,6 +14,7 @@ from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.percentiles import distribution_of
 from hashrange.cloudwatch.statistic import StatisticSet
 from hashrange.dax.node_caches import NodeCaches
+from hashrange.dax.node_host import NodePlace
 
 NAMESPACE = "AWS/DAX"
 BYTES = ("EvictedSize", "NetworkBytesIn", "NetworkBytesOut")
@@ -27,10 +28,7 @@ OWN_NAMESPACE, LATENCY = "Hashrange/DAX", "RequestLatency"
 class ObservedNode(NamedTuple):
     """A node that runs."""
 
-    account: str
-    region: str
-    cluster: str
-    node_id: str
+    place: NodePlace
     caches: NodeCaches
     connections: Callable[[], int]
 
@@ -93,7 +91,7 @@ class NodeMetrics:
         if not milliseconds:
             return
         observed = StatisticSet(float(milliseconds.total()), total_seconds * 1000, min(milliseconds), max(milliseconds))
-        metric = MetricId(node.account, node.region, OWN_NAMESPACE, LATENCY, _node_dimensions(node))
+        metric = MetricId(node.place.account, node.place.region, OWN_NAMESPACE, LATENCY, _node_dimensions(node))
         self._metrics.record(metric, "Milliseconds", at_seconds, observed, distribution_of(milliseconds.items()))
 
     def _record_gauges(self, node: ObservedNode, at_seconds: int) -> None:
@@ -106,10 +104,10 @@ class NodeMetrics:
             self._record(node, name, unit, at_seconds, StatisticSet(1.0, value, value, value))
 
     def _record(self, node: ObservedNode, name: str, unit: str, at_seconds: int, observed: StatisticSet) -> None:
-        for dimensions in (_node_dimensions(node), (("ClusterId", node.cluster),)):
-            metric = MetricId(node.account, node.region, NAMESPACE, name, dimensions)
+        for dimensions in (_node_dimensions(node), (("ClusterId", node.place.cluster),)):
+            metric = MetricId(node.place.account, node.place.region, NAMESPACE, name, dimensions)
             self._metrics.record(metric, unit, at_seconds, observed)
 
 
 def _node_dimensions(node: ObservedNode) -> Dimensions:
-    return (("ClusterId", node.cluster), ("NodeId", node.node_id))
+    return (("ClusterId", node.place.cluster), ("NodeId", node.place.node_id))

@@ -334,9 +334,8 @@ class Server:
         has_functions = self.service.features.loaded(FUNCTIONS) is not None
         while connections.open and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
             if has_functions and connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS:
-                await (
-                    self.service.features.stop()
-                )  # mappings end before their functions do, so that no batch counts as failed
+                # Mappings end before their functions do, so that no batch counts as failed.
+                await self.service.features.stop()
                 has_functions = False
             await asyncio.sleep(STOP_LOOK_SECONDS)
             connections.stop()

@@ -276,11 +276,8 @@ class Reading:
         layout = self.layout
         assert layout is not None
         values = [*self.head_values[: len(layout.names)], None]
-        self._refuse(
-            self.long_bodies.refuse(
-                HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False)
-            )
-        )
+        request = HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False)
+        self._refuse(self.long_bodies.refuse(request))
 
     def on_chunk_complete(self) -> None:
         """A chunk is complete: refuse trailers that are too large."""
@@ -298,14 +295,8 @@ class Reading:
         values = [*self.head_values, None]
         if self.framing is not None:
             del values[len(layout.names) : -1]  # drop the trailers of a chunked body
-        request = HttpRequest(
-            parser.get_method(),
-            self.url,
-            layout,
-            values,
-            body if isinstance(body, bytes) else body.getvalue(),
-            parser.should_keep_alive(),
-        )
+        whole = body if isinstance(body, bytes) else body.getvalue()
+        request = HttpRequest(parser.get_method(), self.url, layout, values, whole, parser.should_keep_alive())
         if layout.host < 0:
             request.lacks_host = parser.get_http_version() != "1.0"
         self.ready.append(request)

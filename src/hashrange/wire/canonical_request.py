@@ -54,16 +54,8 @@ def canonical_request(request: HttpRequest, claim: Claim) -> bytes:
     if claim.service != "s3":  # S3 alone signs the path as sent: names of its objects may hold `//` and `..`
         path = _canonical_path(path)
     headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in claim.signed_names)
-    return b"\n".join(
-        (
-            request.method,
-            path,
-            _canonical_query(query, claim),
-            headers,
-            b";".join(claim.signed_names),
-            payload_hash(request),
-        )
-    )
+    query, names = _canonical_query(query, claim), b";".join(claim.signed_names)
+    return b"\n".join((request.method, path, query, headers, names, payload_hash(request)))
 
 
 def string_to_sign(claim: Claim, canonical: bytes) -> bytes:

@@ -105,9 +105,8 @@ def _inflate_stream(body: bytes, position: int, bytes_max: int, wbits: int) -> t
     decompressor = zlib.decompressobj(wbits=wbits)
     pieces: list[bytes] = []
     room_bytes = bytes_max + 1
-    large_from_bytes = (
-        BODY_BYTES_MAX + 1 - LARGE_PIECE_BYTES
-    )  # when `room_bytes` falls to this, the decompressed body, with all earlier gzip members, counts as large
+    # When `room_bytes` falls to this, the decompressed body, with all earlier gzip members, counts as large.
+    large_from_bytes = BODY_BYTES_MAX + 1 - LARGE_PIECE_BYTES
     is_more_made = False
     while not decompressor.eof:
         look()

@@ -232,13 +232,11 @@ class DaxNodes:
     def _observed(self) -> list[ObservedNode]:
         return [
             ObservedNode(
-                *((SHARED_ACCOUNT, SHARED_REGION) if account == EVERYONE else (account, region)),
-                cluster,
-                node_id,
+                place if place.account != EVERYONE else place._replace(account=SHARED_ACCOUNT, region=SHARED_REGION),
                 running.caches,
                 partial(len, running.connections),
             )
-            for (account, region, cluster, node_id), running in self._running.items()
+            for place, running in self._running.items()
         ]
 
     def _turn(self) -> None:

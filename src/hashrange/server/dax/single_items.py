@@ -137,9 +137,8 @@ def answer_delete_item(node: DaxNode, scope: Scope, arguments: list[Any], answer
     node.caches.counts["DeleteItemRequestCount"] += 1
     shape = node.shapes.find(scope, name)
     deleted = [node.item_key(scope, shape.name, shape.canonical(raw_key))]
-    _write(
-        node, scope, "DeleteItem", shape, {"TableName": name, "Key": shape.key_item(raw_key)}, options, answer, deleted
-    )
+    members: OperationMembers = {"TableName": name, "Key": shape.key_item(raw_key)}
+    _write(node, scope, "DeleteItem", shape, members, options, answer, deleted)
 
 
 def _write(

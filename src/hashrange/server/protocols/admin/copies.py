@@ -162,18 +162,13 @@ def _told(forks: Forks, port: int) -> dict[str, object]:
     return {"endpoint": forks.endpoints[port], "port": port}
 
 
+_ROWS = AdminWire('{"after": "AAAAAAAA"}', ROWS_BODY_BYTES_MAX)
 ENDPOINTS = (
     Operation("POST reset", Nothing, reset, AdminWire()),
     Operation("POST snapshots", Nothing, keep_snapshot, AdminWire(), is_eventual=at_once),
     Operation("GET snapshots", Nothing, tell_snapshots, AdminWire(), is_eventual=at_once),
     Operation("POST snapshots/NUMBER/restore", Nothing, restore_snapshot, AdminWire()),
-    Operation(
-        "POST snapshots/NUMBER/rows",
-        RowsRequest,
-        read_rows,
-        AdminWire('{"after": "AAAAAAAA"}', ROWS_BODY_BYTES_MAX),
-        is_eventual=at_once,
-    ),
+    Operation("POST snapshots/NUMBER/rows", RowsRequest, read_rows, _ROWS, is_eventual=at_once),
     Operation("DELETE snapshots/NUMBER", Nothing, release_snapshot, AdminWire(), is_eventual=at_once),
     Operation("POST forks", ForkRequest, start_fork, AdminWire('{"snapshot": "1"}'), is_eventual=at_once),
     Operation("GET forks", Nothing, tell_forks, AdminWire(), is_eventual=at_once),

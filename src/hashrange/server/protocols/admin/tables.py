@@ -187,15 +187,10 @@ def _buckets(serving: Serving, source: ReadSource) -> dict[str, object] | None:
     return {"reads": found.reads.describe(now_seconds), "writes": found.writes.describe(now_seconds)}
 
 
+_TERMS = AdminWire('{"mode": "enforced"}')
 ENDPOINTS = (
     Operation("POST ttl/expire", ExpireRequest, expire, AdminWire('{"table": "sessions"}')),
     Operation("POST tables/NAME/split", SplitRequest, split, AdminWire()),
     Operation("GET tables/NAME/throughput", TablePlace, show_throughput, AdminWire(), is_eventual=at_once),
-    Operation(
-        "POST tables/NAME/throughput",
-        ThroughputRequest,
-        change_throughput,
-        AdminWire('{"mode": "enforced"}'),
-        is_eventual=at_once,
-    ),
+    Operation("POST tables/NAME/throughput", ThroughputRequest, change_throughput, _TERMS, is_eventual=at_once),
 )

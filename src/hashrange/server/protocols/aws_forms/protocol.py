@@ -52,13 +52,8 @@ class AwsForms:
         """Return the call that a request becomes, or refuse it now and return None. May give way."""
         named = self._name(request)
         assert named is not None, "a request is prepared by the protocol that claims it"
-        wire = WireForm(
-            named.form,
-            named.api,
-            named.operation,
-            request_id_of(request.number).decode(),
-            is_query_mode=request.header(b"x-amzn-query-mode") is not None,
-        )
+        request_id, is_query_mode = request_id_of(request.number), request.header(b"x-amzn-query-mode") is not None
+        wire = WireForm(named.form, named.api, named.operation, request_id.decode(), is_query_mode)
         try:
             if named.fault is not None:
                 raise named.fault

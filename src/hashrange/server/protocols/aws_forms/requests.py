@@ -77,9 +77,8 @@ class Requests:
             text = _plain_form(request) if is_form else None
             if not is_form:
                 return None
-            named = (
-                None if text is None else self._name_in_form(text[:SERVICE_BODY_BYTES_MAX])
-            )  # a longer one is refused
+            # A longer form is refused.
+            named = None if text is None else self._name_in_form(text[:SERVICE_BODY_BYTES_MAX])
             return named or self._name_in_signature(request, text)
         return self._name_in_form(query) if request.method in {b"GET", b"POST"} else None
 
@@ -160,12 +159,10 @@ def _unserved_error(named: Named) -> ServiceError:
         return ServiceError("UnsupportedOperationException", sentences.NOT_SUPPORTED.format(operation=named.operation))
     operation = named.operation[:100]
     if named.form == "query":
-        return ServiceError(
-            "InvalidAction", sentences.NO_SUCH_VERSION.format(operation=operation, version=named.api.version)
-        )
-    return ServiceError(
-        "UnknownOperationException", sentences.NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
-    )
+        unknown = sentences.NO_SUCH_VERSION.format(operation=operation, version=named.api.version)
+        return ServiceError("InvalidAction", unknown)
+    unknown = sentences.NO_SUCH_OPERATION.format(service=named.api.name, operation=operation)
+    return ServiceError("UnknownOperationException", unknown)
 
 
 def _too_large() -> MembersWrong:

@@ -70,9 +70,8 @@ def _short_page(reply: Reply, rows: Rows) -> bytes | None:
 
     Takes 1 µs for one row. After replies with a single item, replies with few short rows are the most frequent.
     """
-    text = (
-        row_json(rows[0]) if len(rows) == 1 and rows.__class__ is Rows else b",".join(rows_json(rows, _json_of(rows)))
-    )
+    is_plain = len(rows) == 1 and rows.__class__ is Rows
+    text = row_json(rows[0]) if is_plain else b",".join(rows_json(rows, _json_of(rows)))
     if len(reply) == 1:
         return b"".join((b'{"Items":[', text, b"]}"))
     rest = reply.copy()

@@ -144,23 +144,14 @@ def _head_of(request: HttpRequest, target: HttpTarget) -> bytes:
     headers = list(zip(request.layout.names, request.values, strict=False))
     left_out = _HOP | _named_in_connection(headers) | {MARK}
     lines = [b"%b: %b\r\n" % (name, value) for name, value in headers if value is not None and name not in left_out]
-    length = (
-        b""
-        if request.method in (b"GET", b"HEAD") and not request.body
-        else b"Content-Length: %d\r\n" % len(request.body)
-    )
+    has_length = request.body or request.method not in (b"GET", b"HEAD")
+    length = b"Content-Length: %d\r\n" % len(request.body) if has_length else b""
     base = target.path.partition("?")[0].rstrip("/").encode()
     url = _scheme_and_host.sub(b"", request.url)
     if not url.startswith((b"/", b"*")):  # of a whole URL without a path, only a query may be left
         url = b"/" + url
-    return b"%b %b%b HTTP/1.1\r\n%b%bConnection: close\r\n%b: 1\r\n\r\n" % (
-        request.method,
-        base,
-        url,
-        b"".join(lines),
-        length,
-        MARK,
-    )
+    head = b"%b %b%b HTTP/1.1\r\n%b%b" % (request.method, base, url, b"".join(lines), length)
+    return head + b"Connection: close\r\n%b: 1\r\n\r\n" % MARK
 
 
 def _named_in_connection(headers: Iterable[tuple[bytes, bytes | None]]) -> frozenset[bytes]:
