@@ -231,12 +231,8 @@ def is_request_too_slow(connection: OpenConnection, now_seconds: float, budget: 
     is_in_the_way = connection.share.reserved_bytes > 0 and budget.is_wanted
     if is_in_the_way and now_seconds - connection.active_at_seconds > STALL_SECONDS_MAX:
         return True
-    return is_too_slow(
-        now_seconds - connection.since_seconds,
-        reading.message_bytes,
-        has_head=reading.layout is not None,
-        is_in_the_way=is_in_the_way,
-    )
+    age_seconds, has_head = now_seconds - connection.since_seconds, reading.layout is not None
+    return is_too_slow(age_seconds, reading.message_bytes, has_head=has_head, is_in_the_way=is_in_the_way)
 
 
 def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in_the_way: bool = False) -> bool:

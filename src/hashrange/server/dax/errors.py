@@ -62,12 +62,11 @@ def unauthorized(refusal: ApiError | None) -> bytes:
 
 def dax_error(error: BaseException, wording: Wording, write_item: WriteItem | None = None) -> bytes:
     """The reply for an error; one that nobody expected is logged. `write_item`: for a transaction's reasons."""
-    if isinstance(error, BadBytes):
-        error = ValidationException(REQUEST_MALFORMED.format(fault=error))
+    if isinstance(error, BadBytes | RecursionError):
+        fault = error if isinstance(error, BadBytes) else NESTED_TOO_DEEP
+        error = ValidationException(REQUEST_MALFORMED.format(fault=fault))
     elif isinstance(error, TooManyLists):
         error = LimitExceededException(TOO_MANY_LISTS)
-    elif isinstance(error, RecursionError):
-        error = ValidationException(REQUEST_MALFORMED.format(fault=NESTED_TOO_DEEP))
     elif not isinstance(error, ApiError):
         _log.error("A request to a DAX node failed.", exc_info=error)
         error = InternalServerError(INTERNAL_ERROR)

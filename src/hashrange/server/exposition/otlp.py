@@ -96,10 +96,8 @@ class OtlpExport:
         unit = "s" if family.name.endswith("_seconds") else "1"
         data: export.Sum | export.Gauge | export.Histogram
         if family.kind == "histogram":
-            data = export.Histogram(
-                [self._histogram_point(sample, now_nanoseconds) for sample in family.samples],
-                export.AggregationTemporality.CUMULATIVE,
-            )
+            histograms = [self._histogram_point(sample, now_nanoseconds) for sample in family.samples]
+            data = export.Histogram(histograms, export.AggregationTemporality.CUMULATIVE)
         elif family.kind == "counter":
             points = [self._number_point(sample, now_nanoseconds) for sample in family.samples]
             data = export.Sum(points, export.AggregationTemporality.CUMULATIVE, is_monotonic=True)

@@ -101,10 +101,8 @@ async def _choose(store: Store, table: OpenTable, number: int | None) -> Partiti
     """
     partitions = table.partitions[table.source_id]
     if number is None:
-        what, candidates = (
-            f"Table {table.name}",
-            sorted(partitions, key=lambda one: one.hashes.last - one.hashes.first, reverse=True),
-        )
+        what = f"Table {table.name}"
+        candidates = sorted(partitions, key=lambda one: one.hashes.last - one.hashes.first, reverse=True)
     else:
         what = f"Partition {number} of table {table.name}"
         candidates = [one for one in partitions if one.number == number]
