@@ -132,14 +132,16 @@ _INDEXES = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
 
 def capacity(consumed: Mapping[str, Any]) -> bytes:
     """ConsumedCapacity of a single request or of a table of a batch, as a byte string."""
-    parts: list[Any] = [consumed["TableName"], float(consumed["CapacityUnits"])]
     own = consumed.get("Table")
-    parts.append(None if own is None else float(own["CapacityUnits"]))
+    content = as_cbor(consumed["TableName"]) + as_cbor(float(consumed["CapacityUnits"]))
+    content += NULL if own is None else as_cbor(float(own["CapacityUnits"]))
     for name in _INDEXES:
         indexes = consumed.get(name)
-        units = None if indexes is None else {index: float(one["CapacityUnits"]) for index, one in indexes.items()}
-        parts.append(units)
-    return as_bytes(b"".join(map(as_cbor, parts)))
+        if indexes is None:
+            content += NULL
+        else:
+            content += as_cbor({index: float(units["CapacityUnits"]) for index, units in indexes.items()})
+    return as_bytes(content)
 
 
 _UNITS = {"CapacityUnits": 1, "ReadCapacityUnits": 2, "WriteCapacityUnits": 3}

@@ -84,19 +84,19 @@ def write_text(out: bytearray, text: str) -> None:
 
 def as_cbor(value: Any) -> bytes:
     """A number, text, byte string or None as CBOR, or a list or map of such values."""
-    out = bytearray()
     if value is None:
-        out += NULL
-    elif isinstance(value, int):
+        return NULL
+    if isinstance(value, float):
+        return _FLOAT.pack(0xFB, value)
+    if isinstance(value, str):
+        content = value.encode()
+        return head(TEXT, len(content)) + content
+    if isinstance(value, bytes):
+        return head(BYTES, len(value)) + value
+    if isinstance(value, int):
+        out = bytearray()
         write_integer(out, value)
-    elif isinstance(value, float):
-        write_float(out, value)
-    elif isinstance(value, str):
-        write_text(out, value)
-    elif isinstance(value, bytes):
-        write_bytes(out, value)
-    elif isinstance(value, Mapping):
-        out += head(MAP, len(value)) + b"".join([as_cbor(name) + as_cbor(one) for name, one in value.items()])
-    else:
-        out += head(ARRAY, len(value)) + b"".join(map(as_cbor, value))
-    return bytes(out)
+        return bytes(out)
+    if isinstance(value, Mapping):
+        return head(MAP, len(value)) + b"".join([as_cbor(name) + as_cbor(one) for name, one in value.items()])
+    return head(ARRAY, len(value)) + b"".join(map(as_cbor, value))
