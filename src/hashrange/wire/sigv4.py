@@ -175,12 +175,9 @@ def _check_date(date: str, now_seconds: float, valid_seconds: int) -> None:
     seconds = seconds_of(date)
     if seconds is None:
         raise IncompleteSignatureException(sentences.DATE_FORMAT.format(date=date))
-    now = amz_date(now_seconds)
     if seconds < now_seconds - valid_seconds:
-        earliest, minutes = amz_date(now_seconds - valid_seconds), valid_seconds // 60
-        raise InvalidSignatureException(
-            sentences.EXPIRED.format(date=date, earliest=earliest, now=now, minutes=minutes)
-        )
+        times = {"earliest": amz_date(now_seconds - valid_seconds), "now": amz_date(now_seconds)}
+        raise InvalidSignatureException(sentences.EXPIRED.format(date=date, minutes=valid_seconds // 60, **times))
     if seconds > now_seconds + SKEW_SECONDS_MAX:
-        latest = amz_date(now_seconds + SKEW_SECONDS_MAX)
-        raise InvalidSignatureException(sentences.NOT_YET_CURRENT.format(date=date, latest=latest, now=now))
+        times = {"latest": amz_date(now_seconds + SKEW_SECONDS_MAX), "now": amz_date(now_seconds)}
+        raise InvalidSignatureException(sentences.NOT_YET_CURRENT.format(date=date, **times))
