@@ -69,7 +69,7 @@ def authorize(
         raise InvalidSignatureException(NODE_SIGNATURE_EXPIRED.format(date=lines[1]))
     if known_keys is None:
         return account_of_key(access_key), scope[1], None
-    session_token = token if token is None or token.__class__ is str else ""  # which is no key's
+    session_token = token if token is None or token.__class__ is str else "\0"  # which is no key's
     known = known_keys.check(access_key, session_token, scope[1], partial(_check_signature, lines, signature))
     return known.credential.account, scope[1], known if known.is_temporary else None
 
