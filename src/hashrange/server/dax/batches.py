@@ -154,13 +154,18 @@ def answer_batch_write_item(node: DaxNode, scope: Scope, arguments: list[Any], a
     for raw_name, elements in walk(map_of(arguments[0]).items()):
         name = text_of(raw_name)
         shape = shapes[name] = node.shapes.find(scope, name)
-        listed = list_of(elements)
-        if len(listed) % 2:
+        pairs = list_of(elements)
+        if len(pairs) % 2:
             raise BadBytes("a key without a value")
-        pairs = list(zip(listed[::2], listed[1::2], strict=True))
-        requests[name] = [_write_request(node, scope, shape, budget, bytes_of(key), item) for key, item in walk(pairs)]
-        gone = [shape.canonical(key) for key, item in walk(pairs) if item is None]
-        deleted += [node.item_key(scope, shape.name, key) for key in walk(gone)]
+        requests[name] = [
+            _write_request(node, scope, shape, budget, bytes_of(pairs[place]), pairs[place + 1])
+            for place in walk(range(0, len(pairs), 2))
+        ]
+        deleted += [
+            node.item_key(scope, shape.name, shape.canonical(pairs[place]))
+            for place in walk(range(0, len(pairs), 2))
+            if pairs[place + 1] is None
+        ]
     members: OperationMembers = {"RequestItems": requests}
     add_reporting(members, options_of(arguments[1]))
     writes = node.caches.writes
