@@ -15,23 +15,7 @@ from hashrange.expressions.parser import ExpressionParser
 from hashrange.expressions.reserved import RESERVED_WORDS
 from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Node, Operand, ValueToken
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, LIST_INDEX_MAX, PATH_DEPTH_MAX
-from hashrange.messages.expressions import (
-    FUNCTION_MISUSED,
-    INDEX_OUT_OF_RANGE,
-    OPERAND_COUNT,
-    OPERAND_TYPE,
-    PATH_REQUIRED,
-    PATH_TOO_DEEP,
-    PATHS_CONFLICT,
-    PATHS_OVERLAP,
-    REDUNDANT_PARENTHESES,
-    RESERVED_WORD,
-    SAME_OPERAND,
-    TOO_MANY_OPERATORS,
-    UNDEFINED_NAME,
-    UNDEFINED_VALUE,
-    UNKNOWN_FUNCTION,
-)
+from hashrange.messages import expressions as say
 
 PARTIQL = ""
 """The `kind` of a statement: its messages name no parameter."""
@@ -58,32 +42,32 @@ class ParsedFacts(Protocol):
 def check_parentheses(parser: ExpressionParser) -> None:
     """Refuse doubled parentheses."""
     if parser.has_redundant_parentheses:
-        raise fault(parser.kind, REDUNDANT_PARENTHESES)
+        raise fault(parser.kind, say.REDUNDANT_PARENTHESES)
 
 
 def check_operator_count(parser: ParsedFacts) -> None:
     """Refuse more operators and functions together than an expression may have."""
     if parser.operator_count > EXPRESSION_OPERATORS_MAX:
-        raise fault(parser.kind, TOO_MANY_OPERATORS.format(count=parser.operator_count))
+        raise fault(parser.kind, say.TOO_MANY_OPERATORS.format(count=parser.operator_count))
 
 
 def check_functions_known(parser: ExpressionParser, known: Iterable[str]) -> None:
     """Refuse calls of functions not in `known`."""
     for call in parser.calls:
         if call.function not in known:
-            raise fault(parser.kind, UNKNOWN_FUNCTION.format(function=call.function))
+            raise fault(parser.kind, say.UNKNOWN_FUNCTION.format(function=call.function))
 
 
 def misuse_fault(kind: str, function: str) -> RequestFault:
     """The fault of a function that is not allowed in its place, such as size() as a condition."""
-    return fault(kind, FUNCTION_MISUSED.format(function=function))
+    return fault(kind, say.FUNCTION_MISUSED.format(function=function))
 
 
 def check_reserved(parser: ExpressionParser) -> None:
     """Refuse reserved words as attribute names, unless written as a `#token`."""
     for name in parser.bare_names:
         if name.upper() in RESERVED_WORDS:
-            raise fault(parser.kind, RESERVED_WORD.format(word=name))
+            raise fault(parser.kind, say.RESERVED_WORD.format(word=name))
 
 
 def check_paths(parser: ParsedFacts) -> None:
@@ -91,22 +75,22 @@ def check_paths(parser: ParsedFacts) -> None:
     for path in parser.paths:
         depth = len(path.elements) - 1
         if depth > PATH_DEPTH_MAX:
-            raise fault(parser.kind, PATH_TOO_DEEP.format(count=depth))
+            raise fault(parser.kind, say.PATH_TOO_DEEP.format(count=depth))
         for element in path.elements:
             if isinstance(element, int) and element > LIST_INDEX_MAX:
-                raise fault(parser.kind, INDEX_OUT_OF_RANGE.format(index=element))
+                raise fault(parser.kind, say.INDEX_OUT_OF_RANGE.format(index=element))
 
 
 def check_name_defined(kind: str, path: DocumentPath) -> None:
     """Refuse a path with a `#token` that ExpressionAttributeNames does not define."""
     if path.undefined is not None:
-        raise fault(kind, UNDEFINED_NAME.format(name=path.undefined))
+        raise fault(kind, say.UNDEFINED_NAME.format(name=path.undefined))
 
 
 def check_value_defined(kind: str, value: ValueToken) -> None:
     """Refuse a `:token` that ExpressionAttributeValues does not define."""
     if value.type_name is None:
-        raise fault(kind, UNDEFINED_VALUE.format(token=value.token))
+        raise fault(kind, say.UNDEFINED_VALUE.format(token=value.token))
 
 
 def check_operands_defined(kind: str, operands: Iterable[Operand]) -> None:
@@ -128,12 +112,12 @@ def check_operands_defined(kind: str, operands: Iterable[Operand]) -> None:
 def check_operand_count(kind: str, call: FunctionCall, count: int) -> None:
     """Refuse a call that does not have exactly `count` operands."""
     if len(call.operands) != count:
-        raise fault(kind, OPERAND_COUNT.format(operator=call.function, count=len(call.operands)))
+        raise fault(kind, say.OPERAND_COUNT.format(operator=call.function, count=len(call.operands)))
 
 
 def path_required_fault(kind: str, operator: str) -> RequestFault:
     """The fault of an operand that is no document path, although `operator` requires one."""
-    return fault(kind, PATH_REQUIRED.format(operator=operator))
+    return fault(kind, say.PATH_REQUIRED.format(operator=operator))
 
 
 def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]) -> None:
@@ -141,7 +125,7 @@ def check_distinct(kind: str, operator: str, first: Node, others: Iterable[Node]
     if isinstance(first, DocumentPath):
         for other in others:
             if isinstance(other, DocumentPath) and other.elements == first.elements:
-                raise fault(kind, SAME_OPERAND.format(operator=operator, path=render_path(first.elements)))
+                raise fault(kind, say.SAME_OPERAND.format(operator=operator, path=render_path(first.elements)))
 
 
 def operand_type(operand: Node) -> str | None:
@@ -157,7 +141,7 @@ def check_operand_type(kind: str, operator: str, operand: Node, allowed: Iterabl
     """Refuse an operand whose type is known without the item (`operand_type`) and is not in `allowed`."""
     type_name = operand_type(operand)
     if type_name is not None and type_name not in allowed:
-        raise fault(kind, OPERAND_TYPE.format(operator=operator, type_name=type_name))
+        raise fault(kind, say.OPERAND_TYPE.format(operator=operator, type_name=type_name))
 
 
 def render_path(elements: tuple[str | int, ...]) -> str:
@@ -203,13 +187,13 @@ def check_disjoint(kind: str, paths: Iterable[DocumentPath]) -> None:
             if following is None:
                 following = step.steps[element] = _PathNode(path)
             elif following.is_end:
-                raise _paths_fault(kind, PATHS_OVERLAP, following.first, path)
+                raise _paths_fault(kind, say.PATHS_OVERLAP, following.first, path)
             step = following
         if step.steps:
-            raise _paths_fault(kind, PATHS_OVERLAP, step.first, path)
+            raise _paths_fault(kind, say.PATHS_OVERLAP, step.first, path)
         step.is_end = True
     if conflict is not None:
-        raise _paths_fault(kind, PATHS_CONFLICT, *conflict)
+        raise _paths_fault(kind, say.PATHS_CONFLICT, *conflict)
 
 
 def _paths_fault(kind: str, message: str, one: DocumentPath, two: DocumentPath) -> RequestFault:

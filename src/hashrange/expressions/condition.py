@@ -45,14 +45,7 @@ from hashrange.expressions.tree import (
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
-from hashrange.messages.expressions import (
-    ANY_TYPE,
-    BETWEEN_ORDER,
-    BETWEEN_TYPES,
-    OPERAND_COUNT,
-    OPERAND_TYPE,
-    TYPE_NAME_UNKNOWN,
-)
+from hashrange.messages import expressions as say
 from hashrange.messages.partiql import MEMBERS_COUNT
 
 
@@ -190,13 +183,13 @@ def run_value_checks(kind: str, checks: tuple[ValueCheck, ...], values: dict[str
         lower = values[lower_token]
         if upper_token is None:
             if lower["S"] not in TYPE_NAMES:
-                raise fault(kind, TYPE_NAME_UNKNOWN.format(type_name=lower["S"]))
+                raise fault(kind, say.TYPE_NAME_UNKNOWN.format(type_name=lower["S"]))
             continue
         upper = values[upper_token]
         if lower.keys() != upper.keys():
-            raise _bounds_fault(kind, BETWEEN_TYPES, lower, upper)
+            raise _bounds_fault(kind, say.BETWEEN_TYPES, lower, upper)
         if not is_ordered("<=", lower, upper):
-            raise _bounds_fault(kind, BETWEEN_ORDER, lower, upper)
+            raise _bounds_fault(kind, say.BETWEEN_ORDER, lower, upper)
 
 
 def _bounds_fault(kind: str, message: str, lower: Value, upper: Value) -> RequestFault:
@@ -238,7 +231,7 @@ def _check_membership(kind: str, node: Membership) -> None:
             raise fault(kind, MEMBERS_COUNT.format(count=count))
         return
     if count > MEMBERSHIP_OPERANDS_MAX:
-        raise fault(kind, OPERAND_COUNT.format(operator="IN", count=count))
+        raise fault(kind, say.OPERAND_COUNT.format(operator="IN", count=count))
     check_distinct(kind, "IN", node.operand, node.options)
 
 
@@ -294,7 +287,7 @@ def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
 def _check_type_operand(kind: str, operand: Operand) -> ValueCheck:
     """Check attribute_type's second operand: a value of type S."""
     if not isinstance(operand, ValueToken):
-        type_name = (operand_type(operand) if kind == PARTIQL else None) or ANY_TYPE
-        raise fault(kind, OPERAND_TYPE.format(operator="attribute_type", type_name=type_name))
+        type_name = (operand_type(operand) if kind == PARTIQL else None) or say.ANY_TYPE
+        raise fault(kind, say.OPERAND_TYPE.format(operator="attribute_type", type_name=type_name))
     check_operand_type(kind, "attribute_type", operand, ("S",))
     return ValueCheck(operand.token, None)

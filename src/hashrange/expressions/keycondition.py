@@ -24,16 +24,7 @@ from hashrange.expressions.tree import (
     split_conditions,
 )
 from hashrange.items.types import Value
-from hashrange.messages.expressions import (
-    KEY_NESTED_OPERATION,
-    KEY_NESTED_PATH,
-    KEY_NO_ATTRIBUTE,
-    KEY_NOT_FIRST,
-    KEY_OPERATOR_INVALID,
-    KEY_REPEATED,
-    KEY_REPEATED_OLDER,
-    KEY_TWO_ATTRIBUTES,
-)
+from hashrange.messages import expressions as say
 
 _KIND = "KeyConditionExpression"
 
@@ -81,7 +72,7 @@ def compile_key_condition(read: ParsedKeyCondition) -> CompiledKeyCondition:
     """
     terms = [_read_term(part) for part in split_conditions(read.root)]
     if len({term.attribute for term in terms}) < len(terms):
-        raise RequestFault(KEY_REPEATED, KEY_REPEATED_OLDER)
+        raise RequestFault(say.KEY_REPEATED, say.KEY_REPEATED_OLDER)
     return CompiledKeyCondition(tuple(terms), read.value_checks)
 
 
@@ -89,16 +80,16 @@ def _read_term(node: ConditionNode) -> Term:
     """Compile one term of a key condition; raises RequestFault if no key condition may have it."""
     if isinstance(node, Comparison):
         if node.operator == "<>":
-            raise RequestFault(KEY_OPERATOR_INVALID.format(operator="<>"))
+            raise RequestFault(say.KEY_OPERATOR_INVALID.format(operator="<>"))
         return _read_comparison(node)
     if isinstance(node, Between):
         return _read_key_first("BETWEEN", node.operand, (node.lower, node.upper))
     if isinstance(node, FunctionCall):
         if node.function != "begins_with":
-            raise RequestFault(KEY_OPERATOR_INVALID.format(operator=node.function))
+            raise RequestFault(say.KEY_OPERATOR_INVALID.format(operator=node.function))
         return _read_key_first("begins_with", node.operands[0], node.operands[1:])
     operator = {Or: "OR", Not: "NOT", Membership: "IN"}[type(node)]
-    raise RequestFault(KEY_OPERATOR_INVALID.format(operator=operator))
+    raise RequestFault(say.KEY_OPERATOR_INVALID.format(operator=operator))
 
 
 def _read_comparison(node: Comparison) -> Term:
@@ -109,7 +100,7 @@ def _read_comparison(node: Comparison) -> Term:
         return Term(_key_name(left), operator, (right.token,))
     if isinstance(left, ValueToken) and isinstance(right, DocumentPath):
         return Term(_key_name(right), MIRRORED[operator], (left.token,))
-    raise RequestFault(KEY_NO_ATTRIBUTE)
+    raise RequestFault(say.KEY_NO_ATTRIBUTE)
 
 
 def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) -> Term:
@@ -117,7 +108,7 @@ def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) 
     _check_operands((first, *others))
     if not isinstance(first, DocumentPath):
         is_elsewhere = any(isinstance(other, DocumentPath) for other in others)
-        raise RequestFault(KEY_NOT_FIRST.format(operator=operator) if is_elsewhere else KEY_NO_ATTRIBUTE)
+        raise RequestFault(say.KEY_NOT_FIRST.format(operator=operator) if is_elsewhere else say.KEY_NO_ATTRIBUTE)
     tokens = tuple([other.token for other in others if isinstance(other, ValueToken)])
     return Term(_key_name(first), operator, tokens)
 
@@ -125,12 +116,12 @@ def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) 
 def _check_operands(operands: tuple[Operand, ...]) -> None:
     """Refuse a term of a key condition if an operand is a function or nested path, or if several are attributes."""
     if any(isinstance(operand, FunctionCall) for operand in operands):
-        raise RequestFault(KEY_NESTED_OPERATION)
+        raise RequestFault(say.KEY_NESTED_OPERATION)
     paths = [operand for operand in operands if isinstance(operand, DocumentPath)]
     if any(len(path.elements) > 1 for path in paths):
-        raise RequestFault(KEY_NESTED_PATH)
+        raise RequestFault(say.KEY_NESTED_PATH)
     if len(paths) > 1:
-        raise RequestFault(KEY_TWO_ATTRIBUTES)
+        raise RequestFault(say.KEY_TWO_ATTRIBUTES)
 
 
 def _key_name(path: DocumentPath) -> str:

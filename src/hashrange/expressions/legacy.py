@@ -42,26 +42,7 @@ from hashrange.items.steps import spend, walk
 from hashrange.items.types import SET_TYPES, TYPE_NAMES, Item, Value
 from hashrange.items.values import check_name, check_value
 from hashrange.limits import LEGACY_CONDITIONS_MAX
-from hashrange.messages.expressions import (
-    ARGUMENT_COUNT,
-    ARGUMENT_TYPE,
-    ARGUMENTS_MIXED,
-    COMPARISON_OPERATOR_UNKNOWN,
-    CONDITIONAL_OPERATOR_ALONE,
-    CONDITIONAL_OPERATOR_COUNT,
-    KEY_NOT_INDEXABLE,
-    LEGACY_BETWEEN_ORDER,
-    LIST_WITHOUT_OPERATOR,
-    OPERATOR_ALONE,
-    OPERATOR_WITH_EXISTS,
-    TOO_MANY_CONDITIONS,
-    UPDATE_ADD_TYPE,
-    UPDATE_DELETE_TYPE,
-    UPDATE_VALUE_NEEDED,
-    VALUE_AND_LIST,
-    VALUE_FORBIDDEN,
-    VALUE_NEEDED,
-)
+from hashrange.messages import expressions as say
 from hashrange.messages.requests import CONDITIONAL_OPERATOR_UNKNOWN
 
 ResultT = TypeVar("ResultT")
@@ -147,7 +128,7 @@ def key_conditions(conditions: LegacyMap) -> tuple[CompiledKeyCondition, dict[st
         asked = _read_condition(name, members)
         operator = _KEY_OPERATORS.get(asked.operator)
         if operator is None:
-            raise ValidationException(KEY_NOT_INDEXABLE)
+            raise ValidationException(say.KEY_NOT_INDEXABLE)
         terms.append(Term(name, operator, tuple([_keep(values, argument).token for argument in asked.arguments])))
     return CompiledKeyCondition(tuple(terms)), values
 
@@ -155,19 +136,19 @@ def key_conditions(conditions: LegacyMap) -> tuple[CompiledKeyCondition, dict[st
 def _check_count(conditions: LegacyMap | None) -> None:
     """Refuse more than LEGACY_CONDITIONS_MAX conditions, Hashrange's own limit."""
     if conditions is not None and len(conditions) > LEGACY_CONDITIONS_MAX:
-        raise RequestFault(TOO_MANY_CONDITIONS.format(maximum=LEGACY_CONDITIONS_MAX))
+        raise RequestFault(say.TOO_MANY_CONDITIONS.format(maximum=LEGACY_CONDITIONS_MAX))
 
 
 def _check_operator(operator: str | None, count: int) -> None:
     """Raise RequestFault for a ConditionalOperator with fewer than two conditions."""
     if operator is not None and count < 2:
-        raise RequestFault(CONDITIONAL_OPERATOR_COUNT if count else CONDITIONAL_OPERATOR_ALONE)
+        raise RequestFault(say.CONDITIONAL_OPERATOR_COUNT if count else say.CONDITIONAL_OPERATOR_ALONE)
 
 
 def _check_comparisons(conditions: LegacyMap) -> None:
     """Raise RequestFault for an unknown operator, before all faults of single conditions."""
     if any(members["ComparisonOperator"] not in _ARGUMENTS for members in conditions.values()):
-        raise RequestFault(COMPARISON_OPERATOR_UNKNOWN)
+        raise RequestFault(say.COMPARISON_OPERATOR_UNKNOWN)
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -178,26 +159,26 @@ def _read_expected(name: str, members: Mapping[str, Any]) -> _Asked:
     value, exists = members.get("Value"), members.get("Exists")
     operator, arguments = members.get("ComparisonOperator"), members.get("AttributeValueList")
     if value is not None and arguments is not None:
-        raise RequestFault(VALUE_AND_LIST.format(name=name))
+        raise RequestFault(say.VALUE_AND_LIST.format(name=name))
     if operator is None:
         return _read_existence(name, value, exists, arguments)
     if exists is not None:
-        raise RequestFault(OPERATOR_WITH_EXISTS.format(name=name))
+        raise RequestFault(say.OPERATOR_WITH_EXISTS.format(name=name))
     if value is None and arguments is None and operator not in ("NULL", "NOT_NULL"):
-        raise RequestFault(OPERATOR_ALONE.format(operator=operator, name=name))
+        raise RequestFault(say.OPERATOR_ALONE.format(operator=operator, name=name))
     return _checked(name, operator, [value] if value is not None else arguments or [])
 
 
 def _read_existence(name: str, value: Any, exists: bool | None, arguments: Any) -> _Asked:
     """Check an Expected entry without an operator: Exists false means NULL, a Value means EQ."""
     if arguments is not None:
-        raise RequestFault(LIST_WITHOUT_OPERATOR.format(name=name))
+        raise RequestFault(say.LIST_WITHOUT_OPERATOR.format(name=name))
     if exists is False:
         if value is not None:
-            raise RequestFault(VALUE_FORBIDDEN.format(name=name))
+            raise RequestFault(say.VALUE_FORBIDDEN.format(name=name))
         return _Asked(name, "NULL", [])
     if value is None:
-        raise RequestFault(VALUE_NEEDED.format(exists="null" if exists is None else "true", name=name))
+        raise RequestFault(say.VALUE_NEEDED.format(exists="null" if exists is None else "true", name=name))
     return _Asked(name, "EQ", [check_value(value)[0]])
 
 
@@ -211,14 +192,14 @@ def _checked(name: str, operator: str, arguments: list[Any]) -> _Asked:
     values = [check_value(argument)[0] for argument in walk(arguments)]
     count, allowed = _ARGUMENTS[operator]
     if len(values) != count and (count is not None or not values):
-        raise RequestFault(ARGUMENT_COUNT.format(operator=operator))
+        raise RequestFault(say.ARGUMENT_COUNT.format(operator=operator))
     types = [next(iter(value)) for value in walk(values)]
     if len(set(types)) > 1:
-        raise RequestFault(ARGUMENTS_MIXED)
+        raise RequestFault(say.ARGUMENTS_MIXED)
     if types and types[0] not in allowed:
-        raise RequestFault(ARGUMENT_TYPE.format(operator=operator, type_name=types[0]))
+        raise RequestFault(say.ARGUMENT_TYPE.format(operator=operator, type_name=types[0]))
     if operator == "BETWEEN" and not is_ordered("<=", *values):
-        raise RequestFault(LEGACY_BETWEEN_ORDER)
+        raise RequestFault(say.LEGACY_BETWEEN_ORDER)
     return _Asked(name, operator, values)
 
 
@@ -344,12 +325,12 @@ def _read_update(members: Mapping[str, Any]) -> tuple[str, Value | None]:
     given = members.get("Value")
     if given is None:
         if action != "DELETE":
-            raise RequestFault(UPDATE_VALUE_NEEDED)
+            raise RequestFault(say.UPDATE_VALUE_NEEDED)
         return action, None
     value = check_value(given)[0]
     type_name = next(iter(value))
     if action == "DELETE" and type_name not in SET_TYPES:
-        raise RequestFault(UPDATE_DELETE_TYPE.format(type_name=type_name))
+        raise RequestFault(say.UPDATE_DELETE_TYPE.format(type_name=type_name))
     if action == "ADD" and type_name not in _ADDABLE_TYPES:
-        raise RequestFault(UPDATE_ADD_TYPE.format(type_name=type_name))
+        raise RequestFault(say.UPDATE_ADD_TYPE.format(type_name=type_name))
     return action, value

@@ -11,13 +11,7 @@ from typing import NamedTuple
 from hashrange.errors import RequestFault
 from hashrange.items.steps import spend
 from hashrange.limits import EXPRESSION_SIZE_MAX_BYTES
-from hashrange.messages.expressions import (
-    EMPTY_EXPRESSION,
-    EXPRESSION_SIZE,
-    INVALID_EXPRESSION,
-    SYNTAX_ERROR,
-    UPDATE_SIZE_OLDER,
-)
+from hashrange.messages import expressions as say
 
 NAME = "name"
 PLACEHOLDER = "placeholder"
@@ -59,17 +53,17 @@ def read_tokens(kind: str, text: str) -> list[Token]:
     spend(size_bytes >> 2)
     tokens = [Token(m.lastgroup or UNKNOWN, m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text)]
     if not tokens:
-        raise fault(kind, SYNTAX_ERROR.format(token=_END_TEXT, near=text) if text else EMPTY_EXPRESSION)
+        raise fault(kind, say.SYNTAX_ERROR.format(token=_END_TEXT, near=text) if text else say.EMPTY_EXPRESSION)
     tokens.append(Token(END, _END_TEXT, len(text), len(text)))
     return tokens
 
 
 def _size_fault(kind: str, size_bytes: int) -> RequestFault:
     """The fault of a text that is too long; for UpdateExpression, the older layer's message omits the size."""
-    current = fault(kind, EXPRESSION_SIZE.format(size_bytes=size_bytes))
+    current = fault(kind, say.EXPRESSION_SIZE.format(size_bytes=size_bytes))
     if kind != "UpdateExpression":
         return current
-    return RequestFault(str(current), fault(kind, UPDATE_SIZE_OLDER).older_message)
+    return RequestFault(str(current), fault(kind, say.UPDATE_SIZE_OLDER).older_message)
 
 
 def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> RequestFault:
@@ -79,9 +73,9 @@ def syntax_fault(kind: str, text: str, tokens: list[Token], position: int) -> Re
     if last.kind == END:
         last = tokens[-2]
     near = text[first.start : last.end]
-    return fault(kind, SYNTAX_ERROR.format(token=tokens[position].text, near=near))
+    return fault(kind, say.SYNTAX_ERROR.format(token=tokens[position].text, near=near))
 
 
 def fault(kind: str, message: str) -> RequestFault:
     """A RequestFault with `message` after `Invalid {kind}: `; with `message` alone if `kind` is empty (PartiQL)."""
-    return RequestFault(INVALID_EXPRESSION.format(kind=kind, fault=message) if kind else message)
+    return RequestFault(say.INVALID_EXPRESSION.format(kind=kind, fault=message) if kind else message)

@@ -15,16 +15,7 @@ from hashrange.items.steps import walk
 from hashrange.items.types import Value
 from hashrange.items.values import NAME_SURELY_SHORT, check_name
 from hashrange.limits import EXPRESSION_TOKEN_MAX_BYTES
-from hashrange.messages.expressions import (
-    BAD_KEY,
-    EMPTY_MAP,
-    EMPTY_NAME,
-    MIXED_PARAMETERS,
-    NAMES_WITHOUT_EXPRESSION,
-    UNUSED,
-    VALUES_WITHOUT_EXPRESSION,
-    VALUES_WITHOUT_EXPRESSION_OLDER,
-)
+from hashrange.messages import expressions as say
 
 NamedParameters = Sequence[tuple[str, object]]
 """Pairs (parameter name, its value or None), in the order in which the service's messages list them."""
@@ -57,13 +48,15 @@ def check_mixing(legacy: NamedParameters, expressions: NamedParameters) -> None:
     if legacy_given:
         given = [name for name, value in expressions if value is not None]
         if given:
-            raise RequestFault(MIXED_PARAMETERS.format(legacy=", ".join(legacy_given), expressions=", ".join(given)))
+            raise RequestFault(
+                say.MIXED_PARAMETERS.format(legacy=", ".join(legacy_given), expressions=", ".join(given))
+            )
 
 
 def check_maps(expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
     """Refuse names or values without an expression that could use them, empty maps, invalid tokens and names."""
     if names is not None and all(value is None for _, value in expressions):
-        raise RequestFault(NAMES_WITHOUT_EXPRESSION)
+        raise RequestFault(say.NAMES_WITHOUT_EXPRESSION)
     if values is not None:
         users = [(name, value) for name, value in expressions if name != "ProjectionExpression"]
         if all(value is None for _, value in users):
@@ -72,7 +65,7 @@ def check_maps(expressions: NamedParameters, names: dict[str, str] | None, value
         _check_tokens(_NAMES, names, _NAME_TOKEN)
         for token, name in walk(names.items()):
             if not name:
-                raise RequestFault(EMPTY_NAME.format(key=token))
+                raise RequestFault(say.EMPTY_NAME.format(key=token))
             if len(name) > NAME_SURELY_SHORT:
                 check_name(name)
     if values is not None:
@@ -80,19 +73,19 @@ def check_maps(expressions: NamedParameters, names: dict[str, str] | None, value
 
 
 def _values_without_expression(users: list[str]) -> RequestFault:
-    older = VALUES_WITHOUT_EXPRESSION_OLDER.format(
+    older = say.VALUES_WITHOUT_EXPRESSION_OLDER.format(
         parameters=" and ".join(users), verb="is" if len(users) == 1 else "are"
     )
-    return RequestFault(VALUES_WITHOUT_EXPRESSION, older)
+    return RequestFault(say.VALUES_WITHOUT_EXPRESSION, older)
 
 
 def _check_tokens(parameter: str, tokens: Collection[str], pattern: re.Pattern[str]) -> None:
     """Refuse an empty map, and tokens that are too long or do not match `pattern`."""
     if not tokens:
-        raise RequestFault(EMPTY_MAP.format(parameter=parameter))
+        raise RequestFault(say.EMPTY_MAP.format(parameter=parameter))
     for token in walk(tokens):
         if pattern.fullmatch(token) is None or len(token) > EXPRESSION_TOKEN_MAX_BYTES:
-            raise RequestFault(BAD_KEY.format(parameter=parameter, key=token))
+            raise RequestFault(say.BAD_KEY.format(parameter=parameter, key=token))
 
 
 def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, *compiled: TokenUser | None) -> None:
@@ -107,4 +100,4 @@ def _refuse_unused(parameter: str, tokens: Collection[str], used: list[frozenset
     unused = set(tokens).difference(*used)
     if unused:
         keys = ", ".join([token for token in walk(tokens) if token in unused])
-        raise RequestFault(UNUSED.format(parameter=parameter, keys=keys))
+        raise RequestFault(say.UNUSED.format(parameter=parameter, keys=keys))

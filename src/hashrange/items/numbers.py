@@ -17,13 +17,7 @@ from typing import Any
 from hashrange.errors import Malformed, NumberFault, ValidationException
 from hashrange.items.steps import spend
 from hashrange.limits import NUMBER_DIGITS_MAX, NUMBER_EXPONENT_MAX, NUMBER_EXPONENT_MIN
-from hashrange.messages.values import (
-    NUMBER_EMPTY_OLDER,
-    NUMBER_NOT_CONVERTIBLE,
-    NUMBER_OVERFLOW,
-    NUMBER_TOO_PRECISE,
-    NUMBER_UNDERFLOW,
-)
+from hashrange.messages import values as say
 
 _SHORT = NUMBER_DIGITS_MAX
 """Canonical text of at most this many characters has an allowed number of digits and is in range."""
@@ -113,7 +107,7 @@ def _normalize(text: str) -> str:  # noqa: C901 - the faults of a number, in the
     if not digits:
         return "0"
     if len(digits) > NUMBER_DIGITS_MAX:
-        raise NumberFault(NUMBER_TOO_PRECISE)
+        raise NumberFault(say.NUMBER_TOO_PRECISE)
     canonical = _plain(sign == "-", digits, first_exponent)
     return text if text == canonical else canonical
 
@@ -185,7 +179,7 @@ def _not_convertible(text: str) -> NumberFault | Malformed:
         text.encode()
     except UnicodeEncodeError:
         return Malformed()
-    return NumberFault(NUMBER_NOT_CONVERTIBLE.format(text=text), None if text else NUMBER_EMPTY_OLDER)
+    return NumberFault(say.NUMBER_NOT_CONVERTIBLE.format(text=text), None if text else say.NUMBER_EMPTY_OLDER)
 
 
 def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent: int) -> NumberFault:
@@ -195,10 +189,10 @@ def _out_of_range(text: str, exponent: int, fraction_digits: int, first_exponent
     exponent) is larger as not convertible, and an overflow as underflow if only the first digit's
     exponent reaches 2^31 - 1.
     """
-    message = NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else NUMBER_UNDERFLOW
+    message = say.NUMBER_OVERFLOW if first_exponent > NUMBER_EXPONENT_MAX else say.NUMBER_UNDERFLOW
     if not (-_INT32_MAX <= exponent <= _INT32_MAX and fraction_digits - exponent <= _INT32_MAX):
-        return NumberFault(message, NUMBER_NOT_CONVERTIBLE.format(text=text))
-    return NumberFault(message, NUMBER_UNDERFLOW if first_exponent >= _INT32_MAX else message)
+        return NumberFault(message, say.NUMBER_NOT_CONVERTIBLE.format(text=text))
+    return NumberFault(message, say.NUMBER_UNDERFLOW if first_exponent >= _INT32_MAX else message)
 
 
 # --- size ---------------------------------------------------------------------------------------

@@ -16,13 +16,7 @@ from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
 from hashrange.items.steps import batches, sort, walk
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
-from hashrange.messages.values import (
-    BINARY_SET_REPEATS,
-    EMPTY_SET,
-    NUMBER_SET_REPEATS,
-    NUMBER_SET_REPEATS_OLDER,
-    STRING_SET_REPEATS,
-)
+from hashrange.messages import values as say
 
 Members = list[str]
 _Order = TypeVar("_Order", str, bytes)
@@ -33,14 +27,14 @@ def canonical_string_set(members: Any) -> tuple[Members, int]:
     if members.__class__ is not list:
         raise Malformed
     if not members:
-        raise RequestFault(EMPTY_SET["SS"])
+        raise RequestFault(say.EMPTY_SET["SS"])
     try:
         ordered = sort(_distinct(members))
         size_bytes = sum([_texts_size_bytes(some) for some in batches(ordered)])
     except TypeError:
         raise Malformed from None
     if len(ordered) < len(members):
-        raise _repeats(STRING_SET_REPEATS, ", ", members, members)
+        raise _repeats(say.STRING_SET_REPEATS, ", ", members, members)
     return members if ordered == members else ordered, size_bytes
 
 
@@ -49,7 +43,7 @@ def canonical_binary_set(members: Any) -> tuple[Members, int]:
     check_members("BS", members)
     decoded = {member: decode_base64(member) for member in walk(members)}  # equal bytes have equal texts
     if len(decoded) < len(members):
-        raise _repeats(BINARY_SET_REPEATS, ",", members, [decoded[member] for member in walk(members)])
+        raise _repeats(say.BINARY_SET_REPEATS, ",", members, [decoded[member] for member in walk(members)])
     ordered = sort(members, decoded.__getitem__)
     return members if ordered == members else ordered, sum([len(binary) for binary in walk(decoded.values())])
 
@@ -59,7 +53,7 @@ def canonical_number_set(members: Any) -> tuple[Members, int]:
     check_members("NS", members)
     ordered = sort([normalize_number(member) for member in walk(members)], encode_number)
     if len(_distinct(ordered)) < len(ordered):
-        raise SetRepeatFault(NUMBER_SET_REPEATS, NUMBER_SET_REPEATS_OLDER)
+        raise SetRepeatFault(say.NUMBER_SET_REPEATS, say.NUMBER_SET_REPEATS_OLDER)
     size_bytes = sum([number_size_bytes(member) for member in walk(ordered)])
     return members if ordered == members else ordered, size_bytes
 
@@ -73,7 +67,7 @@ def check_members(type_name: str, members: Any) -> None:
             raise Malformed
     if not members:
         fault = NumberSetFault if type_name == "NS" else RequestFault
-        raise fault(EMPTY_SET[type_name])
+        raise fault(say.EMPTY_SET[type_name])
 
 
 def _repeats(message: str, separator: str, members: Members, order: list[_Order]) -> SetRepeatFault:

@@ -18,15 +18,7 @@ from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.steps import FEW_MEMBERS, walk
 from hashrange.items.types import SET_TYPES, Item, Value
 from hashrange.limits import ATTRIBUTE_NAME_MAX_BYTES, NESTING_LEVELS_MAX, NESTING_LEVELS_READ_MAX
-from hashrange.messages.values import (
-    ATTRIBUTE_NAME_EMPTY,
-    ATTRIBUTE_NAME_TOO_LONG,
-    EXPRESSION_VALUE_OLDER,
-    NESTING_TOO_DEEP,
-    NULL_NOT_TRUE,
-    VALUE_EMPTY,
-    VALUE_HAS_TWO_TYPES,
-)
+from hashrange.messages import values as say
 
 Content = Any
 """The content behind a type's name in a value; until it is checked, anything that JSON can hold."""
@@ -45,7 +37,7 @@ def check_item(item: dict[str, Any]) -> tuple[Item, int]:
         raise (None if "" in item else _deepest_fault(item)) or fault from None
     except NestingFault:  # an attribute's own empty name is reported first
         if "" in item:
-            raise RequestFault(ATTRIBUTE_NAME_EMPTY) from None
+            raise RequestFault(say.ATTRIBUTE_NAME_EMPTY) from None
         raise
 
 
@@ -100,7 +92,7 @@ def _expression_value_fault(fault: ValidationException, token: str) -> RequestFa
     older = fault.older_message if isinstance(fault, RequestFault) else message
     return RequestFault(
         message,
-        EXPRESSION_VALUE_OLDER.format(message=older, token=token),
+        say.EXPRESSION_VALUE_OLDER.format(message=older, token=token),
         is_always_bare=not is_worded_per_operation,
     )
 
@@ -129,7 +121,7 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
     for name, value in members if not level and len(members) <= FEW_MEMBERS else walk(members):
         if not 0 < len(name) <= NAME_SURELY_SHORT:
             if level and not name:
-                raise _NestedNameFault(ATTRIBUTE_NAME_EMPTY)
+                raise _NestedNameFault(say.ATTRIBUTE_NAME_EMPTY)
             check_name(name)
         size_bytes += len(name) if name.isascii() else len(name.encode())
         if value.__class__ is not dict:
@@ -161,9 +153,9 @@ def _walk_attributes(attributes: Any, level: int) -> tuple[dict[str, Value], int
 def check_name(name: str) -> None:
     """Raise RequestFault if an attribute's name is empty or longer than 65,535 bytes."""
     if not name:
-        raise RequestFault(ATTRIBUTE_NAME_EMPTY)
+        raise RequestFault(say.ATTRIBUTE_NAME_EMPTY)
     if len(name.encode()) > ATTRIBUTE_NAME_MAX_BYTES:
-        raise RequestFault(ATTRIBUTE_NAME_TOO_LONG)
+        raise RequestFault(say.ATTRIBUTE_NAME_TOO_LONG)
 
 
 def _walk_list(elements: Any, level: int) -> tuple[list[Value], int]:
@@ -202,13 +194,13 @@ class _NestedNameFault(RequestFault):
 def _deepest_fault(content: Content) -> NestingFault | None:
     """The NestingFault of an item, or of a list of values, that is nested too deep; otherwise None."""
     levels = count_levels(content)
-    return NestingFault(NESTING_TOO_DEEP, levels) if levels >= NESTING_LEVELS_MAX else None
+    return NestingFault(say.NESTING_TOO_DEEP, levels) if levels >= NESTING_LEVELS_MAX else None
 
 
 def _nesting_fault(content: Content) -> NestingFault:
     """The NestingFault of a map or list whose members are nested too deep."""
     levels = NESTING_LEVELS_MAX + count_levels(content)
-    return NestingFault(NESTING_TOO_DEEP, levels)
+    return NestingFault(say.NESTING_TOO_DEEP, levels)
 
 
 def count_levels(content: Content) -> int:
@@ -253,7 +245,7 @@ def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content
         if content is True:
             return content, 1
         if content is False:
-            raise RequestFault(NULL_NOT_TRUE)
+            raise RequestFault(say.NULL_NOT_TRUE)
     elif type_name == "B":
         return content, len(decode_base64(content))
     elif type_name == "SS":
@@ -287,7 +279,7 @@ _JSON_TYPES = {
 def _refuse_type_count(value: dict[str, Any], level: int) -> NoReturn:  # noqa: C901
     """Refuse a value with no type or several; faults in its contents are raised before the fault of having several."""
     if not value:
-        raise ValidationException(VALUE_EMPTY)
+        raise ValidationException(say.VALUE_EMPTY)
     for type_name, content in value.items():
         if content.__class__ is not _JSON_TYPES.get(type_name):
             raise Malformed
@@ -302,4 +294,4 @@ def _refuse_type_count(value: dict[str, Any], level: int) -> NoReturn:  # noqa: 
     for type_name in ("SS", "BS", "NS", "B", "M", "L"):
         if type_name in value:
             _walk_content(type_name, value[type_name], level)
-    raise ValidationException(VALUE_HAS_TWO_TYPES)
+    raise ValidationException(say.VALUE_HAS_TWO_TYPES)

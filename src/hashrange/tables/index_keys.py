@@ -12,15 +12,7 @@ from hashrange.items.sizes import value_size_bytes
 from hashrange.items.types import Item
 from hashrange.items.values import type_of
 from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
-from hashrange.messages.keys import (
-    INDEX_KEY_EMPTY,
-    INDEX_KEY_TYPE,
-    PARTITION_KEY_TOO_LONG,
-    SORT_KEY_TOO_LONG,
-    UPDATED_INDEX_KEY_EMPTY,
-    UPDATED_INDEX_KEY_TOO_LONG,
-    UPDATED_INDEX_KEY_TYPE,
-)
+from hashrange.messages import keys as say
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.schema import Index
 
@@ -43,13 +35,13 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
             if scalar is None:
                 raise _type_mismatch(index, name, key_type, type_of(value))
             if not scalar:
-                raise WholeRequestFault(INDEX_KEY_EMPTY[key_type].format(index=index.name, name=name))
+                raise WholeRequestFault(say.INDEX_KEY_EMPTY[key_type].format(index=index.name, name=name))
             length += len(scalar)
         if length > _SURELY_SHORT:
             if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
-                raise KeyFault(PARTITION_KEY_TOO_LONG)
+                raise KeyFault(say.PARTITION_KEY_TOO_LONG)
             if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
-                raise KeyFault(SORT_KEY_TOO_LONG)
+                raise KeyFault(say.SORT_KEY_TOO_LONG)
 
 
 def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:
@@ -77,14 +69,14 @@ def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozen
             if value is None or name not in changed_names:
                 continue
             if key_type not in value:
-                raise ValidationException(UPDATED_INDEX_KEY_TYPE)
+                raise ValidationException(say.UPDATED_INDEX_KEY_TYPE)
             if key_type != "N" and not value[key_type]:
-                raise WholeRequestFault(UPDATED_INDEX_KEY_EMPTY[key_type])
+                raise WholeRequestFault(say.UPDATED_INDEX_KEY_EMPTY[key_type])
         if (
             _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES
             or _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES
         ):
-            raise ValidationException(UPDATED_INDEX_KEY_TOO_LONG)
+            raise ValidationException(say.UPDATED_INDEX_KEY_TOO_LONG)
 
 
 def check_scan_start_types(table: OpenTable, source: ReadSource, start_item: Item) -> None:
@@ -112,4 +104,4 @@ def _size_bytes(item: Item, names: tuple[str, ...]) -> int:
 
 
 def _type_mismatch(index: Index, name: str, expected: str, actual: str) -> ValidationException:
-    return ValidationException(INDEX_KEY_TYPE.format(name=name, expected=expected, actual=actual, index=index.name))
+    return ValidationException(say.INDEX_KEY_TYPE.format(name=name, expected=expected, actual=actual, index=index.name))

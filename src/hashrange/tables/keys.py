@@ -18,14 +18,7 @@ from hashrange.items.sizes import binary_size_bytes, text_size_bytes
 from hashrange.items.types import Item, Key
 from hashrange.items.values import type_of
 from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
-from hashrange.messages.keys import (
-    EMPTY_KEY,
-    ITEM_KEY_MISSING,
-    ITEM_KEY_TYPE,
-    KEY_SCHEMA_MISMATCH,
-    PARTITION_KEY_TOO_LONG,
-    SORT_KEY_TOO_LONG,
-)
+from hashrange.messages import keys as say
 from hashrange.tables.schema import KeySchema, KeyType
 
 KEY_SCHEMAS_KEPT = 256
@@ -74,11 +67,11 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
         return
     size_bytes = text_size_bytes(scalar) if key_type == "S" else binary_size_bytes(scalar)
     if not size_bytes:
-        raise WholeRequestFault(EMPTY_KEY[key_type].format(name=name))
+        raise WholeRequestFault(say.EMPTY_KEY[key_type].format(name=name))
     if is_partition and size_bytes > PARTITION_KEY_MAX_BYTES:
-        raise KeyFault(PARTITION_KEY_TOO_LONG)
+        raise KeyFault(say.PARTITION_KEY_TOO_LONG)
     if not is_partition and size_bytes > SORT_KEY_MAX_BYTES:
-        raise KeyFault(SORT_KEY_TOO_LONG)
+        raise KeyFault(say.SORT_KEY_TOO_LONG)
 
 
 def _one_attribute(keys: KeySchema) -> KeyFunctions:
@@ -101,9 +94,9 @@ def _one_attribute(keys: KeySchema) -> KeyFunctions:
         try:
             scalar = key_map[name][key_type]
         except KeyError:
-            raise ValidationException(KEY_SCHEMA_MISMATCH) from None
+            raise ValidationException(say.KEY_SCHEMA_MISMATCH) from None
         if len(key_map) != 1:
-            raise ValidationException(KEY_SCHEMA_MISMATCH)
+            raise ValidationException(say.KEY_SCHEMA_MISMATCH)
         return key(scalar)
 
     def item_key(item: Item) -> Key:
@@ -147,9 +140,9 @@ def _two_attributes(keys: KeySchema) -> KeyFunctions:  # noqa: C901 - a function
         try:
             scalar, sort_scalar = key_map[name][key_type], key_map[sort_name][sort_type]
         except KeyError:
-            raise ValidationException(KEY_SCHEMA_MISMATCH) from None
+            raise ValidationException(say.KEY_SCHEMA_MISMATCH) from None
         if len(key_map) != 2:
-            raise ValidationException(KEY_SCHEMA_MISMATCH)
+            raise ValidationException(say.KEY_SCHEMA_MISMATCH)
         return key(scalar, sort_scalar)
 
     def item_key(item: Item) -> Key:
@@ -184,8 +177,8 @@ def _item_fault(keys: KeySchema, item: Item) -> ValidationException:
     """The error for the first key attribute that is missing or of another type (order unconfirmed)."""
     for name, expected in keys.attributes:
         if name not in item:
-            return ValidationException(ITEM_KEY_MISSING.format(name=name))
+            return ValidationException(say.ITEM_KEY_MISSING.format(name=name))
         if expected not in item[name]:
             actual = type_of(item[name])
-            return ValidationException(ITEM_KEY_TYPE.format(name=name, expected=expected, actual=actual))
+            return ValidationException(say.ITEM_KEY_TYPE.format(name=name, expected=expected, actual=actual))
     raise AssertionError(item)

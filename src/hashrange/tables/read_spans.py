@@ -12,18 +12,7 @@ import msgspec
 from hashrange.errors import ValidationException
 from hashrange.items.keys import encode_component, encode_prefix, prefix_upper_bound
 from hashrange.items.types import Item, Key, Value
-from hashrange.messages.reads import (
-    KEY_CONDITION_NOT_SUPPORTED,
-    KEY_CONDITION_TYPE,
-    MISSED_KEY_ELEMENT,
-    SORT_KEYS_LEFT_TO_RIGHT,
-    START_KEY_INVALID,
-    START_KEY_OUTSIDE,
-    START_KEY_PREDICATE,
-    START_KEY_SEGMENT,
-    START_KEY_SINGLE_ROW,
-    START_KEY_VALUE,
-)
+from hashrange.messages import reads as say
 from hashrange.tables.entry_keys import partition_bytes
 from hashrange.tables.index_keys import check_scan_start_types
 from hashrange.tables.keys import check_key_value
@@ -63,11 +52,11 @@ def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) ->
     for name, key_type in zip(keys.partition_names, keys.partition_types, strict=True):
         term = by_name.pop(name, None)
         if term is None:
-            raise ValidationException(MISSED_KEY_ELEMENT.format(name=name))
+            raise ValidationException(say.MISSED_KEY_ELEMENT.format(name=name))
         if not keys.sort_names and len(terms) > len(keys.partition_names):
-            raise ValidationException(KEY_CONDITION_NOT_SUPPORTED)
+            raise ValidationException(say.KEY_CONDITION_NOT_SUPPORTED)
         if term.operator != "=":
-            raise ValidationException(KEY_CONDITION_NOT_SUPPORTED)
+            raise ValidationException(say.KEY_CONDITION_NOT_SUPPORTED)
         scalars.append(_operand(term, key_type, 0, is_partition=True))
     prefix = partition_bytes(keys, scalars)
     if not by_name:
@@ -84,7 +73,7 @@ def _sort_bounds(prefix: bytes, keys: KeySchema, by_name: dict[str, KeyTerm]) ->
     else:
         name = keys.sort_names[-1]
     if any(term not in keys.sort_names for term in by_name):
-        raise ValidationException(MISSED_KEY_ELEMENT.format(name=name))
+        raise ValidationException(say.MISSED_KEY_ELEMENT.format(name=name))
     _check_left_to_right(keys, by_name)
     last = len(by_name) - 1
     for position, (name, key_type) in enumerate(zip(keys.sort_names, keys.sort_types, strict=True)):
@@ -101,7 +90,7 @@ def _check_left_to_right(keys: KeySchema, by_name: dict[str, KeyTerm]) -> None:
     for name in keys.sort_names:
         term = by_name.get(name)
         if term is not None and loose:
-            raise ValidationException(SORT_KEYS_LEFT_TO_RIGHT.format(names=", ".join(loose), later=name))
+            raise ValidationException(say.SORT_KEYS_LEFT_TO_RIGHT.format(names=", ".join(loose), later=name))
         if term is None or term.operator != "=":
             loose.append(name)
 
@@ -110,7 +99,7 @@ def _operand(term: KeyTerm, key_type: KeyType, position: int, *, is_partition: b
     """The scalar of operand number `position`. Raises ValidationException if of another type, empty or too long."""
     scalar: str | None = term.operands[position].get(key_type)
     if scalar is None:
-        raise ValidationException(KEY_CONDITION_TYPE)
+        raise ValidationException(say.KEY_CONDITION_TYPE)
     check_key_value(term.attribute, key_type, scalar, is_partition=is_partition)
     return scalar
 
@@ -146,7 +135,7 @@ def start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Key:
     none of them empty or too long.
     """
     if not _is_start_key(table, source, start_item):
-        raise ValidationException(START_KEY_INVALID)
+        raise ValidationException(say.START_KEY_INVALID)
     return _start_key_bytes(table, source, start_item)
 
 
@@ -158,11 +147,11 @@ def scan_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> Ke
     """
     if not _is_start_key(table, source, start_item):
         check_scan_start_types(table, source, start_item)
-        raise ValidationException(START_KEY_INVALID)
+        raise ValidationException(say.START_KEY_INVALID)
     try:
         return _start_key_bytes(table, source, start_item)
     except ValidationException as refusal:
-        raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
+        raise ValidationException(say.START_KEY_VALUE.format(message=refusal.message)) from None
 
 
 def _is_start_key(table: OpenTable, source: ReadSource, start_item: Item) -> bool:
@@ -184,7 +173,7 @@ def _start_key_bytes(table: OpenTable, source: ReadSource, start_item: Item) -> 
     key = source.entry_key(start_item, item_key)
     if key is None:
         _check_index_key_values(source.keys, start_item)
-        raise ValidationException(START_KEY_INVALID)
+        raise ValidationException(say.START_KEY_INVALID)
     return key
 
 
@@ -209,13 +198,13 @@ def continue_query(source: ReadSource, terms: list[KeyTerm], span: Span, start: 
         keys = source.keys
         by_name = {term.attribute: term for term in terms}
         if all(by_name[name].operands[0] == start_item[name] for name in keys.partition_names):
-            raise ValidationException(START_KEY_PREDICATE)
+            raise ValidationException(say.START_KEY_PREDICATE)
         sort_terms = [term for term in terms if term.attribute in keys.sort_names]
         if sort_terms and all(
             term.operator == "=" and term.operands[0] == start_item[term.attribute] for term in sort_terms
         ):
-            raise ValidationException(START_KEY_SINGLE_ROW)
-        raise ValidationException(START_KEY_OUTSIDE)
+            raise ValidationException(say.START_KEY_SINGLE_ROW)
+        raise ValidationException(say.START_KEY_OUTSIDE)
     return narrow(span, start)
 
 
@@ -237,5 +226,5 @@ def hash_span(hashes: HashRange, *, is_reverse: bool = False) -> Span:
 def continue_scan(span: Span, start: Key, segment: int | None, total_segments: int | None) -> Span:
     """The part of a Scan's span after the start key. Raises ValidationException if `start` is outside the span."""
     if not span.lower <= start < span.upper:
-        raise ValidationException(START_KEY_SEGMENT.format(total=total_segments, segment=segment))
+        raise ValidationException(say.START_KEY_SEGMENT.format(total=total_segments, segment=segment))
     return narrow(span, start)

@@ -33,17 +33,8 @@ from hashrange.expressions.tree import (
     ValueToken,
 )
 from hashrange.items.steps import spend
+from hashrange.messages import partiql as say
 from hashrange.messages.expressions import ANY_TYPE, OPERAND_TYPE
-from hashrange.messages.partiql import (
-    EXPECTED_AFTER_AND,
-    EXPECTED_KEYWORD,
-    MISSING_RIGHT_SIDE,
-    NO_BOOLEAN,
-    UNEXPECTED_OPERATOR,
-    UNEXPECTED_TERM,
-    UNSUPPORTED_OPERATION,
-    UNSUPPORTED_OPERATOR,
-)
 
 _OR, _AND, _NOT, _COMPARE, _CONCAT, _ADD, _MULTIPLY = range(2, 9)
 """How tightly operators bind; 1 is left for operators of sets (`whole_expressions.py`)."""
@@ -76,7 +67,7 @@ def read_operand(reader: StatementReader) -> Operand:
     """Read a SET value: arithmetic is allowed, conditions are not."""
     operand = _read(reader, _CONCAT)
     if isinstance(operand, _CONDITIONS):
-        reader.fail(UNEXPECTED_TERM)
+        reader.fail(say.UNEXPECTED_TERM)
     return operand
 
 
@@ -108,7 +99,7 @@ def _precedence_at_hand(reader: StatementReader) -> int:
     if kind != KEYWORD:
         return 0
     if text == "LIKE":
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_LIKE))
+        raise reader.refuse(say.UNSUPPORTED_OPERATION.format(operation=_LIKE))
     return WORD_PRECEDENCES.get(text, 0)
 
 
@@ -133,7 +124,7 @@ def _read_prefix(reader: StatementReader, *, is_right_side: bool) -> Node:
     if kind not in (NAME, QUOTED):
         if reader.is_condition and reader.skip_word("MISSING"):
             return MISSING
-        reader.fail(MISSING_RIGHT_SIDE if is_right_side and kind == END else None)
+        reader.fail(say.MISSING_RIGHT_SIDE if is_right_side and kind == END else None)
     return reader.read_path()
 
 
@@ -182,7 +173,7 @@ def _read_arithmetic(reader: StatementReader, left: Node, precedence: int) -> Ar
     reader.position += 1
     reader.operator_count += 1
     if reader.is_condition:
-        reader.refuse_later(reader.refuse(UNSUPPORTED_OPERATOR.format(operator=operator)))
+        reader.refuse_later(reader.refuse(say.UNSUPPORTED_OPERATOR.format(operator=operator)))
     elif precedence != _ADD:
         raise _arithmetic_fault(reader, operator)
     right = _read(reader, precedence + 1, is_right_side=True)
@@ -204,7 +195,7 @@ def _read_chain(reader: StatementReader, first: Node, precedence: int) -> Condit
 def _read_comparison(reader: StatementReader, left: Node, first: int) -> ConditionNode:
     """Read a comparison, BETWEEN, IN or IS after its left operand, which begins at the position `first`."""
     if isinstance(left, _CONDITIONS):
-        reader.fail(UNEXPECTED_OPERATOR)
+        reader.fail(say.UNEXPECTED_OPERATOR)
     word = reader.token.text
     reader.position += 1
     reader.operator_count += 1
@@ -214,7 +205,7 @@ def _read_comparison(reader: StatementReader, left: Node, first: int) -> Conditi
     if is_negated:
         word = reader.token.text
         if reader.token.kind == KEYWORD and word == "LIKE":
-            raise reader.refuse(UNSUPPORTED_OPERATION.format(operation=_LIKE))
+            raise reader.refuse(say.UNSUPPORTED_OPERATION.format(operation=_LIKE))
         if reader.token.kind != KEYWORD or word not in ("BETWEEN", "IN"):
             reader.fail()
         reader.position += 1
@@ -245,9 +236,9 @@ def _read_order(reader: StatementReader, operator: str, left: Node) -> Compariso
 
 def _read_between(reader: StatementReader, operand: Node) -> Between:
     lower = _as_operand(reader, _read(reader, _CONCAT, is_right_side=True))
-    reader.take_word("AND", EXPECTED_KEYWORD.format(word="AND"))
+    reader.take_word("AND", say.EXPECTED_KEYWORD.format(word="AND"))
     if reader.token.kind == END:
-        reader.fail(EXPECTED_AFTER_AND)
+        reader.fail(say.EXPECTED_AFTER_AND)
     upper = _as_operand(reader, _read(reader, _CONCAT, is_right_side=True))
     return Between(_as_operand(reader, operand), lower, upper)
 
@@ -256,7 +247,7 @@ def _read_in(reader: StatementReader, operand: Node) -> Membership:
     """Read `[a, b]` or `(a, b)` after IN."""
     closer = {"[": "]", "(": ")"}.get(reader.token.text) if reader.token.kind == SYMBOL else None
     if closer is None:
-        reader.fail(MISSING_RIGHT_SIDE if reader.token.kind == END else None)
+        reader.fail(say.MISSING_RIGHT_SIDE if reader.token.kind == END else None)
     reader.position += 1
     options = [_as_operand(reader, _read(reader, _CONCAT))]
     while not reader.skip_symbol(closer):
@@ -283,7 +274,7 @@ def _as_condition(reader: StatementReader, node: Node, operator: str | None) -> 
         if node.function == "list_append":
             reader.refuse_later(misuse_fault(reader.kind, node.function))
     elif not _refuse_missing(reader, node):
-        message = NO_BOOLEAN
+        message = say.NO_BOOLEAN
         if operator is not None:
             message = OPERAND_TYPE.format(operator=operator, type_name=operand_type(node) or ANY_TYPE)
         reader.refuse_later(reader.refuse(message))
@@ -311,7 +302,7 @@ def _as_operand(reader: StatementReader, node: Node) -> Operand:
 def _as_part(reader: StatementReader, node: Node) -> Operand:
     """Return `node` as an operand, of arithmetic too; refuses conditions and MISSING."""
     if isinstance(node, _CONDITIONS):
-        reader.fail(UNEXPECTED_TERM)
+        reader.fail(say.UNEXPECTED_TERM)
     _refuse_missing(reader, node)
     return node
 
@@ -326,4 +317,4 @@ def _refuse_missing(reader: StatementReader, node: Node) -> bool:
 
 def _arithmetic_fault(reader: StatementReader, operator: str) -> RequestFault:
     """Return the fault of an operator that a SET value may not have in this place."""
-    return reader.refuse(UNSUPPORTED_OPERATION.format(operation=_ARITHMETIC[operator]))
+    return reader.refuse(say.UNSUPPORTED_OPERATION.format(operation=_ARITHMETIC[operator]))

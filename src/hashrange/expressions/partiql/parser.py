@@ -34,27 +34,7 @@ from hashrange.expressions.partiql.type_conditions import refuse_type_test
 from hashrange.expressions.partiql.whole_expressions import refuse_expression
 from hashrange.expressions.tree import Clauses, ConditionNode, DocumentPath
 from hashrange.items.steps import spend
-from hashrange.messages.partiql import (
-    ALIAS,
-    DELETE_RETURNING,
-    EXPECTED_ALIAS,
-    EXPECTED_FROM,
-    EXPECTED_IDENTIFIER,
-    EXPECTED_MARK,
-    EXPECTED_RETURNING,
-    EXPECTED_ROW,
-    EXPECTED_STATEMENT,
-    INSERT_INTO_INDEX,
-    INVALID_DOT_COMPONENT,
-    MISSING_RIGHT_SIDE,
-    PATH_COMPONENT_EMPTY,
-    SOURCE_TOO_LONG,
-    TRAILING_TEXT,
-    UNEXPECTED_KEYWORD,
-    UNEXPECTED_PATH_COMPONENT,
-    UNSUPPORTED_CLAUSE,
-    UNSUPPORTED_OPERATION,
-)
+from hashrange.messages import partiql as say
 
 _CLAUSES = frozenset(("GROUP", "HAVING", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT"))
 """Keywords that begin clauses of PartiQL that the service lacks."""
@@ -73,7 +53,7 @@ def read_statement(reader: StatementReader) -> Tree:
                 reader.position = 0
                 refuse_expression(reader, _skip_verb)
         elif reader.token.kind == KEYWORD and reader.token.text in _OTHER_STATEMENTS:
-            reader.fail(EXPECTED_STATEMENT)
+            reader.fail(say.EXPECTED_STATEMENT)
         else:
             refuse_expression(reader, _skip_verb)
     reader.expect_end()
@@ -103,7 +83,7 @@ def _skip_verb(reader: StatementReader) -> bool:
 
 def _read_select(reader: StatementReader) -> SelectStatement:
     paths, fault = _read_projection(reader)
-    reader.take_word("FROM", EXPECTED_FROM.format(clause="SELECT list"))
+    reader.take_word("FROM", say.EXPECTED_FROM.format(clause="SELECT list"))
     target = _read_target(reader)
     _refuse_join(reader)
     _refuse_operator(reader)
@@ -112,7 +92,7 @@ def _read_select(reader: StatementReader) -> SelectStatement:
     token = reader.token
     if token.kind == KEYWORD and token.text in _CLAUSES:
         clause = "GROUP BY" if token.text == "GROUP" else token.text
-        raise reader.refuse(UNSUPPORTED_CLAUSE.format(clause=clause, place=reader.place(reader.position)))
+        raise reader.refuse(say.UNSUPPORTED_CLAUSE.format(clause=clause, place=reader.place(reader.position)))
     return SelectStatement(target, paths, where, order, fault)
 
 
@@ -137,7 +117,7 @@ def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
     if kind not in (NAME, QUOTED) or is_call:
         if kind == END or (kind == KEYWORD and not is_call) or (kind == SYMBOL and text in (",", ")")):
             reader.fail()
-        fault = reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+        fault = reader.refuse(say.UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
         if not _skip_computed(reader) or not (reader.is_symbol(",") or reader.is_word("FROM")):
             raise fault
         return fault
@@ -148,7 +128,7 @@ def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
         refuse_type_test(reader)
     token = reader.token
     if token.kind == SYMBOL and token.text in ("+", "-", "*", "/", "%", "||", "="):
-        raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
+        raise reader.refuse(say.UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
     return path
 
 
@@ -170,7 +150,7 @@ def _skip_computed(reader: StatementReader) -> bool:
 def _read_order(reader: StatementReader) -> tuple[OrderAttribute, ...]:
     if not reader.skip_word("ORDER"):
         return ()
-    reader.take_word("BY", EXPECTED_MARK.format(mark="BY"))
+    reader.take_word("BY", say.EXPECTED_MARK.format(mark="BY"))
     keys = [_read_order_key(reader)]
     while reader.skip_symbol(","):
         keys.append(_read_order_key(reader))
@@ -181,7 +161,7 @@ def _read_order_key(reader: StatementReader) -> OrderAttribute:
     first = reader.position
     path = reader.read_path()
     if len(path.elements) > 1:
-        raise reader.refuse(UNEXPECTED_PATH_COMPONENT.format(place=reader.place(first, reader.position - 1)))
+        raise reader.refuse(say.UNEXPECTED_PATH_COMPONENT.format(place=reader.place(first, reader.position - 1)))
     is_descending = reader.skip_word("DESC")
     if not is_descending:
         reader.skip_word("ASC")
@@ -195,7 +175,7 @@ def _read_target(reader: StatementReader, detail: str | None = None) -> TableOrI
     """Read `table` or `table.index`, bare or quoted; refuses an alias. `detail` is the message if there is no name."""
     components = _read_source_components(reader, detail)
     if len(components) > 2:
-        raise reader.refuse(SOURCE_TOO_LONG)
+        raise reader.refuse(say.SOURCE_TOO_LONG)
     if _is_alias(reader):
         raise _alias_fault(reader)
     return TableOrIndex(components[0], components[1] if len(components) == 2 else None)
@@ -210,8 +190,8 @@ def _alias_fault(reader: StatementReader) -> RequestFault:
     """Return the fault of an alias; raises a syntax error if AS, AT or BY has no name after it."""
     word = reader.token.text
     if reader.token.kind == KEYWORD and reader.following.kind not in (NAME, QUOTED):
-        reader.fail(EXPECTED_ALIAS.format(word=word))
-    return reader.refuse(ALIAS)
+        reader.fail(say.EXPECTED_ALIAS.format(word=word))
+    return reader.refuse(say.ALIAS)
 
 
 def _refuse_operator(reader: StatementReader) -> None:
@@ -219,21 +199,21 @@ def _refuse_operator(reader: StatementReader) -> None:
     if reader.token.kind == SYMBOL and reader.is_operator():
         reader.position += 1
         if reader.token.kind == END:
-            reader.fail(MISSING_RIGHT_SIDE)
-        reader.fail(None if reader.token.kind == KEYWORD else TRAILING_TEXT)
+            reader.fail(say.MISSING_RIGHT_SIDE)
+        reader.fail(None if reader.token.kind == KEYWORD else say.TRAILING_TEXT)
 
 
 def _refuse_join(reader: StatementReader) -> None:
     """Refuse a join with a second table."""
     token = reader.token
     if reader.is_symbol(",") or (token.kind == KEYWORD and token.text in _JOINS):
-        raise reader.refuse(UNSUPPORTED_OPERATION.format(operation="Join"))
+        raise reader.refuse(say.UNSUPPORTED_OPERATION.format(operation="Join"))
 
 
 def _read_source_components(reader: StatementReader, detail: str | None) -> list[str]:
     components = [_read_source_component(reader, detail)]
     while reader.skip_symbol("."):
-        components.append(_read_source_component(reader, INVALID_DOT_COMPONENT))
+        components.append(_read_source_component(reader, say.INVALID_DOT_COMPONENT))
     return components
 
 
@@ -242,7 +222,7 @@ def _read_source_component(reader: StatementReader, detail: str | None) -> str:
     if kind not in (NAME, QUOTED):
         reader.fail(detail)
     if not name:
-        raise reader.refuse(PATH_COMPONENT_EMPTY)
+        raise reader.refuse(say.PATH_COMPONENT_EMPTY)
     reader.position += 1
     return name
 
@@ -256,10 +236,10 @@ def _read_returning(reader: StatementReader) -> Returning | None:
         return None
     is_all = reader.skip_word("ALL")
     if not is_all:
-        reader.take_word("MODIFIED", EXPECTED_RETURNING)
+        reader.take_word("MODIFIED", say.EXPECTED_RETURNING)
     is_old = reader.skip_word("OLD")
     if not is_old:
-        reader.take_word("NEW", EXPECTED_RETURNING)
+        reader.take_word("NEW", say.EXPECTED_RETURNING)
     reader.take_symbol("*")
     return Returning("ALL" if is_all else "MODIFIED", "OLD" if is_old else "NEW")
 
@@ -269,25 +249,25 @@ def _read_returning(reader: StatementReader) -> Returning | None:
 
 def _read_insert(reader: StatementReader) -> InsertStatement:
     """Read `INTO table VALUE {…}`; an alias is reported as trailing text, as if the statement ended before it."""
-    reader.take_word("INTO", UNEXPECTED_KEYWORD)
-    components = _read_source_components(reader, EXPECTED_IDENTIFIER)
+    reader.take_word("INTO", say.UNEXPECTED_KEYWORD)
+    components = _read_source_components(reader, say.EXPECTED_IDENTIFIER)
     while reader.skip_symbol("-") or reader.skip_symbol("+"):  # in INSERT INTO my-table, "table" is reported
         pass
     if _is_alias(reader):
-        reader.fail(TRAILING_TEXT)
+        reader.fail(say.TRAILING_TEXT)
     if reader.skip_word("VALUES"):
-        reader.fail(None if reader.is_symbol("(") else EXPECTED_ROW)
+        reader.fail(None if reader.is_symbol("(") else say.EXPECTED_ROW)
     reader.take_word("VALUE")
     if not reader.is_symbol("{"):
         reader.fail()
     item = read_item(reader)
     if len(components) > 1:
-        raise reader.refuse(INSERT_INTO_INDEX)
+        raise reader.refuse(say.INSERT_INTO_INDEX)
     return InsertStatement(TableOrIndex(components[0], None), item)
 
 
 def _read_update(reader: StatementReader) -> UpdateStatement:
-    target = _read_target(reader, EXPECTED_IDENTIFIER)
+    target = _read_target(reader, say.EXPECTED_IDENTIFIER)
     clauses = _read_clauses(reader)
     where = _read_where(reader)
     return UpdateStatement(target, clauses, where, _read_returning(reader))
@@ -315,22 +295,22 @@ def _read_clauses(reader: StatementReader) -> Clauses:
         elif clauses.targets:
             return clauses
         else:
-            reader.fail(EXPECTED_STATEMENT)
+            reader.fail(say.EXPECTED_STATEMENT)
 
 
 def _read_removal(reader: StatementReader, clauses: Clauses) -> None:
-    path = reader.read_path(EXPECTED_IDENTIFIER)
+    path = reader.read_path(say.EXPECTED_IDENTIFIER)
     clauses.removals.append(path)
     clauses.targets.append(path)
 
 
 def _read_delete(reader: StatementReader) -> DeleteStatement:
-    reader.take_word("FROM", EXPECTED_FROM.format(clause="DELETE"))
-    target = _read_target(reader, EXPECTED_IDENTIFIER)
+    reader.take_word("FROM", say.EXPECTED_FROM.format(clause="DELETE"))
+    target = _read_target(reader, say.EXPECTED_IDENTIFIER)
     where = _read_where(reader)
     returning = _read_returning(reader)
     if returning is not None and returning != Returning("ALL", "OLD"):
-        raise reader.refuse(DELETE_RETURNING.format(returning=f"{returning.which} {returning.image} *"))
+        raise reader.refuse(say.DELETE_RETURNING.format(returning=f"{returning.which} {returning.image} *"))
     return DeleteStatement(target, where, returning)
 
 

@@ -34,18 +34,8 @@ from hashrange.expressions.tree import (
 from hashrange.items.steps import spend
 from hashrange.items.values import check_value, type_of
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, STATEMENT_NESTING_MAX
+from hashrange.messages import partiql as say
 from hashrange.messages.expressions import TOO_MANY_OPERATORS
-from hashrange.messages.partiql import (
-    EXPECTED_MARK,
-    INVALID_DOT_COMPONENT,
-    PATH_COMPONENT_EMPTY,
-    SECOND_STATEMENT,
-    TRAILING_TEXT,
-    UNEXPECTED_KEYWORD,
-    UNEXPECTED_OPERATOR,
-    UNEXPECTED_PATH_COMPONENT,
-    UNEXPECTED_TERM,
-)
 
 _OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "/", "%", "||"))
 """Symbols that are operators in every place, unlike `*`."""
@@ -126,11 +116,11 @@ class StatementReader:
         """Raise a syntax error: `detail`, by default the message for the current token's kind."""
         if detail is None:
             token = self.token
-            detail = UNEXPECTED_TERM
+            detail = say.UNEXPECTED_TERM
             if self.is_operator():
-                detail = UNEXPECTED_OPERATOR
+                detail = say.UNEXPECTED_OPERATOR
             elif token.kind == KEYWORD and token.text not in PREPOSITIONS:
-                detail = UNEXPECTED_KEYWORD
+                detail = say.UNEXPECTED_KEYWORD
         raise not_well_formed(detail)
 
     def is_operator(self) -> bool:
@@ -171,13 +161,13 @@ class StatementReader:
         """Step over `symbol`; otherwise raise a syntax error that may name `expected`, by default `symbol`."""
         if not self.skip_symbol(symbol):
             name = _TOKEN_NAMES.get(expected or symbol)
-            self.fail(None if name is None or self.is_operator() else EXPECTED_MARK.format(mark=name))
+            self.fail(None if name is None or self.is_operator() else say.EXPECTED_MARK.format(mark=name))
 
     def expect_end(self) -> None:
         """Raise a syntax error unless the statement ends here, perhaps with one semicolon."""
         is_closed = self.skip_symbol(";")
         if self.token.kind != END:
-            self.fail(SECOND_STATEMENT if is_closed else TRAILING_TEXT)
+            self.fail(say.SECOND_STATEMENT if is_closed else say.TRAILING_TEXT)
 
     def place(self, first: int, last: int | None = None) -> str:
         """`line:column:length` of the tokens from position `first` to `last`."""
@@ -233,14 +223,14 @@ class StatementReader:
             if self.skip_symbol("."):
                 kind = self.token.kind
                 if self.is_symbol("*"):
-                    raise self.refuse(UNEXPECTED_PATH_COMPONENT.format(place=self.place(self.position)))
+                    raise self.refuse(say.UNEXPECTED_PATH_COMPONENT.format(place=self.place(self.position)))
                 if kind not in (NAME, QUOTED):
-                    self.fail(INVALID_DOT_COMPONENT)
+                    self.fail(say.INVALID_DOT_COMPONENT)
                 self._add_name(elements)
             elif self.skip_symbol("["):
                 kind, digits, _, _ = self.token
                 if kind != NUMBER or not digits.isdigit():
-                    raise self.refuse(UNEXPECTED_PATH_COMPONENT.format(place=self.place(self.position)))
+                    raise self.refuse(say.UNEXPECTED_PATH_COMPONENT.format(place=self.place(self.position)))
                 elements.append(int(digits.lstrip("0")[:_INDEX_DIGITS_MAX] or "0"))
                 self.position += 1
                 self.take_symbol("]")
@@ -254,7 +244,7 @@ class StatementReader:
         """Read a name and append it to the elements of a path."""
         name = self.token.text
         if not name:
-            raise self.refuse(PATH_COMPONENT_EMPTY)
+            raise self.refuse(say.PATH_COMPONENT_EMPTY)
         elements.append(name)
         self.position += 1
 

@@ -10,13 +10,7 @@ from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
 from hashrange.expressions.partiql.type_conditions import refuse_type_test
 from hashrange.expressions.tree import Clauses, DocumentPath, SetAction, ValueAction, ValueToken
 from hashrange.items.types import SET_TYPES
-from hashrange.messages.partiql import (
-    EXPECTED_EQUALS,
-    EXPECTED_IDENTIFIER,
-    SET_FUNCTION_COUNT,
-    SET_FUNCTION_FIRST,
-    SET_FUNCTION_SECOND,
-)
+from hashrange.messages import partiql as say
 
 SET_FUNCTIONS = ("set_add", "set_delete")
 _NOWHERE = DocumentPath(("",))
@@ -25,9 +19,9 @@ _NOWHERE = DocumentPath(("",))
 
 def read_set_action(reader: StatementReader, clauses: Clauses) -> None:
     """Read `path = value` into `clauses`."""
-    path = reader.read_path(EXPECTED_IDENTIFIER)
+    path = reader.read_path(say.EXPECTED_IDENTIFIER)
     if not reader.skip_symbol("="):
-        reader.fail(EXPECTED_EQUALS)
+        reader.fail(say.EXPECTED_EQUALS)
     clauses.targets.append(path)
     kind, text, _, _ = reader.token
     if reader.skip_word("MISSING"):
@@ -66,10 +60,10 @@ def _check_set_function(
     function, operands = placed.call
     name = function.upper()
     if len(operands) != 2:
-        raise reader.refuse(SET_FUNCTION_COUNT.format(function=name, place=placed.place))
+        raise reader.refuse(say.SET_FUNCTION_COUNT.format(function=name, place=placed.place))
     target, value = operands
     if not isinstance(target, DocumentPath) or target.elements != path.elements:
-        raise reader.refuse(SET_FUNCTION_FIRST.format(function=name, place=placed.place))
+        raise reader.refuse(say.SET_FUNCTION_FIRST.format(function=name, place=placed.place))
     if not isinstance(value, ValueToken) or value.type_name not in SET_TYPES:
-        raise reader.refuse(SET_FUNCTION_SECOND.format(function=name, place=first_place))
+        raise reader.refuse(say.SET_FUNCTION_SECOND.format(function=name, place=first_place))
     return value

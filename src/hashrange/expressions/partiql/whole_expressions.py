@@ -14,14 +14,7 @@ from hashrange.expressions.partiql.lexer import KEYWORD, NUMBER, PARAMETER, QUOT
 from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.type_conditions import read_type
 from hashrange.items.steps import spend
-from hashrange.messages.partiql import (
-    EXISTS_ALONE,
-    EXPECTED_AFTER_AND,
-    EXPECTED_KEYWORD,
-    INVALID_DOT_COMPONENT,
-    MISSING_RIGHT_SIDE,
-    UNSUPPORTED_OPERATION,
-)
+from hashrange.messages import partiql as say
 
 OPERATOR = ""
 """The part that is an operator, a call or NOT; other parts are called by their names in the message."""
@@ -40,7 +33,7 @@ def refuse_expression(reader: StatementReader, read_verb: ReadVerb) -> NoReturn:
     """Read the whole text as an expression, and refuse it; raises the first syntax error in it."""
     part = _ExpressionReader(reader, read_verb).read(_SET)
     reader.expect_end()
-    raise reader.refuse(EXISTS_ALONE if part == OPERATOR else UNSUPPORTED_OPERATION.format(operation=part))
+    raise reader.refuse(say.EXISTS_ALONE if part == OPERATOR else say.UNSUPPORTED_OPERATION.format(operation=part))
 
 
 class _ExpressionReader:
@@ -77,9 +70,9 @@ class _ExpressionReader:
                 reader.position += 1
             self.read(precedence + 1, is_right_side=True)
             if text == "BETWEEN":
-                reader.take_word("AND", EXPECTED_KEYWORD.format(word="AND"))
+                reader.take_word("AND", say.EXPECTED_KEYWORD.format(word="AND"))
                 if reader.token.kind == END:
-                    reader.fail(EXPECTED_AFTER_AND)
+                    reader.fail(say.EXPECTED_AFTER_AND)
                 self.read(precedence + 1, is_right_side=True)
             part = OPERATOR
 
@@ -113,7 +106,7 @@ class _ExpressionReader:
         if kind == SYMBOL and text in ("(", "[", "<<", "{"):
             return self._read_brackets(text)
         if kind == END:
-            reader.fail(MISSING_RIGHT_SIDE if is_right_side else None)
+            reader.fail(say.MISSING_RIGHT_SIDE if is_right_side else None)
         if kind in (NUMBER, TEXT):
             reader.position += 1
             return "Lit"
@@ -137,7 +130,7 @@ class _ExpressionReader:
         is_name = reader.skip_symbol(".")
         if is_name and not reader.skip_symbol("*"):
             if reader.token.kind not in (NAME, QUOTED):
-                reader.fail(INVALID_DOT_COMPONENT)
+                reader.fail(say.INVALID_DOT_COMPONENT)
             reader.position += 1
         elif not is_name:
             reader.position += 1

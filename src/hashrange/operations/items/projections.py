@@ -11,19 +11,11 @@ from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.projection import CompiledProjection, compile_projection, project_attributes
 from hashrange.items.rows import decode_for, part_row
 from hashrange.items.types import Row
-from hashrange.messages.reads import (
-    ALL_ATTRIBUTES_NOT_PROJECTED,
-    DUPLICATE_ATTRIBUTE,
-    NOT_PROJECTED,
-    SELECT_CHOICES,
-    SELECT_PROJECTED,
-    SELECT_SPECIFIC,
-    SELECT_WITH_PROJECTION,
-)
+from hashrange.messages import reads as say
 from hashrange.messages.requests import ONE_ERROR, SELECT_UNKNOWN
 from hashrange.tables.open_table import ReadSource
 
-_KNOWN_SELECTS = ("SPECIFIC_ATTRIBUTES", *SELECT_CHOICES)
+_KNOWN_SELECTS = ("SPECIFIC_ATTRIBUTES", *say.SELECT_CHOICES)
 
 
 class ProjectedRequest(Protocol):
@@ -50,7 +42,7 @@ def check_attributes_to_get(names: list[str] | None) -> None:
     """Raise RequestFault if AttributesToGet repeats a name."""
     if names is not None and len(set(names)) < len(names):
         repeated = next(name for position, name in enumerate(names) if name in names[:position])
-        raise RequestFault(DUPLICATE_ATTRIBUTE.format(name=repeated))
+        raise RequestFault(say.DUPLICATE_ATTRIBUTE.format(name=repeated))
 
 
 def requested_projection(request: ProjectedRequest) -> CompiledProjection | None:
@@ -82,10 +74,10 @@ def fetches_items(
         return False
     if index.is_global:
         if request.Select == "ALL_ATTRIBUTES":
-            raise ValidationException(ALL_ATTRIBUTES_NOT_PROJECTED.format(index=index.name))
+            raise ValidationException(say.ALL_ATTRIBUTES_NOT_PROJECTED.format(index=index.name))
         if projection is not None and not projection.attributes <= projected:
             missing = ", ".join(sorted(projection.attributes - projected))
-            raise ValidationException(NOT_PROJECTED.format(index=index.name, names=missing))
+            raise ValidationException(say.NOT_PROJECTED.format(index=index.name, names=missing))
         return False
     wanted = frozenset() if projection is None else projection.attributes
     if condition is not None:
@@ -118,11 +110,11 @@ def check_select(request: SelectingRequest) -> None:
     has_projection = request.ProjectionExpression is not None or request.AttributesToGet is not None
     if select == "SPECIFIC_ATTRIBUTES":
         if not has_projection:
-            raise ValidationException(ONE_ERROR.format(errors=SELECT_SPECIFIC))
+            raise ValidationException(ONE_ERROR.format(errors=say.SELECT_SPECIFIC))
         return
     if has_projection:
         parameter = "AttributesToGet" if request.ProjectionExpression is None else "ProjectionExpression"
-        message = SELECT_WITH_PROJECTION.format(parameter=parameter, chosen=SELECT_CHOICES[select])
+        message = say.SELECT_WITH_PROJECTION.format(parameter=parameter, chosen=say.SELECT_CHOICES[select])
         raise ValidationException(ONE_ERROR.format(errors=message))
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.IndexName is None:
-        raise ValidationException(ONE_ERROR.format(errors=SELECT_PROJECTED))
+        raise ValidationException(ONE_ERROR.format(errors=say.SELECT_PROJECTED))

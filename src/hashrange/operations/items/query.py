@@ -22,14 +22,7 @@ from hashrange.expressions.parameters import NO_VALUES, TokenUser, check_unused
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.items.types import Item, Value
 from hashrange.items.values import check_values
-from hashrange.messages.reads import (
-    FILTER_ON_KEY,
-    LEGACY_KEY_CONDITION_COUNT,
-    NO_KEY_CONDITION,
-    QUERY_FILTER_ON_KEY,
-    TABLE_NOT_FOUND,
-    TOO_MANY_KEY_CONDITIONS,
-)
+from hashrange.messages import reads as say
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.conditions import check_key_paths
@@ -104,7 +97,7 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
     table = find_active_table(scope, request.TableName)
     asked = _compile(request)
     if table is None:
-        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+        raise ResourceNotFoundException(say.TABLE_NOT_FOUND)
     consistent = request.ConsistentRead is True
     source = requested_source(table, request.IndexName, consistent=consistent)
 
@@ -198,7 +191,7 @@ def _compile_legacy(request: QueryRequest) -> _Asked:
     check_attributes_to_get(request.AttributesToGet)
     start_item = check_start_values(request.ExclusiveStartKey)
     if key_condition is None:
-        raise RequestFault(NO_KEY_CONDITION)
+        raise RequestFault(say.NO_KEY_CONDITION)
     raw_values = request.ExpressionAttributeValues
     values = NO_VALUES if raw_values is None else check_values(raw_values)
     condition, projection = _compile_expressions(request, values)
@@ -218,13 +211,13 @@ def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> lis
 def _check_count(terms: list[KeyTerm], maximum: int) -> None:
     """Raise RequestFault for more than `maximum` terms: 2, or an index's number of key attributes if that is more."""
     if len(terms) > maximum:
-        raise RequestFault(TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
+        raise RequestFault(say.TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
 
 
 def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
     """Raise RequestFault unless KeyConditions has 1 to `maximum` terms; the message says 1 or 2 for any maximum."""
     if not 1 <= len(terms) <= maximum:
-        raise RequestFault(LEGACY_KEY_CONDITION_COUNT)
+        raise RequestFault(say.LEGACY_KEY_CONDITION_COUNT)
 
 
 def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondition, *, is_legacy: bool) -> None:
@@ -232,7 +225,7 @@ def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondi
     check_key_paths(table, condition.nested_attributes)
     for name in source.keys.partition_names + source.keys.sort_names:
         if name in condition.attributes:
-            message = QUERY_FILTER_ON_KEY if is_legacy else FILTER_ON_KEY
+            message = say.QUERY_FILTER_ON_KEY if is_legacy else say.FILTER_ON_KEY
             raise ValidationException(message.format(name=name))
 
 

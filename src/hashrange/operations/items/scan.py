@@ -15,13 +15,8 @@ from hashrange.expressions.condition import CompiledCondition, compile_condition
 from hashrange.expressions.legacy import filter_condition
 from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.items.values import check_values
+from hashrange.messages import reads as say
 from hashrange.messages import requests as messages
-from hashrange.messages.reads import (
-    SEGMENT_MISSING,
-    SEGMENT_NOT_BELOW_TOTAL,
-    TABLE_NOT_FOUND,
-    TOTAL_SEGMENTS_MISSING,
-)
 from hashrange.operations import shapes
 from hashrange.operations.items import constraint_wordings
 from hashrange.operations.items.conditions import check_key_paths
@@ -82,7 +77,7 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     check_select(request)
     _check_segments(request.Segment, request.TotalSegments)
     if table is None:
-        raise ResourceNotFoundException(TABLE_NOT_FOUND)
+        raise ResourceNotFoundException(say.TABLE_NOT_FOUND)
 
     consistent = request.ConsistentRead is True
     source = requested_source(table, request.IndexName, consistent=consistent)
@@ -114,11 +109,11 @@ def _check_segments(segment: int | None, total_segments: int | None) -> None:
     if segment is None and total_segments is None:
         return
     if total_segments is None:
-        raise ValidationException(TOTAL_SEGMENTS_MISSING)
+        raise ValidationException(say.TOTAL_SEGMENTS_MISSING)
     if segment is None:
-        raise ValidationException(SEGMENT_MISSING)
+        raise ValidationException(say.SEGMENT_MISSING)
     if segment >= total_segments:
-        raise ValidationException(SEGMENT_NOT_BELOW_TOTAL)
+        raise ValidationException(say.SEGMENT_NOT_BELOW_TOTAL)
 
 
 _SPECIAL_WORDINGS: dict[tuple[str, Constraint], str] = {

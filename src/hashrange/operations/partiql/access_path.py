@@ -20,15 +20,7 @@ from hashrange.expressions.partiql.statement import Statement
 from hashrange.expressions.projection import CompiledProjection
 from hashrange.expressions.tree import split_conditions
 from hashrange.limits import STATEMENT_PARTITIONS_MAX
-from hashrange.messages.partiql import (
-    FILTER_NOT_PROJECTED,
-    INDEX_NOT_FOUND,
-    MEMBERS_COUNT,
-    MULTI_ATTRIBUTE_KEYS,
-    ORDER_NOT_KEY,
-    ORDER_WITHOUT_HASH,
-    ORDER_WITHOUT_WHERE,
-)
+from hashrange.messages import partiql as say
 from hashrange.messages.reads import INDEX_BACKFILLING, NOT_PROJECTED
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.partiql.where_keys import (
@@ -75,7 +67,7 @@ def choose_access_path(table: OpenTable, statement: Statement) -> AccessPath:
     source = _source(table, statement.index_name)
     keys = source.keys
     if len(keys.partition_names) > 1 or len(keys.sort_names) > 1:
-        raise ValidationException(MULTI_ATTRIBUTE_KEYS)
+        raise ValidationException(say.MULTI_ATTRIBUTE_KEYS)
     if statement.projection_fault is not None:
         raise statement.projection_fault
     partition_name = keys.partition_names[0]
@@ -87,7 +79,7 @@ def choose_access_path(table: OpenTable, statement: Statement) -> AccessPath:
         parts = outside.copy()
     partitions = tuple([token for branch in branches for token in branch.tokens])
     if len(partitions) > STATEMENT_PARTITIONS_MAX:
-        raise ValidationException(MEMBERS_COUNT.format(count=len(partitions)))
+        raise ValidationException(say.MEMBERS_COUNT.format(count=len(partitions)))
     order = _order(statement, source, partitions)
 
     sort_term: Term | None = None
@@ -145,7 +137,7 @@ def _of_entries(condition: CompiledCondition, projected: frozenset[str]) -> Comp
 def _source(table: OpenTable, index_name: str | None) -> ReadSource:
     source = table.read_source(index_name)
     if source is None:
-        raise IndexNotFound(INDEX_NOT_FOUND)
+        raise IndexNotFound(say.INDEX_NOT_FOUND)
     if source.index is not None and source.index.state == "CREATING":
         raise ValidationException(INDEX_BACKFILLING.format(index=source.index.name))
     return source
@@ -160,13 +152,13 @@ def _order(
     if not statement.order:
         return "written", False, False
     if statement.where is None:
-        raise ValidationException(ORDER_WITHOUT_WHERE)
+        raise ValidationException(say.ORDER_WITHOUT_WHERE)
     names = source.keys.names
     for key in statement.order:
         if key.name not in names:
-            raise ValidationException(ORDER_NOT_KEY.format(name=key.name))
+            raise ValidationException(say.ORDER_NOT_KEY.format(name=key.name))
     if not partitions:
-        raise ValidationException(ORDER_WITHOUT_HASH)
+        raise ValidationException(say.ORDER_WITHOUT_HASH)
     partition_name = source.keys.partition_names[0]
     descending = {key.name: key.is_descending for key in reversed(statement.order)}
     is_reverse = any(descending.get(name, False) for name in source.keys.sort_names)
@@ -192,5 +184,5 @@ def _fetches_items(source: ReadSource, projection: CompiledProjection | None, te
         raise ValidationException(NOT_PROJECTED.format(index=index.name, names=", ".join(sorted(wanted - projected))))
     if tested is not None and not tested.attributes <= projected:
         names = ", ".join(sorted(tested.attributes - projected))
-        raise ValidationException(FILTER_NOT_PROJECTED.format(index=index.name, names=names))
+        raise ValidationException(say.FILTER_NOT_PROJECTED.format(index=index.name, names=names))
     return fetches_items

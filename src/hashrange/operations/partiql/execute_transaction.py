@@ -21,14 +21,7 @@ from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.rows import EMPTY_PART
 from hashrange.items.types import Key, Row, Value
 from hashrange.limits import TRANSACTION_SIZE_MAX_BYTES, TRANSACTION_STATEMENTS_MAX
-from hashrange.messages.partiql import (
-    EXISTS_WITHOUT_CONDITION,
-    TRANSACTION_INDEX,
-    TRANSACTION_KEY_NOT_FIXED,
-    TRANSACTION_MIXED,
-    TRANSACTION_RETURNING,
-    TRANSACTION_STATEMENT,
-)
+from hashrange.messages import partiql as say
 from hashrange.messages.transactions import SAME_ITEM_TWICE, TRANSACTION_TOO_LARGE
 from hashrange.operations import shapes
 from hashrange.operations.items.actions import Action
@@ -84,7 +77,7 @@ async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest, 
     statements = _compiled(requests)
     are_reads = {statement.kind == "SELECT" for statement in statements}
     if len(are_reads) > 1:
-        raise ValidationException(TRANSACTION_MIXED)
+        raise ValidationException(say.TRANSACTION_MIXED)
     if True in are_reads:
         lookups = [
             _lookup(scope, position, *pair) for position, pair in enumerate(zip(statements, requests, strict=True))
@@ -111,7 +104,7 @@ def _numbered(position: int, request: ParameterizedStatement, fault: RequestFaul
 
 
 def _fault(position: int, message: str) -> ValidationException:
-    return ValidationException(TRANSACTION_STATEMENT.format(position=position, message=message))
+    return ValidationException(say.TRANSACTION_STATEMENT.format(position=position, message=message))
 
 
 # --- reads --------------------------------------------------------------------------------------
@@ -124,14 +117,14 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
     except RequestFault as fault:
         raise _numbered(position, request, fault) from None
     if statement.index_name is not None:
-        raise _fault(position, TRANSACTION_INDEX)
+        raise _fault(position, say.TRANSACTION_INDEX)
     table = find_statement_table(scope, statement)
     try:
         access = bound_read(table, statement)
     except ValidationException as refusal:
         raise _fault(position, refusal.message or "") from None
     if not is_key_read(access):
-        raise _fault(position, TRANSACTION_KEY_NOT_FIXED)
+        raise _fault(position, say.TRANSACTION_KEY_NOT_FIXED)
     return SelectedItem(access, values)
 
 
@@ -238,17 +231,17 @@ def _bound(scope: Scope, position: int, write: StatementWrite, on_failure: str |
     """
     statement = write.statement
     if statement.returning is not None:
-        raise _fault(position, TRANSACTION_RETURNING)
+        raise _fault(position, say.TRANSACTION_RETURNING)
     is_check = statement.kind == "EXISTS"
     if is_check and statement.index_name is not None:
-        raise _fault(position, TRANSACTION_INDEX)
+        raise _fault(position, say.TRANSACTION_INDEX)
     table = find_statement_table(scope, statement)
     try:
         action = bind_write(table, write, on_failure)
     except ValidationException as refusal:
-        raise _fault(position, EXISTS_WITHOUT_CONDITION if is_check else refusal.message or "") from None
+        raise _fault(position, say.EXISTS_WITHOUT_CONDITION if is_check else refusal.message or "") from None
     if is_check and action.condition is None:
-        raise _fault(position, EXISTS_WITHOUT_CONDITION)
+        raise _fault(position, say.EXISTS_WITHOUT_CONDITION)
     return table, action
 
 
