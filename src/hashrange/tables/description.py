@@ -30,41 +30,56 @@ def table_description(
     """TableDescription in wire form; `shown_status` replaces the status in replies of operations that change it."""
     current = shown_status or status(table, now_seconds)
     item_count, size_bytes = statistics[table.source_id]
-    description: dict[str, Any] = {
-        "AttributeDefinitions": [
+    local = [_describe_index(table, index, statistics) for index in table.indexes if not index.is_global]
+    described = [
+        _global_index(table, index, now_seconds, statistics, current) for index in table.indexes if index.is_global
+    ]
+    view_type, label = table.stream_view_type, table.stream_label
+    return _given(
+        AttributeDefinitions=[
             {"AttributeName": name, "AttributeType": kind} for name, kind in table.attribute_types.items()
         ],
-        "TableName": table.name,
-        "KeySchema": describe_keys(table.keys),
-        "TableStatus": current,
-        "CreationDateTime": table.created_at_seconds,
-        "ProvisionedThroughput": _throughput(table, now_seconds),
-        "TableSizeBytes": size_bytes,
-        "ItemCount": item_count,
-        "TableArn": table.arn,
-        "TableId": table.uuid,
-    }
-    _add_billing(description, table, current, now_seconds)
-    _add_indexes(description, table, now_seconds, statistics, current)
-    _add_stream(description, table)
-    _add_settings(description, table, now_seconds, current)
-    return description
+        TableName=table.name,
+        KeySchema=describe_keys(table.keys),
+        TableStatus=current,
+        CreationDateTime=table.created_at_seconds,
+        ProvisionedThroughput=_throughput(table, now_seconds),
+        TableSizeBytes=size_bytes,
+        ItemCount=item_count,
+        TableArn=table.arn,
+        TableId=table.uuid,
+        BillingModeSummary=_billing(table, current, now_seconds),
+        LocalSecondaryIndexes=local or None,
+        GlobalSecondaryIndexes=described or None,
+        StreamSpecification=view_type and {"StreamEnabled": True, "StreamViewType": view_type},
+        LatestStreamLabel=label,
+        LatestStreamArn=label and f"{table.arn}/stream/{label}",
+        SSEDescription=_encryption(table, now_seconds),
+        TableClassSummary=_table_class(table),
+        DeletionProtectionEnabled=table.is_deletion_protected,
+        OnDemandThroughput=_on_demand(table),
+        WarmThroughput=_warm(table, None, now_seconds, current),
+    )
 
 
 def describe_deleted(table: Table, now_seconds: float, item_count: int, size_bytes: int) -> dict[str, Any]:
     """TableDescription of DeleteTable's reply, with fewer members: no keys, attribute definitions, indexes, …"""
-    description: dict[str, Any] = {
-        "TableName": table.name,
-        "TableStatus": "DELETING",
-        "ProvisionedThroughput": _throughput(table, now_seconds),
-        "TableSizeBytes": size_bytes,
-        "ItemCount": item_count,
-        "TableArn": table.arn,
-        "TableId": table.uuid,
-    }
-    _add_billing(description, table, "DELETING", now_seconds)
-    description["DeletionProtectionEnabled"] = table.is_deletion_protected
-    return description
+    return _given(
+        TableName=table.name,
+        TableStatus="DELETING",
+        ProvisionedThroughput=_throughput(table, now_seconds),
+        TableSizeBytes=size_bytes,
+        ItemCount=item_count,
+        TableArn=table.arn,
+        TableId=table.uuid,
+        BillingModeSummary=_billing(table, "DELETING", now_seconds),
+        DeletionProtectionEnabled=table.is_deletion_protected,
+    )
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    """The members that have a value: what is None has no member in a reply."""
+    return {member: value for member, value in members.items() if value is not None}
 
 
 def describe_keys(keys: KeySchema) -> list[dict[str, str]]:
@@ -105,18 +120,17 @@ def _at_least(floor: Throughput, subject: Table | Index, now_seconds: float | No
 
 def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
     """ProvisionedThroughputDescription of a table or index; its units are 0 for on-demand tables."""
-    described: dict[str, Any] = {}
-    if subject.throughput_increased_at_seconds is not None:
-        described["LastIncreaseDateTime"] = subject.throughput_increased_at_seconds
-    if subject.throughput_decreased_at_seconds is not None:
-        described["LastDecreaseDateTime"] = subject.throughput_decreased_at_seconds
+    decreased_at = subject.throughput_decreased_at_seconds
     if isinstance(subject, Table) and subject.billing_mode == "PAY_PER_REQUEST" and former_units(subject, now_seconds):
-        described["LastDecreaseDateTime"] = subject.switches_to_on_demand_seconds[-1]
+        decreased_at = subject.switches_to_on_demand_seconds[-1]
     units = shown_throughput(subject, now_seconds) or Throughput(0, 0)
-    described["NumberOfDecreasesToday"] = decreases_today(subject, now_seconds)
-    described["ReadCapacityUnits"] = units.read_units
-    described["WriteCapacityUnits"] = units.write_units
-    return described
+    return _given(
+        LastIncreaseDateTime=subject.throughput_increased_at_seconds,
+        LastDecreaseDateTime=decreased_at,
+        NumberOfDecreasesToday=decreases_today(subject, now_seconds),
+        ReadCapacityUnits=units.read_units,
+        WriteCapacityUnits=units.write_units,
+    )
 
 
 def _warm(table: Table, index: Index | None, now_seconds: float, shown_status: str) -> dict[str, Any]:
@@ -137,69 +151,47 @@ def _warm(table: Table, index: Index | None, now_seconds: float, shown_status: s
 def _on_demand(subject: Table | Index) -> dict[str, int] | None:
     """OnDemandThroughput in wire form, without a maximum that is not set; None if neither is set."""
     read, write = subject.on_demand_max_read_units, subject.on_demand_max_write_units
-    members = {"MaxReadRequestUnits": read, "MaxWriteRequestUnits": write}
-    return {member: units for member, units in members.items() if units is not None} or None
+    return _given(MaxReadRequestUnits=read, MaxWriteRequestUnits=write) or None
 
 
-def _add_billing(description: dict[str, Any], table: Table, current: Status, now_seconds: float) -> None:
-    """Add BillingModeSummary if the table ever was on demand; the time of the switch to it once the table is ACTIVE."""
+def _billing(table: Table, current: Status, now_seconds: float) -> dict[str, Any] | None:
+    """BillingModeSummary if the table ever was on demand, with the time of the switch to it once the table is ACTIVE;
+    None otherwise.
+    """
     switched_at = table.switched_to_on_demand_at_seconds
     if switched_at is None:
-        return
-    summary: dict[str, Any] = {"BillingMode": table.billing_mode}
-    if current != "CREATING" and switched_at <= now_seconds:
-        summary["LastUpdateToPayPerRequestDateTime"] = switched_at
-    description["BillingModeSummary"] = summary
+        return None
+    is_told = current != "CREATING" and switched_at <= now_seconds
+    return _given(BillingMode=table.billing_mode, LastUpdateToPayPerRequestDateTime=switched_at if is_told else None)
 
 
-def _add_indexes(
-    description: dict[str, Any], table: Table, now_seconds: float, statistics: StatisticsBySource, current: Status
-) -> None:
-    local = [_describe_index(table, index, statistics) for index in table.indexes if not index.is_global]
-    if local:
-        description["LocalSecondaryIndexes"] = local
-    described = []
-    for index in table.indexes:
-        if not index.is_global:
-            continue
-        shown = index_status(index, current, now_seconds)
-        one = _describe_index(table, index, statistics)
-        one["IndexStatus"] = shown
-        if shown == "CREATING" and index.state == "CREATING":
-            one["Backfilling"] = current == "ACTIVE"
-        one["ProvisionedThroughput"] = _throughput(index, now_seconds)
-        maximum = _on_demand(index)
-        if maximum:
-            one["OnDemandThroughput"] = maximum
-        one["WarmThroughput"] = _warm(table, index, now_seconds, shown)
-        described.append(one)
-    if described:
-        description["GlobalSecondaryIndexes"] = described
+def _global_index(
+    table: Table, index: Index, now_seconds: float, statistics: StatisticsBySource, current: Status
+) -> dict[str, Any]:
+    shown = index_status(index, current, now_seconds)
+    is_created = shown == "CREATING" and index.state == "CREATING"
+    return _given(
+        **_describe_index(table, index, statistics),
+        IndexStatus=shown,
+        Backfilling=current == "ACTIVE" if is_created else None,
+        ProvisionedThroughput=_throughput(index, now_seconds),
+        OnDemandThroughput=_on_demand(index),
+        WarmThroughput=_warm(table, index, now_seconds, shown),
+    )
 
 
 def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) -> dict[str, Any]:
     """The members of an index's description that local and global indexes share."""
     item_count, size_bytes = statistics[make_source_id(table.table_id, index.index_id)]
-    projection: dict[str, Any] = {"ProjectionType": index.projection.kind}
-    if index.projection.non_key_names:
-        projection["NonKeyAttributes"] = list(index.projection.non_key_names)
+    kind, names = index.projection.kind, list(index.projection.non_key_names)
     return {
         "IndexName": index.name,
         "KeySchema": describe_keys(index.keys),
-        "Projection": projection,
+        "Projection": _given(ProjectionType=kind, NonKeyAttributes=names or None),
         "IndexSizeBytes": size_bytes,
         "ItemCount": item_count,
         "IndexArn": f"{table.arn}/index/{index.name}",
     }
-
-
-def _add_stream(description: dict[str, Any], table: Table) -> None:
-    """Add StreamSpecification while the stream is on, and label and ARN of the latest stream, even after its end."""
-    if table.stream_view_type is not None:
-        description["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream_view_type}
-    if table.stream_label is not None:
-        description["LatestStreamLabel"] = table.stream_label
-        description["LatestStreamArn"] = f"{table.arn}/stream/{table.stream_label}"
 
 
 def describe_encryption(table: Table, shown_status: str) -> dict[str, Any]:
@@ -207,17 +199,13 @@ def describe_encryption(table: Table, shown_status: str) -> dict[str, Any]:
     return {"Status": shown_status, "SSEType": table.sse_type, "KMSMasterKeyArn": table.kms_key_arn}
 
 
-def _add_settings(description: dict[str, Any], table: Table, now_seconds: float, current: Status) -> None:
-    if table.sse_type is not None:
-        is_updating = table.encryption_updating_until_seconds > now_seconds
-        description["SSEDescription"] = describe_encryption(table, "UPDATING" if is_updating else "ENABLED")
-    if table.table_class != "STANDARD" or table.table_class_changed_at_seconds is not None:
-        summary: dict[str, Any] = {"TableClass": table.table_class}
-        if table.table_class_changed_at_seconds is not None:
-            summary["LastUpdateDateTime"] = table.table_class_changed_at_seconds
-        description["TableClassSummary"] = summary
-    description["DeletionProtectionEnabled"] = table.is_deletion_protected
-    maximum = _on_demand(table)
-    if maximum:
-        description["OnDemandThroughput"] = maximum
-    description["WarmThroughput"] = _warm(table, None, now_seconds, current)
+def _encryption(table: Table, now_seconds: float) -> dict[str, Any] | None:
+    is_updating = table.encryption_updating_until_seconds > now_seconds
+    return None if table.sse_type is None else describe_encryption(table, "UPDATING" if is_updating else "ENABLED")
+
+
+def _table_class(table: Table) -> dict[str, Any] | None:
+    """TableClassSummary once the class has been changed, or of another class than STANDARD; None otherwise."""
+    changed_at = table.table_class_changed_at_seconds
+    is_usual = table.table_class == "STANDARD" and changed_at is None
+    return None if is_usual else _given(TableClass=table.table_class, LastUpdateDateTime=changed_at)
