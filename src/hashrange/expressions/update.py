@@ -63,20 +63,6 @@ class CompiledUpdate:
     the update needs, or has one of a wrong type, or if a computed number or the copied values exceed a limit.
     """
 
-    __slots__ = (
-        "apply",
-        "assigned_types",
-        "attributes",
-        "can_create",
-        "may_nest_container",
-        "nested_attributes",
-        "statement_size_bytes",
-        "updated_new",
-        "updated_old",
-        "used_names",
-        "used_values",
-    )
-
     def __init__(
         self,
         apply: Apply,

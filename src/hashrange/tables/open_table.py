@@ -53,27 +53,6 @@ class ReadSource(msgspec.Struct, frozen=True):
 class OpenTable:
     """An opened table. Immutable: a change to the schema or the partitions makes a new opened table."""
 
-    __slots__ = (
-        "followed_names",
-        "has_item_collections",
-        "index_keys",
-        "indexes",
-        "item_key",
-        "keys",
-        "log_images",
-        "lookup_key",
-        "name",
-        "partition_name",
-        "partitions",
-        "schema",
-        "serves_from_seconds",
-        "sort_name",
-        "source_id",
-        "table_id",
-        "table_source",
-        "usual_key",
-    )
-
     def __init__(self, schema: Table, partitions: Mapping[bytes, Sequence[Partition]] | None = None) -> None:
         """`partitions`: each source's partitions in order of their hashes; None: each source has one partition."""
         self.schema = schema

@@ -107,7 +107,7 @@ def test_tables_are_opened_anew_as_they_were(store: EmbeddedStore) -> None:
     assert after is not None
     assert after is not before
     assert after is store.catalog.find_id(before.table_id)
-    for name in OpenTable.__slots__:
+    for name in vars(before):
         assert getattr(after, name) is getattr(before, name)
     assert not told, "neither its description nor its partitions have changed"
 

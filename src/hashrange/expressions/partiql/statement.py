@@ -108,24 +108,6 @@ class ValueTable:
 class Statement:
     """A compiled statement. Its conditions stay a tree, because the table determines which of them are on keys."""
 
-    __slots__ = (
-        "__weakref__",
-        "_conditions",
-        "attached_values",
-        "build_item",
-        "index_name",
-        "kind",
-        "order",
-        "projection",
-        "projection_fault",
-        "returning",
-        "table_name",
-        "update",
-        "value_checks",
-        "value_table",
-        "where",
-    )
-
     def __init__(
         self, tree: Tree, reader: StatementReader, value_table: ValueTable, value_checks: tuple[ValueCheck, ...]
     ) -> None:

@@ -55,8 +55,8 @@ class OpenTables:
     def reopen(self, table: StoredTable) -> StoredTable:
         """Open a table anew whose description and partitions stay: it chooses its participants again."""
         opened = self._by_id[table.table_id] = StoredTable.__new__(StoredTable)
-        for name in OpenTable.__slots__:  # 3 µs; `copy.copy` takes 10
-            setattr(opened, name, getattr(table, name))
+        for name, value in vars(table).items():  # 3 µs; `copy.copy` takes 10
+            setattr(opened, name, value)
         opened.choose(self.participants)
         return opened
 
