@@ -10,11 +10,11 @@ from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 
 
-class DescribeLimitsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class EmptyRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request has no members."""
 
 
-async def describe_limits(scope: Scope, request: DescribeLimitsRequest) -> Reply:
+async def describe_limits(scope: Scope, request: EmptyRequest) -> Reply:
     """DescribeLimits: return the capacity quotas of the account in this Region and of one table: the service's default
     quotas, which are the same for every account and Region.
     """
@@ -26,17 +26,13 @@ async def describe_limits(scope: Scope, request: DescribeLimitsRequest) -> Reply
     }
 
 
-class DescribeEndpointsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The request has no members."""
-
-
-async def describe_endpoints(scope: Scope, request: DescribeEndpointsRequest) -> Reply:
+async def describe_endpoints(scope: Scope, request: EmptyRequest) -> Reply:
     """DescribeEndpoints: return this server's host and port, as configured, which clients may use for a day."""
     address = f"{scope.settings.host}:{scope.settings.port}"
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": ENDPOINT_CACHE_MINUTES}]}
 
 
 OPERATIONS = (
-    Operation("DescribeLimits", DescribeLimitsRequest, describe_limits, JSON),
-    Operation("DescribeEndpoints", DescribeEndpointsRequest, describe_endpoints, JSON),
+    Operation("DescribeLimits", EmptyRequest, describe_limits, JSON),
+    Operation("DescribeEndpoints", EmptyRequest, describe_endpoints, JSON),
 )

@@ -109,10 +109,6 @@ def _empty_list(
 # --- continuous backups -------------------------------------------------------------------------
 
 
-class DescribeContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN."""
-
-
 async def describe_continuous_backups(scope: Scope, request: TableRequest) -> Reply:
     """DescribeContinuousBackups: return whether a table can be restored to a point in time; none can yet.
 
@@ -159,11 +155,7 @@ async def update_continuous_backups(scope: Scope, request: UpdateContinuousBacku
 _NOT_SCALED: dict[str, Any] = {"AutoScalingDisabled": True, "ScalingPolicies": []}
 
 
-class DescribeTableReplicaAutoScalingRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN."""
-
-
-async def describe_table_replica_auto_scaling(scope: Scope, request: DescribeTableReplicaAutoScalingRequest) -> Reply:
+async def describe_table_replica_auto_scaling(scope: Scope, request: TableRequest) -> Reply:
     """DescribeTableReplicaAutoScaling: return the auto scaling settings of a table's only replica, in the table's own
     Region; auto scaling is off, as it is not supported yet.
 
@@ -208,9 +200,7 @@ OPERATIONS = (
     _empty_list("ListExports", ListExportsRequest, "ExportSummaries", tables=by_table_arn),
     _empty_list("ListGlobalTables", ListGlobalTablesRequest, "GlobalTables"),
     _empty_list("ListImports", ListImportsRequest, "ImportSummaryList", tables=by_table_arn),
-    table_operation("DescribeContinuousBackups", DescribeContinuousBackupsRequest, describe_continuous_backups),
+    table_operation("DescribeContinuousBackups", TableRequest, describe_continuous_backups),
     table_operation("UpdateContinuousBackups", UpdateContinuousBackupsRequest, update_continuous_backups, writes=True),
-    table_operation(
-        "DescribeTableReplicaAutoScaling", DescribeTableReplicaAutoScalingRequest, describe_table_replica_auto_scaling
-    ),
+    table_operation("DescribeTableReplicaAutoScaling", TableRequest, describe_table_replica_auto_scaling),
 )

@@ -19,8 +19,9 @@ from hashrange.operations.insights.contributor_insights import (
     update_contributor_insights,
 )
 from hashrange.operations.insights.watching import WATCH_PREFIX
+from hashrange.operations.lookup import TableRequest
 from hashrange.operations.registry import OPERATIONS
-from hashrange.operations.tables.delete_table import DeleteTableRequest, delete_table
+from hashrange.operations.tables.delete_table import delete_table
 from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
@@ -69,7 +70,7 @@ class Watching:
         finish(update_contributor_insights(self.scope, request))
 
     def delete(self, name: str) -> None:
-        finish(delete_table(self.scope, DeleteTableRequest(TableName=name)))
+        finish(delete_table(self.scope, TableRequest(TableName=name)))
 
     def table(self, name: str) -> OpenTable:
         table = self.store.catalog.find(*PLACE, name)

@@ -48,11 +48,7 @@ WATCHED_RULES = RequestRules(
 """Rule: TableName comes first, and the length of IndexName has a message of its own."""
 
 
-class DescribeContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True, gc=False):
-    """The table or index to describe."""
-
-
-async def describe_contributor_insights(scope: Scope, request: DescribeContributorInsightsRequest) -> Reply:
+async def describe_contributor_insights(scope: Scope, request: WatchedRequest) -> Reply:
     """DescribeContributorInsights: return whether the most used keys of a table or global index are watched,
     in which mode, and by which rules.
 
@@ -204,9 +200,7 @@ def _place(token: str | None) -> int:
 
 
 OPERATIONS = (
-    table_operation(
-        "DescribeContributorInsights", DescribeContributorInsightsRequest, describe_contributor_insights, WATCHED_RULES
-    ),
+    table_operation("DescribeContributorInsights", WatchedRequest, describe_contributor_insights, WATCHED_RULES),
     table_operation(
         "UpdateContributorInsights",
         UpdateContributorInsightsRequest,

@@ -19,11 +19,7 @@ from hashrange.tables.description import describe_deleted
 from hashrange.tables.states import index_status, is_changing, status
 
 
-class DeleteTableRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN."""
-
-
-async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
+async def delete_table(scope: Scope, request: TableRequest) -> Reply:
     """Delete the table, or set its deletion deadline; describe it as DELETING."""
     while True:
         table = await described_table(scope, request.TableName)
@@ -55,4 +51,4 @@ async def delete_table(scope: Scope, request: DeleteTableRequest) -> Reply:
             return reply
 
 
-OPERATION = table_operation("DeleteTable", DeleteTableRequest, delete_table, writes=True)
+OPERATION = table_operation("DeleteTable", TableRequest, delete_table, writes=True)

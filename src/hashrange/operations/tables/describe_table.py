@@ -8,15 +8,11 @@ from hashrange.tables.description import described_sources
 from hashrange.tables.description import table_description as describe
 
 
-class DescribeTableRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN."""
-
-
-async def describe_table(scope: Scope, request: DescribeTableRequest) -> Reply:
+async def describe_table(scope: Scope, request: TableRequest) -> Reply:
     """The table's current description, with the statistics that the store reports now."""
     table = await described_table(scope, request.TableName)
     statistics = await scope.store.statistics(described_sources(table))
     return {"Table": describe(table, scope.clock.service_time(), statistics)}
 
 
-OPERATION = table_operation("DescribeTable", DescribeTableRequest, describe_table)
+OPERATION = table_operation("DescribeTable", TableRequest, describe_table)

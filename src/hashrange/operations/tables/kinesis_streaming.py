@@ -211,13 +211,7 @@ async def disable_kinesis_streaming_destination(
             return destination_reply(table, request.StreamArn, "DISABLING")
 
 
-class DescribeKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN."""
-
-
-async def describe_kinesis_streaming_destination(
-    scope: Scope, request: DescribeKinesisStreamingDestinationRequest
-) -> Reply:
+async def describe_kinesis_streaming_destination(scope: Scope, request: TableRequest) -> Reply:
     """DescribeKinesisStreamingDestination: list the Kinesis data streams that a table's changes go to,
     or went to within a day.
 
@@ -261,7 +255,7 @@ OPERATIONS = (
     ),
     table_operation(
         "DescribeKinesisStreamingDestination",
-        DescribeKinesisStreamingDestinationRequest,
+        TableRequest,
         describe_kinesis_streaming_destination,
     ),
 )

@@ -85,11 +85,7 @@ def _other_attribute(now: TimeToLive | None) -> str:
     return say.TTL_OTHER_ATTRIBUTE.format(attribute=now.attribute)
 
 
-class DescribeTimeToLiveRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN."""
-
-
-async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest) -> Reply:
+async def describe_time_to_live(scope: Scope, request: TableRequest) -> Reply:
     """DescribeTimeToLive: return whether a table's items expire, and by which attribute.
     Order of checks: name → table exists.
 
@@ -105,5 +101,5 @@ async def describe_time_to_live(scope: Scope, request: DescribeTimeToLiveRequest
 
 OPERATIONS = (
     table_operation("UpdateTimeToLive", UpdateTimeToLiveRequest, update_time_to_live, writes=True),
-    table_operation("DescribeTimeToLive", DescribeTimeToLiveRequest, describe_time_to_live),
+    table_operation("DescribeTimeToLive", TableRequest, describe_time_to_live),
 )
