@@ -6,6 +6,7 @@ The caller passes what the request does not hold: table id, account, Region and 
 
 import hashlib
 import uuid
+from typing import Any
 
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
@@ -18,9 +19,11 @@ from hashrange.operations.tables.members import (
     Projection,
     ProvisionedThroughput,
     SSESpecification,
+    WarmThroughput,
 )
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.tags import read_tags
+from hashrange.operations.tables.throughput_checks import given_units
 from hashrange.tables import schema
 from hashrange.tables.description import stream_label
 from hashrange.tables.schema import Index, KeySchema, KeyType, Table, Throughput
@@ -43,8 +46,6 @@ def make_table(
     stream = request.StreamSpecification
     has_stream = stream is not None and stream.StreamEnabled
     sse_type, kms_key_arn = encryption(request.SSESpecification, account, region)
-    maximum_read, maximum_write = on_demand_maximum(request.OnDemandThroughput, None, None)
-    warm = request.WarmThroughput
     indexes = _indexes(request.LocalSecondaryIndexes or [], request.GlobalSecondaryIndexes or [], types)
     return Table(
         table_id=table_id,
@@ -65,13 +66,10 @@ def make_table(
         is_deletion_protected=bool(request.DeletionProtectionEnabled),
         sse_type=sse_type,
         kms_key_arn=kms_key_arn,
-        on_demand_max_read_units=maximum_read,
-        on_demand_max_write_units=maximum_write,
-        warm_read_units=warm.ReadUnitsPerSecond if warm else None,
-        warm_write_units=warm.WriteUnitsPerSecond if warm else None,
         switched_to_on_demand_at_seconds=now_seconds if is_on_demand else None,
         stream_view_type=stream.StreamViewType if stream and has_stream else None,
         stream_label=stream_label(now_seconds) if has_stream else None,
+        **asked_units(request.OnDemandThroughput, request.WarmThroughput),
     )
 
 
@@ -98,19 +96,18 @@ def throughput(given: ProvisionedThroughput | None) -> Throughput | None:
     return None if given is None else Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
 
 
-def on_demand_maximum(
-    given: OnDemandThroughput | None, read_units: int | None, write_units: int | None
-) -> tuple[int | None, int | None]:
-    """The read and write maximum in `given` (-1: no maximum); if absent there, `read_units` and `write_units`.
+_UNITS_FIELDS = {
+    "MaxReadRequestUnits": "on_demand_max_read_units",
+    "MaxWriteRequestUnits": "on_demand_max_write_units",
+    "ReadUnitsPerSecond": "warm_read_units",
+    "WriteUnitsPerSecond": "warm_write_units",
+}
 
-    None, as an argument or result, means no maximum.
-    """
-    if given is not None:
-        if given.MaxReadRequestUnits is not None:
-            read_units = None if given.MaxReadRequestUnits == -1 else given.MaxReadRequestUnits
-        if given.MaxWriteRequestUnits is not None:
-            write_units = None if given.MaxWriteRequestUnits == -1 else given.MaxWriteRequestUnits
-    return read_units, write_units
+
+def asked_units(*given: OnDemandThroughput | WarmThroughput | None) -> dict[str, Any]:
+    """Field of a table or index → the units that are asked for it; None for a maximum that ends (-1)."""
+    asked = [pair for one in given for pair in given_units(one)]
+    return {_UNITS_FIELDS[member]: None if units == -1 else units for member, units in asked}
 
 
 def encryption(given: SSESpecification | None, account: str, region: str) -> tuple[schema.SseType | None, str | None]:
@@ -134,8 +131,6 @@ def global_index(
     index: GlobalSecondaryIndex | CreateGlobalSecondaryIndexAction, index_id: int, types: dict[str, KeyType]
 ) -> Index:
     """The global index that a CreateTable or UpdateTable requests, as ACTIVE; UpdateTable then sets CREATING."""
-    maximum_read, maximum_write = on_demand_maximum(index.OnDemandThroughput, None, None)
-    warm = index.WarmThroughput
     return Index(
         index_id=index_id,
         name=index.IndexName,
@@ -143,10 +138,7 @@ def global_index(
         keys=key_schema(index.KeySchema, types),
         projection=_projection(index.Projection),
         throughput=throughput(index.ProvisionedThroughput),
-        on_demand_max_read_units=maximum_read,
-        on_demand_max_write_units=maximum_write,
-        warm_read_units=warm.ReadUnitsPerSecond if warm else None,
-        warm_write_units=warm.WriteUnitsPerSecond if warm else None,
+        **asked_units(index.OnDemandThroughput, index.WarmThroughput),
     )
 
 

@@ -14,7 +14,7 @@ from hashrange import limits
 from hashrange.errors import LimitExceededException, ThrottlingException, ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.tables.created_table import encryption, global_index, on_demand_maximum, throughput
+from hashrange.operations.tables.created_table import asked_units, encryption, global_index, throughput
 from hashrange.operations.tables.index_members import CreateGlobalSecondaryIndexAction, UpdateGlobalSecondaryIndexAction
 from hashrange.operations.tables.members import ProvisionedThroughput, SSESpecification, TableClass, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
@@ -165,9 +165,7 @@ def _setting_changes(
     """
     changes: dict[str, Any] = {}
     if request.OnDemandThroughput is not None and (request.BillingMode or table.billing_mode) == "PAY_PER_REQUEST":
-        changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
-            request.OnDemandThroughput, table.on_demand_max_read_units, table.on_demand_max_write_units
-        )
+        changes = asked_units(request.OnDemandThroughput)
     changes |= _warm_settings(request.WarmThroughput, warm_units(table, None, now_seconds), until_seconds)
     if request.TableClass is not None:
         changes |= _class_changes(request.TableClass, table, now_seconds)
@@ -187,14 +185,8 @@ def _warm_settings(warm: WarmThroughput | None, former: Throughput, until_second
     """Field → value of each field of a table or index that requested warm throughput sets;
     `former`: what it has now.
     """
-    changes: dict[str, Any] = {}
-    if warm is not None and warm.ReadUnitsPerSecond is not None:
-        changes["warm_read_units"] = warm.ReadUnitsPerSecond
-    if warm is not None and warm.WriteUnitsPerSecond is not None:
-        changes["warm_write_units"] = warm.WriteUnitsPerSecond
-    if changes:
-        changes |= {"warm_updating_until_seconds": until_seconds, "former_warm": former}
-    return changes
+    asked = asked_units(warm)
+    return asked and asked | {"warm_updating_until_seconds": until_seconds, "former_warm": former}
 
 
 def _protection_changes(given: bool, table: Table, now_seconds: float, until_seconds: float) -> dict[str, Any]:
@@ -264,9 +256,7 @@ def _updated_index(
         changes = {"updating_until_seconds": until_seconds, "former_throughput": None}
     if given is not None:
         changes |= {"throughput": throughput(given)} if is_switched else throughput_changes(index, given, now_seconds)
-    changes["on_demand_max_read_units"], changes["on_demand_max_write_units"] = on_demand_maximum(
-        update.OnDemandThroughput, index.on_demand_max_read_units, index.on_demand_max_write_units
-    )
+    changes |= asked_units(update.OnDemandThroughput)
     changes |= _warm_settings(update.WarmThroughput, warm_units(table, index, now_seconds), until_seconds)
     return msgspec.structs.replace(index, **changes)
 
