@@ -70,12 +70,7 @@ _ARGUMENTS: dict[str, tuple[int | None, frozenset[str]]] = {
 """ComparisonOperator → number of arguments (None: one or more) and their allowed types."""
 _CONDITIONAL_OPERATORS = (None, "AND", "OR")
 _COMPARISONS = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
-_KEY_OPERATORS = {
-    "EQ": "=",
-    "LE": "<=",
-    "LT": "<",
-    "GE": ">=",
-    "GT": ">",
+_KEY_OPERATORS = {name: symbol for name, symbol in _COMPARISONS.items() if name != "NE"} | {
     "BETWEEN": "BETWEEN",
     "BEGINS_WITH": "begins_with",
 }

@@ -262,15 +262,9 @@ def _walk_content(type_name: str, content: Content, level: int) -> tuple[Content
 # --- values with no type, or several ------------------------------------------------------------
 
 _JSON_TYPES = {
-    "S": str,
-    "N": str,
-    "B": str,
-    "SS": list,
-    "NS": list,
-    "BS": list,
-    "BOOL": bool,
-    "NULL": bool,
-    "L": list,
+    **dict.fromkeys(("S", "N", "B"), str),
+    **dict.fromkeys((*SET_TYPES, "L"), list),
+    **dict.fromkeys(("BOOL", "NULL"), bool),
     "M": dict,
 }
 
