@@ -8,14 +8,17 @@
     exists = EXISTS(select)
     source = table | table.index
 
-Other text is refused (`whole_expressions.py`). Source: service behaviour, captures to 23 October 2026; for expected
-tokens and their messages PartiQL's reference grammar, which agrees with the captures.
+A text that begins with no verb is read as an expression and refused; its outermost part decides the message. Source:
+service behaviour, captures to 23 October 2026; for expected tokens and their messages PartiQL's reference grammar,
+which agrees with the captures.
 """
+
+from typing import NoReturn
 
 from hashrange.errors import RequestFault
 from hashrange.expressions.lexer import END, NAME, SYMBOL
-from hashrange.expressions.partiql.conditions import read_condition
-from hashrange.expressions.partiql.lexer import KEYWORD, PARAMETER, QUOTED
+from hashrange.expressions.partiql.conditions import SYMBOL_PRECEDENCES, WORD_PRECEDENCES, read_condition
+from hashrange.expressions.partiql.lexer import KEYWORD, NUMBER, PARAMETER, QUOTED, TEXT
 from hashrange.expressions.partiql.literals import read_item
 from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.setters import read_set_action
@@ -30,8 +33,7 @@ from hashrange.expressions.partiql.tree import (
     Tree,
     UpdateStatement,
 )
-from hashrange.expressions.partiql.type_conditions import refuse_type_test
-from hashrange.expressions.partiql.whole_expressions import refuse_expression
+from hashrange.expressions.partiql.type_conditions import read_type, refuse_type_test
 from hashrange.expressions.tree import Clauses, ConditionNode, DocumentPath
 from hashrange.items.steps import spend
 from hashrange.messages import partiql as say
@@ -51,11 +53,11 @@ def read_statement(reader: StatementReader) -> Tree:
             tree = _read_exists(reader)
             if reader.is_operator() or reader.is_symbol("*"):  # EXISTS(…) is only the beginning of an expression
                 reader.position = 0
-                refuse_expression(reader, _skip_verb)
+                _refuse_expression(reader)
         elif reader.token.kind == KEYWORD and reader.token.text in _OTHER_STATEMENTS:
             reader.fail(say.EXPECTED_STATEMENT)
         else:
-            refuse_expression(reader, _skip_verb)
+            _refuse_expression(reader)
     reader.expect_end()
     return tree
 
@@ -71,11 +73,6 @@ def _read_verb(reader: StatementReader) -> Tree | None:
     if reader.skip_word("DELETE"):
         return _read_delete(reader)
     return _read_update_from_first(reader) if reader.skip_word("FROM") else None
-
-
-def _skip_verb(reader: StatementReader) -> bool:
-    """Read a statement inside an expression; False if none begins at the current token."""
-    return _read_verb(reader) is not None
 
 
 # --- SELECT -------------------------------------------------------------------------------------
@@ -321,3 +318,146 @@ def _read_exists(reader: StatementReader) -> ExistsStatement:
     select = _read_select(reader)
     reader.take_symbol(")")
     return ExistsStatement(select)
+
+
+# --- expressions that are no statement ----------------------------------------------------------
+#
+# An expression may have more than a condition has: arithmetic, paths of any value, statements as operands. Source:
+# service behaviour, captures to 23 October 2026 (FOO, FOO.BAR, 1, MISSING, [1], {'a': 1}, <<1>>, ?, IS, operators,
+# calls); for the rest the language's reference grammar. Each function returns the outermost part of what it has read.
+
+_OPERATOR = ""
+"""The part that is an operator, a call or NOT; other parts are called by their names in the message."""
+_SET = 1
+_WORDS = WORD_PRECEDENCES | {"LIKE": WORD_PRECEDENCES["IN"], "UNION": _SET, "INTERSECT": _SET, "EXCEPT": _SET}
+_NOT = WORD_PRECEDENCES["AND"] + 1
+_CONSTANTS = {"TRUE": "Lit", "FALSE": "Lit", "NULL": "Lit", "MISSING": "Missing"}
+_BRACKETS = {"[": ("]", "List"), "<<": (">>", "Bag"), "{": ("}", "Struct")}
+_PART_STEPS = 5
+
+
+def _refuse_expression(reader: StatementReader) -> NoReturn:
+    """Read the whole text as an expression, and refuse it; raises the first syntax error in it."""
+    part = _read_expression(reader, _SET)
+    reader.expect_end()
+    raise reader.refuse(say.EXISTS_ALONE if part == _OPERATOR else say.UNSUPPORTED_OPERATION.format(operation=part))
+
+
+def _read_expression(reader: StatementReader, floor: int, *, is_right_side: bool = False) -> str:
+    """Read an expression whose operators bind at least as tightly as `floor`.
+
+    `is_right_side`: an operator precedes the expression; if the text ends there,
+    the missing right side is reported.
+    """
+    spend(_PART_STEPS)
+    part = _read_operand(reader, is_right_side=is_right_side)
+    while True:
+        kind, text, _, _ = reader.token
+        precedence = (SYMBOL_PRECEDENCES if kind == SYMBOL else _WORDS if kind == KEYWORD else {}).get(text, 0)
+        if not precedence or precedence < floor:
+            return part
+        reader.position += 1
+        if text == "IS":
+            is_negated = reader.skip_word("NOT")
+            read_type(reader)
+            part = _OPERATOR if is_negated else "IsType"
+            continue
+        if text == "NOT":
+            text = reader.token.text
+            if reader.token.kind != KEYWORD or text not in ("BETWEEN", "IN", "LIKE"):
+                reader.fail()
+            reader.position += 1
+        _read_expression(reader, precedence + 1, is_right_side=True)
+        if text == "BETWEEN":
+            reader.take_word("AND", say.EXPECTED_KEYWORD.format(word="AND"))
+            if reader.token.kind == END:
+                reader.fail(say.EXPECTED_AFTER_AND)
+            _read_expression(reader, precedence + 1, is_right_side=True)
+        part = _OPERATOR
+
+
+def _read_operand(reader: StatementReader, *, is_right_side: bool) -> str:
+    """Read signs, NOTs and one operand, with the path after it."""
+    if reader.is_word("NOT"):
+        while reader.skip_word("NOT"):
+            pass
+        reader.enter()
+        _read_expression(reader, _NOT)
+        reader.depth -= 1
+        return _OPERATOR
+    has_sign = False
+    while reader.is_symbol("+") or reader.is_symbol("-"):
+        has_sign = True
+        reader.position += 1
+    is_number = reader.token.kind == NUMBER
+    part = _read_part(reader, is_right_side=is_right_side)
+    while reader.is_symbol(".") or reader.is_symbol("["):
+        _read_step(reader)
+        part = "Path"
+    return _OPERATOR if has_sign and not (is_number and part == "Lit") else part
+
+
+def _read_part(reader: StatementReader, *, is_right_side: bool) -> str:
+    kind, text, _, _ = reader.token
+    if kind == PARAMETER:
+        reader.take_parameter()
+        return "Parameter"
+    if kind == SYMBOL and text in ("(", "[", "<<", "{"):
+        return _read_brackets(reader, text)
+    if kind == END:
+        reader.fail(say.MISSING_RIGHT_SIDE if is_right_side else None)
+    if kind in (NUMBER, TEXT):
+        reader.position += 1
+        return "Lit"
+    if kind == KEYWORD and text in _CONSTANTS:
+        reader.position += 1
+        return _CONSTANTS[text]
+    if _read_verb(reader) is not None:
+        return "Select"
+    if reader.is_function():
+        reader.position += 1
+        _read_brackets(reader, "(")
+        return _OPERATOR
+    if kind not in (NAME, QUOTED):
+        reader.fail()
+    reader.position += 1
+    return "Id"
+
+
+def _read_step(reader: StatementReader) -> None:
+    """Read `.name`, `.*`, `[expression]` or `[*]`."""
+    is_name = reader.skip_symbol(".")
+    if is_name and not reader.skip_symbol("*"):
+        if reader.token.kind not in (NAME, QUOTED):
+            reader.fail(say.INVALID_DOT_COMPONENT)
+        reader.position += 1
+    elif not is_name:
+        reader.position += 1
+        reader.enter()
+        if not reader.skip_symbol("*"):
+            _read_expression(reader, _SET)
+        reader.depth -= 1
+        reader.take_symbol("]")
+
+
+def _read_brackets(reader: StatementReader, opener: str) -> str:
+    """Read a list, bag or struct, the arguments of a call, or an expression in parentheses."""
+    reader.enter()
+    reader.position += 1
+    closer, part = _BRACKETS.get(opener, (")", "List"))
+    count = 0
+    while not reader.is_symbol(closer):
+        if count:
+            reader.take_symbol(",", closer)
+        count += 1
+        if opener == "(" and reader.skip_symbol("*"):
+            continue
+        inner = _read_expression(reader, _SET)
+        if opener == "{":
+            reader.take_symbol(":")
+            _read_expression(reader, _SET)
+        if opener == "(" and count == 1 and reader.is_symbol(")"):
+            part = inner
+    reader.position += 1
+    reader.depth -= 1
+    return part
