@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
+from hashrange.expressions import tree
 from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.checks import (
     PARTIQL,
@@ -32,16 +33,6 @@ from hashrange.expressions.checks import (
 from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import CONDITION_KEYWORDS, ExpressionParser
 from hashrange.expressions.predicates import Test, compile_conditions
-from hashrange.expressions.tree import (
-    Between,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Membership,
-    Operand,
-    ValueToken,
-)
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
@@ -109,7 +100,7 @@ def compile_condition(
 
 def read_checked_condition(
     kind: str, text: str, names: dict[str, str] | None, values: dict[str, Value]
-) -> tuple[ExpressionParser, ConditionNode, tuple[ValueCheck, ...]]:
+) -> tuple[ExpressionParser, tree.ConditionNode, tuple[ValueCheck, ...]]:
     """Parse a condition and run its static checks. Raises RequestFault for the first fault.
 
     Returns the parser, the tree, and the checks to repeat on the values of later requests with this condition.
@@ -128,7 +119,7 @@ def read_checked_condition(
 def _check_placement(parser: ExpressionParser) -> None:
     """Refuse size() as a condition, and other functions as operands; reports the call whose `)` comes first."""
     wrong = {id(call) for call in parser.operand_calls if call.function != "size"}
-    wrong |= {id(node) for node in parser.conditions if isinstance(node, FunctionCall) and node.function == "size"}
+    wrong |= {id(node) for node in parser.conditions if isinstance(node, tree.FunctionCall) and node.function == "size"}
     for call in parser.calls:
         if id(call) in wrong:
             raise misuse_fault(parser.kind, call.function)
@@ -163,7 +154,9 @@ _SIZED_TYPES = frozenset(TYPE_NAMES) - {"N", "BOOL", "NULL"}
 _PREFIX_TYPES = frozenset(("S", "B"))
 
 
-def check_terms(kind: str, conditions: Iterable[ConditionNode], values: dict[str, Value]) -> tuple[ValueCheck, ...]:
+def check_terms(
+    kind: str, conditions: Iterable[tree.ConditionNode], values: dict[str, Value]
+) -> tuple[ValueCheck, ...]:
     """Check each term in turn; returns the checks that depend on values, which have also run on `values`.
 
     `kind` is the parameter's name, PARTIQL for a statement.
@@ -202,25 +195,25 @@ def _render_value(value: Value) -> str:
     return f"{{{type_name}:{scalar}}}"
 
 
-def _check_term(kind: str, node: ConditionNode) -> ValueCheck | None:
+def _check_term(kind: str, node: tree.ConditionNode) -> ValueCheck | None:
     """Check one comparison or function call; And, Or and Not have no own checks."""
-    if isinstance(node, Comparison):
+    if isinstance(node, tree.Comparison):
         _check_operands(kind, (node.left, node.right))
         check_distinct(kind, node.operator, node.left, (node.right,))
         if node.operator not in ("=", "<>"):
             check_operand_type(kind, node.operator, node.left, ORDERED_TYPES)
             check_operand_type(kind, node.operator, node.right, ORDERED_TYPES)
-    elif isinstance(node, Between):
+    elif isinstance(node, tree.Between):
         return _check_between(kind, node)
-    elif isinstance(node, Membership):
+    elif isinstance(node, tree.Membership):
         _check_operands(kind, (node.operand, *node.options))
         _check_membership(kind, node)
-    elif isinstance(node, FunctionCall):
+    elif isinstance(node, tree.FunctionCall):
         return _check_call(kind, node)
     return None
 
 
-def _check_membership(kind: str, node: Membership) -> None:
+def _check_membership(kind: str, node: tree.Membership) -> None:
     """Refuse IN with too many options, or with an option that is the operand itself; PartiQL checks for the operand
     first.
     """
@@ -235,40 +228,40 @@ def _check_membership(kind: str, node: Membership) -> None:
     check_distinct(kind, "IN", node.operand, node.options)
 
 
-def _check_between(kind: str, node: Between) -> ValueCheck | None:
+def _check_between(kind: str, node: tree.Between) -> ValueCheck | None:
     _check_operands(kind, node)
     check_distinct(kind, "BETWEEN", node.operand, (node.lower, node.upper))
     for operand in node:
         check_operand_type(kind, "BETWEEN", operand, ORDERED_TYPES)
-    if isinstance(node.lower, ValueToken) and isinstance(node.upper, ValueToken):
+    if isinstance(node.lower, tree.ValueToken) and isinstance(node.upper, tree.ValueToken):
         return ValueCheck(node.lower.token, node.upper.token)
     return None
 
 
-def _check_operands(kind: str, operands: tuple[Operand, ...]) -> None:
+def _check_operands(kind: str, operands: tuple[tree.Operand, ...]) -> None:
     """Refuse undefined `#tokens` and `:tokens`, then invalid size() calls, in the operands of a term."""
     check_operands_defined(kind, operands)
     for operand in operands:
-        if isinstance(operand, FunctionCall) and operand.function == "size":
+        if isinstance(operand, tree.FunctionCall) and operand.function == "size":
             _check_size(kind, operand)
 
 
-def _check_size(kind: str, call: FunctionCall) -> None:
+def _check_size(kind: str, call: tree.FunctionCall) -> None:
     check_operand_count(kind, call, 1)
     operand = call.operands[0]
-    if isinstance(operand, FunctionCall):
+    if isinstance(operand, tree.FunctionCall):
         raise path_required_fault(kind, "size")
     check_operand_type(kind, "size", operand, _SIZED_TYPES)
 
 
-def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
+def _check_call(kind: str, call: tree.FunctionCall) -> ValueCheck | None:
     """Check a condition function and its operands."""
     function = call.function
     check_operands_defined(kind, call.operands)
     check_operand_count(kind, call, CONDITION_FUNCTIONS[function])
     first, second = call.operands[0], call.operands[-1]
     if function in _PATH_FUNCTIONS and not (function == "attribute_type" and kind == PARTIQL):
-        if not isinstance(first, DocumentPath):
+        if not isinstance(first, tree.DocumentPath):
             raise path_required_fault(kind, function)
     else:
         _check_operands(kind, call.operands)
@@ -284,9 +277,9 @@ def _check_call(kind: str, call: FunctionCall) -> ValueCheck | None:
     return None
 
 
-def _check_type_operand(kind: str, operand: Operand) -> ValueCheck:
+def _check_type_operand(kind: str, operand: tree.Operand) -> ValueCheck:
     """Check attribute_type's second operand: a value of type S."""
-    if not isinstance(operand, ValueToken):
+    if not isinstance(operand, tree.ValueToken):
         type_name = (operand_type(operand) if kind == PARTIQL else None) or say.ANY_TYPE
         raise fault(kind, say.OPERAND_TYPE.format(operator="attribute_type", type_name=type_name))
     check_operand_type(kind, "attribute_type", operand, ("S",))

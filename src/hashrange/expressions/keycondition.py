@@ -8,21 +8,8 @@ Source: service behaviour, captures to Oct 2026.
 from typing import NamedTuple
 
 from hashrange.errors import RequestFault
+from hashrange.expressions import tree
 from hashrange.expressions.condition import ValueCheck, read_checked_condition
-from hashrange.expressions.tree import (
-    MIRRORED,
-    Between,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Membership,
-    Not,
-    Operand,
-    Or,
-    ValueToken,
-    split_conditions,
-)
 from hashrange.items.types import Value
 from hashrange.messages import expressions as say
 
@@ -43,7 +30,7 @@ class Term(NamedTuple):
 class ParsedKeyCondition(NamedTuple):
     """A parsed key condition that has passed the static checks of all conditions, not yet those of key conditions."""
 
-    root: ConditionNode
+    root: tree.ConditionNode
     used_names: frozenset[str]
     used_values: frozenset[str]
     value_checks: tuple[ValueCheck, ...]
@@ -70,59 +57,59 @@ def compile_key_condition(read: ParsedKeyCondition) -> CompiledKeyCondition:
 
     Raises RequestFault for the first term that no key condition may have, then for two terms on one attribute.
     """
-    terms = [_read_term(part) for part in split_conditions(read.root)]
+    terms = [_read_term(part) for part in tree.split_conditions(read.root)]
     if len({term.attribute for term in terms}) < len(terms):
         raise RequestFault(say.KEY_REPEATED, say.KEY_REPEATED_OLDER)
     return CompiledKeyCondition(tuple(terms), read.value_checks)
 
 
-def _read_term(node: ConditionNode) -> Term:
+def _read_term(node: tree.ConditionNode) -> Term:
     """Compile one term of a key condition; raises RequestFault if no key condition may have it."""
-    if isinstance(node, Comparison):
+    if isinstance(node, tree.Comparison):
         if node.operator == "<>":
             raise RequestFault(say.KEY_OPERATOR_INVALID.format(operator="<>"))
         return _read_comparison(node)
-    if isinstance(node, Between):
+    if isinstance(node, tree.Between):
         return _read_key_first("BETWEEN", node.operand, (node.lower, node.upper))
-    if isinstance(node, FunctionCall):
+    if isinstance(node, tree.FunctionCall):
         if node.function != "begins_with":
             raise RequestFault(say.KEY_OPERATOR_INVALID.format(operator=node.function))
         return _read_key_first("begins_with", node.operands[0], node.operands[1:])
-    operator = {Or: "OR", Not: "NOT", Membership: "IN"}[type(node)]
+    operator = {tree.Or: "OR", tree.Not: "NOT", tree.Membership: "IN"}[type(node)]
     raise RequestFault(say.KEY_OPERATOR_INVALID.format(operator=operator))
 
 
-def _read_comparison(node: Comparison) -> Term:
+def _read_comparison(node: tree.Comparison) -> Term:
     """Compile `key operator value` or `value operator key`."""
     operator, left, right = node
     _check_operands((left, right))
-    if isinstance(left, DocumentPath) and isinstance(right, ValueToken):
+    if isinstance(left, tree.DocumentPath) and isinstance(right, tree.ValueToken):
         return Term(_key_name(left), operator, (right.token,))
-    if isinstance(left, ValueToken) and isinstance(right, DocumentPath):
-        return Term(_key_name(right), MIRRORED[operator], (left.token,))
+    if isinstance(left, tree.ValueToken) and isinstance(right, tree.DocumentPath):
+        return Term(_key_name(right), tree.MIRRORED[operator], (left.token,))
     raise RequestFault(say.KEY_NO_ATTRIBUTE)
 
 
-def _read_key_first(operator: str, first: Operand, others: tuple[Operand, ...]) -> Term:
+def _read_key_first(operator: str, first: tree.Operand, others: tuple[tree.Operand, ...]) -> Term:
     """Compile `first BETWEEN … AND …` or `begins_with(first, …)`; `first` must be an attribute."""
     _check_operands((first, *others))
-    if not isinstance(first, DocumentPath):
-        is_elsewhere = any(isinstance(other, DocumentPath) for other in others)
+    if not isinstance(first, tree.DocumentPath):
+        is_elsewhere = any(isinstance(other, tree.DocumentPath) for other in others)
         raise RequestFault(say.KEY_NOT_FIRST.format(operator=operator) if is_elsewhere else say.KEY_NO_ATTRIBUTE)
-    tokens = tuple([other.token for other in others if isinstance(other, ValueToken)])
+    tokens = tuple([other.token for other in others if isinstance(other, tree.ValueToken)])
     return Term(_key_name(first), operator, tokens)
 
 
-def _check_operands(operands: tuple[Operand, ...]) -> None:
+def _check_operands(operands: tuple[tree.Operand, ...]) -> None:
     """Refuse a term of a key condition if an operand is a function or nested path, or if several are attributes."""
-    if any(isinstance(operand, FunctionCall) for operand in operands):
+    if any(isinstance(operand, tree.FunctionCall) for operand in operands):
         raise RequestFault(say.KEY_NESTED_OPERATION)
-    paths = [operand for operand in operands if isinstance(operand, DocumentPath)]
+    paths = [operand for operand in operands if isinstance(operand, tree.DocumentPath)]
     if any(len(path.elements) > 1 for path in paths):
         raise RequestFault(say.KEY_NESTED_PATH)
     if len(paths) > 1:
         raise RequestFault(say.KEY_TWO_ATTRIBUTES)
 
 
-def _key_name(path: DocumentPath) -> str:
+def _key_name(path: tree.DocumentPath) -> str:
     return str(path.elements[0])

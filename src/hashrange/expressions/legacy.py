@@ -15,24 +15,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from hashrange.errors import RequestFault, ValidationException
+from hashrange.expressions import tree
 from hashrange.expressions.condition import CompiledCondition
 from hashrange.expressions.keycondition import CompiledKeyCondition, Term
 from hashrange.expressions.predicates import compile_conditions
-from hashrange.expressions.tree import (
-    And,
-    Between,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Membership,
-    Not,
-    Or,
-    SetAction,
-    ValueAction,
-    Values,
-    ValueToken,
-)
+from hashrange.expressions.tree import Values
 from hashrange.expressions.update import CompiledUpdate, assigned_types
 from hashrange.expressions.update_apply import compile_apply
 from hashrange.expressions.update_values import Assignment, compile_add, compile_delete, compile_set, remove
@@ -210,11 +197,11 @@ def _condition(kind: str, asked: list[_Asked], operator: str | None) -> Compiled
     if not asked:
         return None
     values: dict[str, Value] = {}
-    nodes: list[ConditionNode] = []
+    nodes: list[tree.ConditionNode] = []
     roots = [_node(entry, values, nodes) for entry in asked]
     root = roots[0]
     if len(roots) > 1:
-        root = Or(tuple(roots)) if operator == "OR" else And(tuple(roots))
+        root = tree.Or(tuple(roots)) if operator == "OR" else tree.And(tuple(roots))
         nodes.append(root)
     return CompiledCondition(
         kind, _bind(compile_conditions(nodes, root), values), paths=[(entry.name,) for entry in asked]
@@ -228,37 +215,37 @@ def _bind(
     return lambda item, _values: function(item, own_values)
 
 
-def _node(asked: _Asked, values: dict[str, Value], nodes: list[ConditionNode]) -> ConditionNode:
+def _node(asked: _Asked, values: dict[str, Value], nodes: list[tree.ConditionNode]) -> tree.ConditionNode:
     """Build the node of one condition; appends the nodes that it consists of, then the node itself, to `nodes`."""
-    path = DocumentPath((asked.name,))
+    path = tree.DocumentPath((asked.name,))
     operands = tuple([_keep(values, argument) for argument in walk(asked.arguments)])
     operator = asked.operator
-    node: ConditionNode
+    node: tree.ConditionNode
     if operator in _COMPARISONS:
-        node = Comparison(_COMPARISONS[operator], path, operands[0])
+        node = tree.Comparison(_COMPARISONS[operator], path, operands[0])
     elif operator == "IN":
-        node = Membership(path, operands)
+        node = tree.Membership(path, operands)
     elif operator == "BETWEEN":
-        node = Between(path, operands[0], operands[1])
+        node = tree.Between(path, operands[0], operands[1])
     elif operator in ("NULL", "NOT_NULL"):
-        node = FunctionCall("attribute_exists" if operator == "NOT_NULL" else "attribute_not_exists", (path,))
+        node = tree.FunctionCall("attribute_exists" if operator == "NOT_NULL" else "attribute_not_exists", (path,))
     elif operator == "NOT_CONTAINS":  # a missing attribute satisfies neither CONTAINS nor NOT_CONTAINS
-        contained = FunctionCall("contains", (path, *operands))
-        absent = Not(contained)
-        present = FunctionCall("attribute_exists", (path,))
+        contained = tree.FunctionCall("contains", (path, *operands))
+        absent = tree.Not(contained)
+        present = tree.FunctionCall("attribute_exists", (path,))
         nodes += [contained, absent, present]
-        node = And((present, absent))
+        node = tree.And((present, absent))
     else:
-        node = FunctionCall("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *operands))
+        node = tree.FunctionCall("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *operands))
     nodes.append(node)
     return node
 
 
-def _keep(values: dict[str, Value], value: Value) -> ValueToken:
+def _keep(values: dict[str, Value], value: Value) -> tree.ValueToken:
     """Store `value` in `values` under a new token, and return the token."""
     token = f":{len(values)}"
     values[token] = value
-    return ValueToken(token, next(iter(value)))
+    return tree.ValueToken(token, next(iter(value)))
 
 
 # --- AttributeUpdates -----------------------------------------------------------------------------
@@ -281,26 +268,26 @@ def attribute_updates(updates: LegacyMap) -> CompiledUpdate:
     values: dict[str, Value] = {}
     actions: list[tuple[Path, Assignment]] = []
     removed: list[Path] = []
-    sets: list[SetAction] = []
-    additions: list[ValueAction] = []
+    sets: list[tree.SetAction] = []
+    additions: list[tree.ValueAction] = []
     for name, members in walk(updates.items()):
         spend(_ACTION_STEPS)
         check_name(name)
-        path = DocumentPath((name,))
+        path = tree.DocumentPath((name,))
         action, value = _read_update(members)
         if value is None:
             removed.append(path.elements)
             actions.append((path.elements, remove))
             continue
-        token = ValueToken(f":{len(values)}", next(iter(value)))
+        token = tree.ValueToken(f":{len(values)}", next(iter(value)))
         values[token.token] = value
         if action == "ADD":
-            additions.append(ValueAction(path, token))
+            additions.append(tree.ValueAction(path, token))
             actions.append((path.elements, compile_add(token.token, is_legacy=True)))
         elif action == "DELETE":
             actions.append((path.elements, compile_delete(token.token, is_legacy=True)))
         else:
-            sets.append(SetAction(path, token))
+            sets.append(tree.SetAction(path, token))
             actions.append((path.elements, compile_set(token)))
 
     return CompiledUpdate(

@@ -11,22 +11,8 @@ of frames, not Python's stack, so no text exhausts the stack; each token is read
 
 from typing import Any, NoReturn
 
+from hashrange.expressions import tree
 from hashrange.expressions.lexer import DIGITS, END, NAME, PLACEHOLDER, SYMBOL, VALUE, read_tokens, syntax_fault
-from hashrange.expressions.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Membership,
-    Node,
-    Not,
-    Operand,
-    Or,
-    ValueToken,
-)
 from hashrange.items.steps import spend
 from hashrange.items.types import Value
 
@@ -39,7 +25,7 @@ _BOUND = "BETWEEN … AND"
 """Pending operator: a BETWEEN whose AND has been read, so that only its upper bound is missing."""
 _PRECEDENCE = {"OR": 1, "AND": 2, "NOT": 3, "BETWEEN": 4, _BOUND: 4, "+": 4, "-": 4} | dict.fromkeys(COMPARISONS, 4)
 
-_CONDITIONS = (Comparison, Between, Membership, Not, And, Or)
+_CONDITIONS = (tree.Comparison, tree.Between, tree.Membership, tree.Not, tree.And, tree.Or)
 
 
 class _Frame:
@@ -54,10 +40,10 @@ class _Frame:
         self.opener = opener
         self.subject = subject
         """The function's name of a call, or the operand before IN; otherwise None."""
-        self.values: list[Node] = []
+        self.values: list[tree.Node] = []
         self.operators: list[str] = []
-        self.arguments: list[Operand] = []
-        self.grouped: Node | None = None
+        self.arguments: list[tree.Operand] = []
+        self.grouped: tree.Node | None = None
         """The last operand or condition in its own parentheses in this bracket; a "group" of it alone is redundant."""
 
 
@@ -82,12 +68,12 @@ class ExpressionParser:
         self.frames: list[_Frame] = []
 
         self.bare_names: list[str] = []
-        self.paths: list[DocumentPath] = []
-        self.calls: list[FunctionCall] = []
-        self.value_tokens: list[ValueToken] = []
-        self.operand_calls: list[FunctionCall] = []
+        self.paths: list[tree.DocumentPath] = []
+        self.calls: list[tree.FunctionCall] = []
+        self.value_tokens: list[tree.ValueToken] = []
+        self.operand_calls: list[tree.FunctionCall] = []
         """Calls found where an operand is expected."""
-        self.conditions: list[ConditionNode] = []
+        self.conditions: list[tree.ConditionNode] = []
         """Every condition in the text, each after the conditions that it consists of."""
         self.operator_count = 0
         self.has_redundant_parentheses = False
@@ -126,7 +112,7 @@ class ExpressionParser:
         if self.tokens[self.position].kind != END:
             self.fail()
 
-    def read_path(self) -> DocumentPath:
+    def read_path(self) -> tree.DocumentPath:
         """Read a document path and resolve its names; refuses a keyword as its first element."""
         spend(_OPERAND_STEPS)
         if self.keyword():
@@ -150,7 +136,7 @@ class ExpressionParser:
                 elements.append(int(index.text))
             else:
                 break
-        path = DocumentPath(tuple(elements), undefined[0] if undefined else None)
+        path = tree.DocumentPath(tuple(elements), undefined[0] if undefined else None)
         self.paths.append(path)
         return path
 
@@ -170,7 +156,7 @@ class ExpressionParser:
             return text
         return name
 
-    def read_value_token(self) -> ValueToken:
+    def read_value_token(self) -> tree.ValueToken:
         """Read a `:token`."""
         token = self.tokens[self.position]
         if token.kind != VALUE:
@@ -178,23 +164,23 @@ class ExpressionParser:
         self.position += 1
         self.used_values.add(token.text)
         value = self.values.get(token.text)
-        read = ValueToken(token.text, None if value is None else next(iter(value)))
+        read = tree.ValueToken(token.text, None if value is None else next(iter(value)))
         self.value_tokens.append(read)
         return read
 
     # --- conditions and operands ----------------------------------------------------------------
 
-    def read_condition(self) -> ConditionNode:
+    def read_condition(self) -> tree.ConditionNode:
         """Read a condition up to the end of the text."""
         node = self._read_expression()
         self.expect_end()
         return self._as_condition(node)
 
-    def read_set_value(self) -> Operand:
+    def read_set_value(self) -> tree.Operand:
         """Read the right-hand side of a SET action."""
         return self._as_operand(self._read_expression())
 
-    def _read_expression(self) -> Node:
+    def _read_expression(self) -> tree.Node:
         self.frames = [_Frame("top")]
         while True:
             spend(_OPERAND_STEPS)
@@ -316,10 +302,10 @@ class ExpressionParser:
             self._end_argument(frame)
             operands = tuple(frame.arguments)
             if frame.opener == "call":
-                result = FunctionCall(frame.subject, operands)
+                result = tree.FunctionCall(frame.subject, operands)
                 self.calls.append(result)
             else:
-                result = Membership(self._as_operand(frame.subject), operands)
+                result = tree.Membership(self._as_operand(frame.subject), operands)
                 self.conditions.append(result)
         self.frames.pop()
         outer = self.frames[-1]
@@ -338,44 +324,44 @@ class ExpressionParser:
         while operators and _PRECEDENCE[operators[-1]] >= precedence:
             operator = operators.pop()
             last = values.pop()
-            condition: ConditionNode
+            condition: tree.ConditionNode
             if operator in COMPARISONS:
-                condition = Comparison(operator, self._as_operand(values.pop()), self._as_operand(last))
+                condition = tree.Comparison(operator, self._as_operand(values.pop()), self._as_operand(last))
             elif operator == "NOT":
-                condition = Not(self._as_condition(last))
+                condition = tree.Not(self._as_condition(last))
             elif operator == _BOUND:
                 upper, lower = self._as_operand(last), self._as_operand(values.pop())
-                condition = Between(self._as_operand(values.pop()), lower, upper)
+                condition = tree.Between(self._as_operand(values.pop()), lower, upper)
             elif operator in ("AND", "OR"):
                 condition = self._join(frame, operator, self._as_condition(last))
             elif operator == "BETWEEN":
                 self.fail()
             else:
-                values.append(Arithmetic(operator, self._as_operand(values.pop()), self._as_operand(last)))
+                values.append(tree.Arithmetic(operator, self._as_operand(values.pop()), self._as_operand(last)))
                 continue
             self.conditions.append(condition)
             values.append(condition)
 
-    def _join(self, frame: _Frame, operator: str, last: ConditionNode) -> ConditionNode:
+    def _join(self, frame: _Frame, operator: str, last: tree.ConditionNode) -> tree.ConditionNode:
         """Join a chain of AND, or of OR, whose last condition is `last`, into one node."""
         parts: list[Any] = [last, frame.values.pop()]
         while frame.operators and frame.operators[-1] == operator:
             frame.operators.pop()
             parts.append(frame.values.pop())
         parts.reverse()
-        return And(tuple(parts)) if operator == "AND" else Or(tuple(parts))
+        return tree.And(tuple(parts)) if operator == "AND" else tree.Or(tuple(parts))
 
-    def _as_operand(self, node: Node) -> Operand:
+    def _as_operand(self, node: tree.Node) -> tree.Operand:
         """Return `node` as an operand, and record it if it is a call; refuses a condition."""
         if isinstance(node, _CONDITIONS):
             self.fail()
-        if isinstance(node, FunctionCall):
+        if isinstance(node, tree.FunctionCall):
             self.operand_calls.append(node)
         return node
 
-    def _as_condition(self, node: Node) -> ConditionNode:
+    def _as_condition(self, node: tree.Node) -> tree.ConditionNode:
         """Return `node` as a condition, and record it if it is a call; refuses an operand."""
-        if isinstance(node, FunctionCall):
+        if isinstance(node, tree.FunctionCall):
             self.conditions.append(node)
             return node
         if not isinstance(node, _CONDITIONS):

@@ -7,20 +7,8 @@ types are part of an expression's cache key, so closures may rely on them.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hashrange.expressions.tree import (
-    MIRRORED,
-    And,
-    Between,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Membership,
-    Not,
-    Operand,
-    Values,
-    ValueToken,
-)
+from hashrange.expressions import tree
+from hashrange.expressions.tree import Values
 from hashrange.expressions.values import ORDERED_TYPES, ORDERS, contains, has_prefix, is_ordered, size_of
 from hashrange.items.paths import resolve_path
 from hashrange.items.steps import look, walk
@@ -91,12 +79,12 @@ def _scalars_of(elements: list[Value]) -> frozenset[Any]:
     return frozenset([pair for element in walk(elements) for pair in element.items() if pair[1].__class__ in _SCALARS])
 
 
-def compile_conditions(conditions: Iterable[ConditionNode], root: ConditionNode) -> Test:
+def compile_conditions(conditions: Iterable[tree.ConditionNode], root: tree.ConditionNode) -> Test:
     """Compile `root` to a test; `conditions` contains `root` and all nodes inside it, inner nodes first."""
     conditions = list(conditions)
     tests: Tests = {}
     is_repeated = (
-        sum([isinstance(node, FunctionCall) and node.function == "contains" for node in conditions])
+        sum([isinstance(node, tree.FunctionCall) and node.function == "contains" for node in conditions])
         > UNHASHED_CONTAINS_MAX
     )
     memberships = Memberships() if is_repeated else None
@@ -119,19 +107,19 @@ def _forgetting(test: Test, memberships: Memberships) -> Test:
     return test_and_forget
 
 
-def _compile_node(node: ConditionNode, tests: Tests, holds_member: Holds) -> Test:
-    if isinstance(node, Comparison):
+def _compile_node(node: tree.ConditionNode, tests: Tests, holds_member: Holds) -> Test:
+    if isinstance(node, tree.Comparison):
         return _compile_comparison(node, tests)
-    if isinstance(node, Between):
+    if isinstance(node, tree.Between):
         return _compile_between(node, tests)
-    if isinstance(node, Membership):
+    if isinstance(node, tree.Membership):
         return _compile_membership(node, tests)
-    if isinstance(node, FunctionCall):
+    if isinstance(node, tree.FunctionCall):
         return _compile_call(node, tests, holds_member)
-    if isinstance(node, Not):
+    if isinstance(node, tree.Not):
         test = tests[id(node.condition)]
         return lambda item, values: not test(item, values)
-    return _compile_chain([tests[id(part)] for part in node.conditions], is_all=isinstance(node, And))
+    return _compile_chain([tests[id(part)] for part in node.conditions], is_all=isinstance(node, tree.And))
 
 
 def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
@@ -167,29 +155,29 @@ def compile_path(elements: tuple[str | int, ...]) -> Callable[[Item], Value | No
     return lambda item: resolve_path(item, elements)
 
 
-def _top_level_name(operand: Operand) -> str | None:
+def _top_level_name(operand: tree.Operand) -> str | None:
     """The attribute that a one-element path names; None for other operands."""
-    if isinstance(operand, DocumentPath) and len(operand.elements) == 1:
+    if isinstance(operand, tree.DocumentPath) and len(operand.elements) == 1:
         name = operand.elements[0]
         return name if isinstance(name, str) else None
     return None
 
 
-def compile_operand(operand: Operand, tests: Tests) -> Getter:
+def compile_operand(operand: tree.Operand, tests: Tests) -> Getter:
     """Compile an operand to a function that returns its value, or None if it is missing.
 
     The operand is a path, `:value` or size(), or a function of conditions, whose value is true or false.
     """
-    if isinstance(operand, ValueToken):
+    if isinstance(operand, tree.ValueToken):
         token = operand.token
         return lambda _item, values: values[token]
-    if isinstance(operand, DocumentPath):
+    if isinstance(operand, tree.DocumentPath):
         name = _top_level_name(operand)
         if name is not None:
             return lambda item, _values: item.get(name)
         elements = operand.elements
         return lambda item, _values: resolve_path(item, elements)
-    assert isinstance(operand, FunctionCall)
+    assert isinstance(operand, tree.FunctionCall)
     if operand.function != "size":
         assert operand.function in CONDITION_COMPILERS, f"{operand.function} is no function of operands"
         test = tests[id(operand)]
@@ -207,24 +195,24 @@ def compile_operand(operand: Operand, tests: Tests) -> Getter:
 # --- comparisons --------------------------------------------------------------------------------
 
 
-def _compile_comparison(node: Comparison, tests: Tests) -> Test:
+def _compile_comparison(node: tree.Comparison, tests: Tests) -> Test:
     operator, left, right = node
-    if isinstance(left, ValueToken) and not isinstance(right, ValueToken):
-        operator, left, right = MIRRORED[operator], right, left
+    if isinstance(left, tree.ValueToken) and not isinstance(right, tree.ValueToken):
+        operator, left, right = tree.MIRRORED[operator], right, left
     if operator == "=":
         return _compile_equality(left, right, tests)
     if operator == "<>":
         equals = _compile_equality(left, right, tests)
-        sizes = [compile_operand(operand, tests) for operand in (left, right) if isinstance(operand, FunctionCall)]
+        sizes = [compile_operand(operand, tests) for operand in (left, right) if isinstance(operand, tree.FunctionCall)]
         if sizes:  # a size() without a value makes any comparison false
             return lambda item, values: not equals(item, values) and None not in [size(item, values) for size in sizes]
         return lambda item, values: not equals(item, values)
     return _compile_order(operator, left, right, tests)
 
 
-def _compile_equality(left: Operand, right: Operand, tests: Tests) -> Test:
+def _compile_equality(left: tree.Operand, right: tree.Operand, tests: Tests) -> Test:
     name = _top_level_name(left)
-    if isinstance(right, ValueToken) and right.type_name in _SCALAR_TYPES:
+    if isinstance(right, tree.ValueToken) and right.type_name in _SCALAR_TYPES:
         token = right.token
         if name is not None:
             return lambda item, values: item.get(name) == values[token]
@@ -240,9 +228,9 @@ def _compile_equality(left: Operand, right: Operand, tests: Tests) -> Test:
     return test_equal
 
 
-def _compile_order(operator: str, left: Operand, right: Operand, tests: Tests) -> Test:
+def _compile_order(operator: str, left: tree.Operand, right: tree.Operand, tests: Tests) -> Test:
     """Compile `left operator right` for < <= > >=."""
-    if isinstance(right, ValueToken) and right.type_name in ORDERED_TYPES:
+    if isinstance(right, tree.ValueToken) and right.type_name in ORDERED_TYPES:
         return _compile_order_with_value(operator, left, right.token, right.type_name, tests)
     get_left, get_right = compile_operand(left, tests), compile_operand(right, tests)
 
@@ -253,7 +241,7 @@ def _compile_order(operator: str, left: Operand, right: Operand, tests: Tests) -
     return test_order
 
 
-def _compile_order_with_value(operator: str, left: Operand, token: str, type_name: str, tests: Tests) -> Test:
+def _compile_order_with_value(operator: str, left: tree.Operand, token: str, type_name: str, tests: Tests) -> Test:
     """Compile `left operator :token` for < <= > >= and a known value type."""
     compare = ORDERS[operator, type_name]
     name = _top_level_name(left)
@@ -279,10 +267,10 @@ def _compile_order_with_value(operator: str, left: Operand, token: str, type_nam
     return test_operand
 
 
-def _compile_between(node: Between, tests: Tests) -> Test:
+def _compile_between(node: tree.Between, tests: Tests) -> Test:
     above = _compile_order(">=", node.operand, node.lower, tests)
     below = _compile_order("<=", node.operand, node.upper, tests)
-    if isinstance(node.lower, ValueToken) and isinstance(node.upper, ValueToken):
+    if isinstance(node.lower, tree.ValueToken) and isinstance(node.upper, tree.ValueToken):
         return lambda item, values: above(item, values) and below(item, values)
     get_lower, get_upper = compile_operand(node.lower, tests), compile_operand(node.upper, tests)
 
@@ -296,14 +284,14 @@ def _compile_between(node: Between, tests: Tests) -> Test:
 
 
 # C901: each form of members has its own quick test
-def _compile_membership(node: Membership, tests: Tests) -> Test:  # noqa: C901
+def _compile_membership(node: tree.Membership, tests: Tests) -> Test:  # noqa: C901
     get = compile_operand(node.operand, tests)
-    if all(isinstance(option, ValueToken) for option in walk(node.options)):
+    if all(isinstance(option, tree.ValueToken) for option in walk(node.options)):
         if len(node.options) > MEMBERSHIP_OPERANDS_MAX:
             return _compile_long_membership(node, tests)
-        tokens = [option.token for option in node.options if isinstance(option, ValueToken)]
+        tokens = [option.token for option in node.options if isinstance(option, tree.ValueToken)]
         has_containers = any(
-            option.type_name not in _SCALAR_TYPES for option in node.options if isinstance(option, ValueToken)
+            option.type_name not in _SCALAR_TYPES for option in node.options if isinstance(option, tree.ValueToken)
         )
 
         def test_tokens(item: Item, values: Values) -> bool:
@@ -331,13 +319,13 @@ def _compile_membership(node: Membership, tests: Tests) -> Test:  # noqa: C901
     return test_options
 
 
-def _compile_long_membership(node: Membership, tests: Tests) -> Test:
+def _compile_long_membership(node: tree.Membership, tests: Tests) -> Test:
     """Compile IN with more options than expressions allow, as one set look-up.
 
     Only an IN of legacy parameters has as many options; all of them are scalars.
     """
     get = compile_operand(node.operand, tests)
-    tokens = [option.token for option in walk(node.options) if isinstance(option, ValueToken)]
+    tokens = [option.token for option in walk(node.options) if isinstance(option, tree.ValueToken)]
     kept: tuple[Values | None, frozenset[Any]] = (None, frozenset())
 
     def test_scalar(item: Item, values: Values) -> bool:
@@ -356,13 +344,13 @@ def _compile_long_membership(node: Membership, tests: Tests) -> Test:
 # --- functions ----------------------------------------------------------------------------------
 
 
-def _compile_call(call: FunctionCall, tests: Tests, holds_member: Holds) -> Test:
+def _compile_call(call: tree.FunctionCall, tests: Tests, holds_member: Holds) -> Test:
     compile_function = CONDITION_COMPILERS.get(call.function)
     assert compile_function is not None, f"{call.function} is a function of conditions that has no meaning"
     return compile_function(call, tests, holds_member)
 
 
-def _compile_exists(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
+def _compile_exists(call: tree.FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
     name = _top_level_name(call.operands[0])
     if name is not None:
         return lambda item, _values: name in item
@@ -370,7 +358,7 @@ def _compile_exists(call: FunctionCall, tests: Tests, _holds_member: Holds) -> T
     return lambda item, values: get(item, values) is not None
 
 
-def _compile_not_exists(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
+def _compile_not_exists(call: tree.FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
     name = _top_level_name(call.operands[0])
     if name is not None:
         return lambda item, _values: name not in item
@@ -378,9 +366,9 @@ def _compile_not_exists(call: FunctionCall, tests: Tests, _holds_member: Holds) 
     return lambda item, values: get(item, values) is None
 
 
-def _compile_type(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
+def _compile_type(call: tree.FunctionCall, tests: Tests, _holds_member: Holds) -> Test:
     get, second = compile_operand(call.operands[0], tests), call.operands[1]
-    assert isinstance(second, ValueToken)
+    assert isinstance(second, tree.ValueToken)
     token = second.token
 
     def test_type(item: Item, values: Values) -> bool:
@@ -390,7 +378,7 @@ def _compile_type(call: FunctionCall, tests: Tests, _holds_member: Holds) -> Tes
     return test_type
 
 
-def _compile_pair(call: FunctionCall, tests: Tests, holds: Holds) -> Test:
+def _compile_pair(call: tree.FunctionCall, tests: Tests, holds: Holds) -> Test:
     """Compile a call of two operands to a test that calls `holds` on their values; false if a value is missing."""
     get_first, get_second = compile_operand(call.operands[0], tests), compile_operand(call.operands[1], tests)
 
@@ -401,7 +389,7 @@ def _compile_pair(call: FunctionCall, tests: Tests, holds: Holds) -> Test:
     return test_function
 
 
-CONDITION_COMPILERS: dict[str, Callable[[FunctionCall, Tests, Holds], Test]] = {
+CONDITION_COMPILERS: dict[str, Callable[[tree.FunctionCall, Tests, Holds], Test]] = {
     "attribute_exists": _compile_exists,
     "attribute_not_exists": _compile_not_exists,
     "attribute_type": _compile_type,

@@ -9,6 +9,7 @@ arithmetic. Source: service behaviour, captures to Oct 2026.
 from collections.abc import Callable
 
 from hashrange.errors import ValidationException
+from hashrange.expressions import tree
 from hashrange.expressions.checks import (
     check_disjoint,
     check_functions_known,
@@ -22,17 +23,7 @@ from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import UPDATE_KEYWORDS, ExpressionParser
 from hashrange.expressions.projection import compile_project
 from hashrange.expressions.statement_size import StatementSize, measure_statement
-from hashrange.expressions.tree import (
-    Arithmetic,
-    Clauses,
-    DocumentPath,
-    FunctionCall,
-    Operand,
-    SetAction,
-    ValueAction,
-    Values,
-    ValueToken,
-)
+from hashrange.expressions.tree import Values
 from hashrange.expressions.update_apply import Apply, compile_apply
 from hashrange.expressions.update_terms import CONDITION_ONLY_FUNCTIONS, UPDATE_FUNCTIONS, check_actions
 from hashrange.expressions.update_values import (
@@ -122,8 +113,8 @@ def compile_update(text: str, names: dict[str, str] | None, values: dict[str, Va
 
 
 def compile_clauses(
-    clauses: Clauses,
-    paths: list[DocumentPath],
+    clauses: tree.Clauses,
+    paths: list[tree.DocumentPath],
     used_names: frozenset[str] = frozenset(),
     used_values: frozenset[str] = frozenset(),
 ) -> CompiledUpdate:
@@ -148,7 +139,7 @@ def compile_clauses(
     )
 
 
-def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
+def _bounded(apply: Apply, sets: list[tree.SetAction]) -> Apply:
     """Return `apply`, preceded by a check of size if SET copies more than UNMEASURED_COPIES_MAX values of the item.
 
     3 KB of text can copy an item 140 times. The check raises ValidationException if the new values of the SET
@@ -169,34 +160,34 @@ def _bounded(apply: Apply, sets: list[SetAction]) -> Apply:
     return apply_bounded
 
 
-def _path_count(operand: Operand) -> int:
+def _path_count(operand: tree.Operand) -> int:
     """Number of document paths whose values a SET operand may copy."""
-    if isinstance(operand, DocumentPath):
+    if isinstance(operand, tree.DocumentPath):
         return 1
-    if isinstance(operand, Arithmetic):
+    if isinstance(operand, tree.Arithmetic):
         return 0  # the result is a number, not a copy
-    return sum(map(_path_count, operand.operands)) if isinstance(operand, FunctionCall) else 0
+    return sum(map(_path_count, operand.operands)) if isinstance(operand, tree.FunctionCall) else 0
 
 
-def assigned_types(sets: list[SetAction], additions: list[ValueAction]) -> dict[str, str]:
+def assigned_types(sets: list[tree.SetAction], additions: list[tree.ValueAction]) -> dict[str, str]:
     """Top-level attribute → type of the request's value that SET or ADD gives it."""
     return {
         str(path.elements[0]): value.type_name
         for path, value in walk((*sets, *additions))
-        if len(path.elements) == 1 and isinstance(value, ValueToken) and value.type_name is not None
+        if len(path.elements) == 1 and isinstance(value, tree.ValueToken) and value.type_name is not None
     }
 
 
-def _may_be_container(operand: Operand) -> bool:
+def _may_be_container(operand: tree.Operand) -> bool:
     """True if a SET operand may be a list or map."""
-    if isinstance(operand, ValueToken):
+    if isinstance(operand, tree.ValueToken):
         return operand.type_name in ("L", "M", None)
-    return not isinstance(operand, Arithmetic)
+    return not isinstance(operand, tree.Arithmetic)
 
 
-def read_clauses(parser: ExpressionParser) -> tuple[Clauses, str | None]:
+def read_clauses(parser: ExpressionParser) -> tuple[tree.Clauses, str | None]:
     """Read all clauses; returns their actions, and the first repeated clause or None."""
-    clauses = Clauses([], [], [], [], [])
+    clauses = tree.Clauses([], [], [], [], [])
     seen: set[str] = set()
     repeated: str | None = None
     while True:
@@ -216,15 +207,15 @@ def read_clauses(parser: ExpressionParser) -> tuple[Clauses, str | None]:
             return clauses, repeated
 
 
-def _read_action(parser: ExpressionParser, clause: str, clauses: Clauses) -> None:
+def _read_action(parser: ExpressionParser, clause: str, clauses: tree.Clauses) -> None:
     """Read one action of `clause` into `clauses`."""
     path = parser.read_path()
     clauses.targets.append(path)
     if clause == "SET":
         parser.take_symbol("=")
-        clauses.sets.append(SetAction(path, parser.read_set_value()))
+        clauses.sets.append(tree.SetAction(path, parser.read_set_value()))
     elif clause == "REMOVE":
         clauses.removals.append(path)
     else:
         actions = clauses.additions if clause == "ADD" else clauses.deletions
-        actions.append(ValueAction(path, parser.read_value_token()))
+        actions.append(tree.ValueAction(path, parser.read_value_token()))

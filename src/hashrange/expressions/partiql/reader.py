@@ -7,6 +7,7 @@ the stack.
 from typing import NamedTuple, NoReturn, TypeVar
 
 from hashrange.errors import RequestFault
+from hashrange.expressions import tree
 from hashrange.expressions.checks import PARTIQL
 from hashrange.expressions.lexer import END, NAME, SYMBOL, Token, fault
 from hashrange.expressions.partiql.keywords import CALLABLE_KEYWORDS, OPERATOR_WORDS, PREPOSITIONS
@@ -19,18 +20,6 @@ from hashrange.expressions.partiql.lexer import (
     read_statement_tokens,
 )
 from hashrange.expressions.partiql.tree import Constant, Data, ListData, MapData, Parameter
-from hashrange.expressions.tree import (
-    And,
-    Between,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Membership,
-    Not,
-    Or,
-    ValueToken,
-)
 from hashrange.items.steps import spend
 from hashrange.items.values import check_value, type_of
 from hashrange.limits import EXPRESSION_OPERATORS_MAX, STATEMENT_NESTING_MAX
@@ -51,13 +40,23 @@ _INDEX_DIGITS_MAX = 1_000
 """Digits of a list index that are read. A longer one is out of range whatever follows;
 Python converts no more than 4,300."""
 _PATH_STEPS = 4
-Noted = TypeVar("Noted", Comparison, Between, Membership, FunctionCall, Not, And, Or, ConditionNode)
+Noted = TypeVar(
+    "Noted",
+    tree.Comparison,
+    tree.Between,
+    tree.Membership,
+    tree.FunctionCall,
+    tree.Not,
+    tree.And,
+    tree.Or,
+    tree.ConditionNode,
+)
 
 
 class PlacedCall(NamedTuple):
     """A function call and the place of its name in the text, `line:column:length`."""
 
-    call: FunctionCall
+    call: tree.FunctionCall
     place: str
 
 
@@ -76,9 +75,9 @@ class StatementReader:
         self.parameter_count = 0
         self.data: dict[str, Data] = {}
         """Value token (`?0`, `?1`, …) → the literal or parameter that it stands for."""
-        self.paths: list[DocumentPath] = []
+        self.paths: list[tree.DocumentPath] = []
         self.calls: list[PlacedCall] = []
-        self.operand_calls: list[FunctionCall] = []
+        self.operand_calls: list[tree.FunctionCall] = []
         """Calls found as arguments of calls in SET values."""
         self.is_condition = False
         """True while a WHERE clause is read."""
@@ -86,7 +85,7 @@ class StatementReader:
         """True if a condition has MISSING in another place than beside IS."""
         self.first_refusal: tuple[int, RequestFault] | None = None
         """The first of `refuse_later`, and the number of conditions recorded before it."""
-        self.conditions: list[ConditionNode] = []
+        self.conditions: list[tree.ConditionNode] = []
         """Every condition in the text, each after the conditions that it consists of."""
         self.operator_count = 0
 
@@ -195,14 +194,14 @@ class StatementReader:
 
     # --- values and paths -------------------------------------------------------------------------
 
-    def add_value(self, data: Data) -> ValueToken:
+    def add_value(self, data: Data) -> tree.ValueToken:
         """Return a new value token for a literal or parameter; raises the faults of a constant list or map."""
         type_name = type_of_data(data)
         if type_name in ("L", "M") and isinstance(data, Constant):
             check_value(data.value)
         token = f"?{len(self.data)}"
         self.data[token] = data
-        return ValueToken(token, type_name)
+        return tree.ValueToken(token, type_name)
 
     def take_parameter(self) -> Parameter:
         """Read a `?` as the next parameter."""
@@ -211,7 +210,7 @@ class StatementReader:
         self.position += 1
         return Parameter(position, self.types[position] if position < len(self.types) else "S")
 
-    def read_path(self, detail: str | None = None) -> DocumentPath:
+    def read_path(self, detail: str | None = None) -> tree.DocumentPath:
         """Read a document path; `detail` is the message if the current token begins no path."""
         spend(_PATH_STEPS)
         kind = self.token.kind
@@ -236,7 +235,7 @@ class StatementReader:
                 self.take_symbol("]")
             else:
                 break
-        path = DocumentPath(tuple(elements))
+        path = tree.DocumentPath(tuple(elements))
         self.paths.append(path)
         return path
 

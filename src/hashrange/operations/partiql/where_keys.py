@@ -13,22 +13,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from hashrange.errors import ValidationException
+from hashrange.expressions import tree
 from hashrange.expressions.keycondition import Term
-from hashrange.expressions.tree import (
-    MIRRORED,
-    And,
-    Between,
-    Comparison,
-    ConditionNode,
-    DocumentPath,
-    FunctionCall,
-    Membership,
-    Not,
-    Operand,
-    Or,
-    ValueToken,
-    split_conditions,
-)
 from hashrange.items.steps import spend
 from hashrange.items.types import Value
 from hashrange.messages.partiql import RANGE_OVERLAP
@@ -41,10 +27,10 @@ class Branch(NamedTuple):
     """A branch of an OR that fixes a key attribute: tokens of the values, and the branch's other conditions."""
 
     tokens: tuple[str, ...]
-    parts: tuple[ConditionNode, ...]
+    parts: tuple[tree.ConditionNode, ...]
 
 
-def take_equalities(parts: list[ConditionNode], name: str) -> list[str]:
+def take_equalities(parts: list[tree.ConditionNode], name: str) -> list[str]:
     """Remove from `parts` all conditions `name = value`; returns the tokens of their values."""
     tokens = []
     others = []
@@ -58,7 +44,7 @@ def take_equalities(parts: list[ConditionNode], name: str) -> list[str]:
     return tokens
 
 
-def take_choices(parts: list[ConditionNode], name: str) -> tuple[str, ...]:
+def take_choices(parts: list[tree.ConditionNode], name: str) -> tuple[str, ...]:
     """Remove from `parts` the first condition `name IN […]`, or OR of equalities; returns the tokens of the values.
 
     Empty if there is no such condition.
@@ -71,7 +57,7 @@ def take_choices(parts: list[ConditionNode], name: str) -> tuple[str, ...]:
     return ()
 
 
-def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Branch]] | None:
+def find_branches(parts: list[tree.ConditionNode], name: str) -> tuple[int, list[Branch]] | None:
     """Index in `parts` of the first condition that fixes the attribute `name`, and its branches; None if there is none.
 
     `=` and IN come before OR, and have one branch; an OR has several, of which each must fix the attribute and may have
@@ -82,17 +68,17 @@ def find_branches(parts: list[ConditionNode], name: str) -> tuple[int, list[Bran
         if tokens is not None:
             return position, [Branch(tokens, ())]
     for position, part in enumerate(parts):
-        branches = _branches(part, name) if isinstance(part, Or) else None
+        branches = _branches(part, name) if isinstance(part, tree.Or) else None
         if branches is not None:
             return position, branches
     return None
 
 
-def _branches(node: Or, name: str) -> list[Branch] | None:
+def _branches(node: tree.Or, name: str) -> list[Branch] | None:
     """The branches of an OR if each fixes the attribute `name`; else None."""
     branches: list[Branch] = []
     for condition in node.conditions:
-        parts = split_conditions(condition)
+        parts = tree.split_conditions(condition)
         found = find_branches(parts, name)
         if found is None:
             return None
@@ -102,27 +88,27 @@ def _branches(node: Or, name: str) -> list[Branch] | None:
     return branches
 
 
-def _equal_value(node: ConditionNode, name: str) -> str | None:
+def _equal_value(node: tree.ConditionNode, name: str) -> str | None:
     """The token of the value in `name = value`; None for other conditions."""
-    if not isinstance(node, Comparison) or node.operator != "=":
+    if not isinstance(node, tree.Comparison) or node.operator != "=":
         return None
     return _value_against(node.left, node.right, name) or _value_against(node.right, node.left, name)
 
 
-def _listed_values(node: ConditionNode, name: str) -> tuple[str, ...] | None:
+def _listed_values(node: tree.ConditionNode, name: str) -> tuple[str, ...] | None:
     """Tokens of the values in `name = value` or `name IN [value, …]`; None for other conditions."""
-    if isinstance(node, Membership):
+    if isinstance(node, tree.Membership):
         if not _is_attribute(node.operand, name):
             return None
-        tokens = tuple([option.token for option in node.options if isinstance(option, ValueToken)])
+        tokens = tuple([option.token for option in node.options if isinstance(option, tree.ValueToken)])
         return tokens if len(tokens) == len(node.options) else None
     token = _equal_value(node, name)
     return None if token is None else (token,)
 
 
-def _choices(node: ConditionNode, name: str) -> tuple[str, ...] | None:
+def _choices(node: tree.ConditionNode, name: str) -> tuple[str, ...] | None:
     """Tokens of the values in `name = value`, `name IN [value, …]` or an OR of these; None for other conditions."""
-    if not isinstance(node, Or):
+    if not isinstance(node, tree.Or):
         return _listed_values(node, name)
     tokens: list[str] = []
     for condition in node.conditions:
@@ -136,7 +122,7 @@ def _choices(node: ConditionNode, name: str) -> tuple[str, ...] | None:
 # --- sort keys ------------------------------------------------------------------------------------
 
 
-def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
+def take_sort_term(parts: list[tree.ConditionNode], name: str) -> Term | None:
     """Remove from `parts` and return the first condition on the sort key `name` that a Query allows; None if none."""
     for position, part in enumerate(parts):
         term = _sort_term(part, name)
@@ -146,11 +132,11 @@ def take_sort_term(parts: list[ConditionNode], name: str) -> Term | None:
     return None
 
 
-def sort_ranges(part: ConditionNode, name: str) -> tuple[Term, ...] | None:
+def sort_ranges(part: tree.ConditionNode, name: str) -> tuple[Term, ...] | None:
     """The ranges that a condition allows for the sort key `name`: one, or for IN and OR several;
     None for other conditions.
     """
-    if isinstance(part, Or):
+    if isinstance(part, tree.Or):
         inner = [sort_ranges(condition, name) for condition in part.conditions]
         return None if None in inner else tuple([term for terms in inner for term in terms or ()])
     tokens = _listed_values(part, name)
@@ -160,72 +146,72 @@ def sort_ranges(part: ConditionNode, name: str) -> tuple[Term, ...] | None:
     return None if term is None else (term,)
 
 
-def negates_sort_key(part: ConditionNode, name: str) -> bool:
+def negates_sort_key(part: tree.ConditionNode, name: str) -> bool:
     """True if a condition is, or contains, a negation of a condition on the sort key `name`: `<>`, or NOT."""
-    pending: list[tuple[ConditionNode, bool]] = [(part, False)]
+    pending: list[tuple[tree.ConditionNode, bool]] = [(part, False)]
     while pending:
         node, is_negated = pending.pop()
-        if isinstance(node, And | Or):
+        if isinstance(node, tree.And | tree.Or):
             pending += [(condition, is_negated) for condition in node.conditions]
-        elif isinstance(node, Not):
+        elif isinstance(node, tree.Not):
             pending.append((node.condition, True))
-        elif _sort_tokens(node, name) and (is_negated or (isinstance(node, Comparison) and node.operator == "<>")):
+        elif _sort_tokens(node, name) and (is_negated or (isinstance(node, tree.Comparison) and node.operator == "<>")):
             return True
     return False
 
 
-def find_sort_tokens(parts: Iterable[ConditionNode], name: str) -> tuple[str, ...]:
+def find_sort_tokens(parts: Iterable[tree.ConditionNode], name: str) -> tuple[str, ...]:
     """Tokens of all values with which conditions in `parts`, at any depth, compare the sort key `name`."""
     tokens: list[str] = []
     pending = list(parts)[::-1]
     while pending:
         node = pending.pop()
-        if isinstance(node, And | Or):
+        if isinstance(node, tree.And | tree.Or):
             pending.extend(node.conditions[::-1])
-        elif isinstance(node, Not):
+        elif isinstance(node, tree.Not):
             pending.append(node.condition)
         else:
             tokens += _sort_tokens(node, name)
     return tuple(tokens)
 
 
-def _sort_tokens(node: ConditionNode, name: str) -> tuple[str, ...]:
+def _sort_tokens(node: tree.ConditionNode, name: str) -> tuple[str, ...]:
     """Tokens of the values with which one condition, perhaps `<>`, compares the sort key;
     empty for other conditions.
     """
-    if isinstance(node, Comparison):
+    if isinstance(node, tree.Comparison):
         token = _value_against(node.left, node.right, name) or _value_against(node.right, node.left, name)
         return () if token is None else (token,)
     term = _sort_term(node, name)
     return term.tokens if term is not None else _listed_values(node, name) or ()
 
 
-def _sort_term(node: ConditionNode, name: str) -> Term | None:
-    if isinstance(node, Comparison) and node.operator != "<>":
+def _sort_term(node: tree.ConditionNode, name: str) -> Term | None:
+    if isinstance(node, tree.Comparison) and node.operator != "<>":
         token = _value_against(node.left, node.right, name)
         if token is not None:
             return Term(name, node.operator, (token,))
         token = _value_against(node.right, node.left, name)
-        return None if token is None else Term(name, MIRRORED[node.operator], (token,))
-    if isinstance(node, Between):
+        return None if token is None else Term(name, tree.MIRRORED[node.operator], (token,))
+    if isinstance(node, tree.Between):
         operator, operands = "BETWEEN", tuple(node)
-    elif isinstance(node, FunctionCall) and node.function == "begins_with":
+    elif isinstance(node, tree.FunctionCall) and node.function == "begins_with":
         operator, operands = "begins_with", node.operands
     else:
         return None
-    tokens = tuple([operand.token for operand in operands[1:] if isinstance(operand, ValueToken)])
+    tokens = tuple([operand.token for operand in operands[1:] if isinstance(operand, tree.ValueToken)])
     if not _is_attribute(operands[0], name) or len(tokens) < len(operands) - 1:
         return None
     return Term(name, operator, tokens)
 
 
-def _value_against(one: Operand, other: Operand, name: str) -> str | None:
+def _value_against(one: tree.Operand, other: tree.Operand, name: str) -> str | None:
     """The token of `other`, if that is a value and `one` is the attribute `name`; otherwise None."""
-    return other.token if isinstance(other, ValueToken) and _is_attribute(one, name) else None
+    return other.token if isinstance(other, tree.ValueToken) and _is_attribute(one, name) else None
 
 
-def _is_attribute(operand: Operand, name: str) -> bool:
-    return isinstance(operand, DocumentPath) and operand.elements == (name,)
+def _is_attribute(operand: tree.Operand, name: str) -> bool:
+    return isinstance(operand, tree.DocumentPath) and operand.elements == (name,)
 
 
 # --- ranges of the branches of an OR --------------------------------------------------------------
@@ -252,7 +238,7 @@ class _Range(NamedTuple):
     """Which branch it is."""
 
 
-def key_branches(branches: list[Branch], outside: list[ConditionNode], sort_name: str) -> tuple[KeyBranch, ...]:
+def key_branches(branches: list[Branch], outside: list[tree.ConditionNode], sort_name: str) -> tuple[KeyBranch, ...]:
     """The branches of an OR, each with the conditions `outside`, which hold for all of them."""
     found = []
     for tokens, inner in branches:
