@@ -22,11 +22,7 @@ PARTIQL = ""
 _FUNCTION_TYPES = {
     "size": "N",
     "list_append": "L",
-    "attribute_exists": "BOOL",
-    "attribute_not_exists": "BOOL",
-    "attribute_type": "BOOL",
-    "begins_with": "BOOL",
-    "contains": "BOOL",
+    **dict.fromkeys(("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"), "BOOL"),
 }
 """Function → type of its value; only PartiQL allows those of type BOOL as operands."""
 

@@ -18,15 +18,7 @@ from hashrange.messages.expressions import UPDATE_OPERAND_TYPE
 
 UPDATE_FUNCTIONS = frozenset(("if_not_exists", "list_append"))
 CONDITION_ONLY_FUNCTIONS = frozenset(CONDITION_FUNCTIONS)
-_LONG_TYPE_NAMES = {
-    "S": "STRING",
-    "N": "NUMBER",
-    "B": "Binary",
-    "BOOL": "BOOL",
-    "NULL": "NULL",
-    "L": "LIST",
-    "M": "MAP",
-}
+_LONG_TYPE_NAMES = {"S": "STRING", "N": "NUMBER", "B": "Binary", "L": "LIST", "M": "MAP"}
 
 
 def check_actions(kind: str, clauses: Clauses) -> None:
@@ -38,7 +30,7 @@ def check_actions(kind: str, clauses: Clauses) -> None:
         for _, value in actions:
             type_name = value.type_name
             if type_name is not None and type_name not in allowed:
-                long_name = _LONG_TYPE_NAMES[type_name]
+                long_name = _LONG_TYPE_NAMES.get(type_name, type_name)
                 raise fault(kind, UPDATE_OPERAND_TYPE.format(operator=operator, type_name=long_name))
     for action in clauses.sets:
         _check_set_value(kind, action.value)

@@ -53,15 +53,10 @@ from hashrange.operations.partiql.statements import (
     statement_tables,
 )
 from hashrange.operations.reply import Items, Reply, Structure
-from hashrange.operations.transactions.reasons import CODES, item_member, message_of
+from hashrange.operations.transactions.reasons import code_of, item_member, message_of
 from hashrange.soon import settled
 from hashrange.tables.open_table import OpenTable
 
-_ERROR_CODES = CODES | {
-    "ResourceNotFoundException": "ResourceNotFound",
-    "InternalServerError": "InternalServerError",
-    "RequestLimitExceeded": "RequestLimitExceeded",
-}
 _WITH_TABLE_NAME = ("ConditionalCheckFailed", "DuplicateItem")
 """Codes of the errors with which a statement's response also holds the table's name, as it does with a KeyFault."""
 
@@ -232,7 +227,7 @@ def _error(refusal: ApiError, statement: Statement | None) -> Structure:
     """The response of a failed statement; `statement` is None if it could not be parsed,
     so that its table is unknown.
     """
-    code = _ERROR_CODES[refusal.code]
+    code = code_of(refusal)
     reply = Structure(Error=Structure(Code=code, Message=message_of(refusal), **item_member(refusal)))
     if statement is not None and (code in _WITH_TABLE_NAME or isinstance(refusal, KeyFault)):
         reply["TableName"] = _table_name(statement)

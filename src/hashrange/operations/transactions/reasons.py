@@ -15,17 +15,12 @@ from hashrange.items.types import Row
 from hashrange.messages.transactions import CANCELLED
 from hashrange.operations.reply import Items, Structure
 
-CODES = {
-    "ConditionalCheckFailedException": "ConditionalCheckFailed",
-    "DuplicateItemException": "DuplicateItem",
-    "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
-    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
-    "ThrottlingException": "ThrottlingError",
-    "TransactionConflictException": "TransactionConflict",
-    "ValidationException": "ValidationError",
-}
-"""Code of an error → code of a cancellation reason; BatchExecuteStatement has these and three
-more for its statements."""
+_OTHER_CODES = {"ThrottlingException": "ThrottlingError", "ValidationException": "ValidationError"}
+
+
+def code_of(refusal: ApiError) -> str:
+    """The code of a cancellation reason, or of the error of a statement of BatchExecuteStatement."""
+    return _OTHER_CODES.get(refusal.code) or refusal.code.removesuffix("Exception")
 
 
 def cancelled(refusals: list[ApiError | None]) -> ApiError:
@@ -46,7 +41,7 @@ def cancelled(refusals: list[ApiError | None]) -> ApiError:
 def _reason(refusal: ApiError | None) -> Structure:
     if refusal is None:
         return Structure(Code="None")
-    return Structure(Code=CODES[refusal.code], Message=message_of(refusal), **item_member(refusal))
+    return Structure(Code=code_of(refusal), Message=message_of(refusal), **item_member(refusal))
 
 
 def item_member(refusal: ApiError) -> dict[str, object]:
