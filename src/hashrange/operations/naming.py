@@ -5,8 +5,6 @@ ResourceArn or StreamArn holds the name.
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from hashrange.aws_services.operation import Operation, Run
 from hashrange.messages.requests import TABLE_ARN_REQUIRED, TABLE_NAME_REQUIRED
 from hashrange.operations.operation import JsonWire
@@ -51,7 +49,11 @@ def bare_name(name_or_arn: str) -> str:
 
 
 def table_operation(
-    name: str, request: type[msgspec.Struct], run: Run, rules: RequestRules = TABLE_NAME_FIRST, *, writes: bool = False
+    name: str, run: Run, rules: RequestRules = TABLE_NAME_FIRST, *, writes: bool = False
 ) -> Operation[JsonWire]:
-    """The record of an operation on one table, which consumes no capacity; usually TableName is checked first."""
+    """The record of an operation on one table, which consumes no capacity; usually TableName is checked first.
+
+    The struct of its requests is the one that the signature of `run` says.
+    """
+    request = run.__annotations__["request"]
     return Operation(name, request, run, JsonWire(rules=rules), tables=by_table_name, writes=writes)

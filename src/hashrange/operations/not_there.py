@@ -17,12 +17,13 @@ from hashrange.limits import LISTED_MAX, TRANSFERS_LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.operations.lookup import TableRequest, check_arn, described_table, find_table, table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_arn, by_table_name, table_operation
-from hashrange.operations.operation import JSON, JsonWire, Scope
+from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.states import status
+from hashrange.wire.rules import NO_RULES, RequestRules
 
 # --- empty lists --------------------------------------------------------------------------------
 
@@ -85,8 +86,8 @@ def _empty_list(
     name: str,
     request: type[msgspec.Struct],
     member: str,
-    wire: JsonWire = JSON,
     tables: Callable[[Any], Iterable[str]] = lambda _: (),
+    rules: RequestRules = NO_RULES,
 ) -> Operation[JsonWire]:
     """The operation whose reply is an empty list, also for a missing table.
 
@@ -103,7 +104,7 @@ def _empty_list(
             raise ValidationException(say.NEXT_TOKEN_INVALID)
         return {member: []}
 
-    return Operation(name, request, list_nothing, wire, tables=tables)
+    return Operation(name, request, list_nothing, JsonWire(rules=rules), tables=tables)
 
 
 # --- continuous backups -------------------------------------------------------------------------
@@ -189,18 +190,12 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: TableReques
 
 
 OPERATIONS = (
-    _empty_list(
-        "ListBackups",
-        ListBackupsRequest,
-        "BackupSummaries",
-        JsonWire(rules=GIVEN_TABLE_NAME_FIRST),
-        tables=by_table_name,
-    ),
+    _empty_list("ListBackups", ListBackupsRequest, "BackupSummaries", by_table_name, GIVEN_TABLE_NAME_FIRST),
     _empty_list("ListBulkOperations", ListBulkOperationsRequest, "BulkOperationsSummaryList"),
-    _empty_list("ListExports", ListExportsRequest, "ExportSummaries", tables=by_table_arn),
+    _empty_list("ListExports", ListExportsRequest, "ExportSummaries", by_table_arn),
     _empty_list("ListGlobalTables", ListGlobalTablesRequest, "GlobalTables"),
-    _empty_list("ListImports", ListImportsRequest, "ImportSummaryList", tables=by_table_arn),
-    table_operation("DescribeContinuousBackups", TableRequest, describe_continuous_backups),
-    table_operation("UpdateContinuousBackups", UpdateContinuousBackupsRequest, update_continuous_backups, writes=True),
-    table_operation("DescribeTableReplicaAutoScaling", TableRequest, describe_table_replica_auto_scaling),
+    _empty_list("ListImports", ListImportsRequest, "ImportSummaryList", by_table_arn),
+    table_operation("DescribeContinuousBackups", describe_continuous_backups),
+    table_operation("UpdateContinuousBackups", update_continuous_backups, writes=True),
+    table_operation("DescribeTableReplicaAutoScaling", describe_table_replica_auto_scaling),
 )

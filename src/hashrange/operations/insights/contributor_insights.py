@@ -200,15 +200,7 @@ def _place(token: str | None) -> int:
 
 
 OPERATIONS = (
-    table_operation("DescribeContributorInsights", WatchedRequest, describe_contributor_insights, WATCHED_RULES),
-    table_operation(
-        "UpdateContributorInsights",
-        UpdateContributorInsightsRequest,
-        update_contributor_insights,
-        WATCHED_RULES,
-        writes=True,
-    ),
-    table_operation(
-        "ListContributorInsights", ListContributorInsightsRequest, list_contributor_insights, GIVEN_TABLE_NAME_FIRST
-    ),
+    table_operation("DescribeContributorInsights", describe_contributor_insights, WATCHED_RULES),
+    table_operation("UpdateContributorInsights", update_contributor_insights, WATCHED_RULES, writes=True),
+    table_operation("ListContributorInsights", list_contributor_insights, GIVEN_TABLE_NAME_FIRST),
 )

@@ -7,6 +7,7 @@ service behaviour, captures of October 2026.
 """
 
 import re
+from functools import partial
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -246,17 +247,9 @@ def check_revision(resource: Resource, policy: ResourcePolicy | None, expected: 
         )
 
 
+_operation = partial(Operation, wire=JSON, tables=by_resource_arn)
 OPERATIONS = (
-    Operation(
-        "PutResourcePolicy", PutResourcePolicyRequest, put_resource_policy, JSON, tables=by_resource_arn, writes=True
-    ),
-    Operation("GetResourcePolicy", GetResourcePolicyRequest, get_resource_policy, JSON, tables=by_resource_arn),
-    Operation(
-        "DeleteResourcePolicy",
-        DeleteResourcePolicyRequest,
-        delete_resource_policy,
-        JSON,
-        tables=by_resource_arn,
-        writes=True,
-    ),
+    _operation("PutResourcePolicy", PutResourcePolicyRequest, put_resource_policy, writes=True),
+    _operation("GetResourcePolicy", GetResourcePolicyRequest, get_resource_policy),
+    _operation("DeleteResourcePolicy", DeleteResourcePolicyRequest, delete_resource_policy, writes=True),
 )

@@ -91,4 +91,4 @@ def _show_warm(description: dict[str, Any], request: CreateTableRequest) -> None
 _RULES = RequestRules(
     required=RequiredMember("TableName", TABLE_NAME_REQUIRED, collects_short_names=True), wordings=TABLE_CLASS
 )
-OPERATION = table_operation("CreateTable", CreateTableRequest, create_table, _RULES, writes=True)
+OPERATION = table_operation("CreateTable", create_table, _RULES, writes=True)

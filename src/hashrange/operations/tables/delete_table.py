@@ -51,4 +51,4 @@ async def delete_table(scope: Scope, request: TableRequest) -> Reply:
             return reply
 
 
-OPERATION = table_operation("DeleteTable", TableRequest, delete_table, writes=True)
+OPERATION = table_operation("DeleteTable", delete_table, writes=True)

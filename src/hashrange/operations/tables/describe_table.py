@@ -15,4 +15,4 @@ async def describe_table(scope: Scope, request: TableRequest) -> Reply:
     return {"Table": describe(table, scope.clock.service_time(), statistics)}
 
 
-OPERATION = table_operation("DescribeTable", TableRequest, describe_table)
+OPERATION = table_operation("DescribeTable", describe_table)

@@ -235,27 +235,8 @@ def _described_destination(destination: KinesisDestination, now_seconds: float) 
 
 
 OPERATIONS = (
-    table_operation(
-        "EnableKinesisStreamingDestination",
-        EnableKinesisStreamingDestinationRequest,
-        enable_kinesis_streaming_destination,
-        writes=True,
-    ),
-    table_operation(
-        "UpdateKinesisStreamingDestination",
-        UpdateKinesisStreamingDestinationRequest,
-        update_kinesis_streaming_destination,
-        writes=True,
-    ),
-    table_operation(
-        "DisableKinesisStreamingDestination",
-        DisableKinesisStreamingDestinationRequest,
-        disable_kinesis_streaming_destination,
-        writes=True,
-    ),
-    table_operation(
-        "DescribeKinesisStreamingDestination",
-        TableRequest,
-        describe_kinesis_streaming_destination,
-    ),
+    table_operation("EnableKinesisStreamingDestination", enable_kinesis_streaming_destination, writes=True),
+    table_operation("UpdateKinesisStreamingDestination", update_kinesis_streaming_destination, writes=True),
+    table_operation("DisableKinesisStreamingDestination", disable_kinesis_streaming_destination, writes=True),
+    table_operation("DescribeKinesisStreamingDestination", describe_kinesis_streaming_destination),
 )

@@ -100,6 +100,6 @@ async def describe_time_to_live(scope: Scope, request: TableRequest) -> Reply:
 
 
 OPERATIONS = (
-    table_operation("UpdateTimeToLive", UpdateTimeToLiveRequest, update_time_to_live, writes=True),
-    table_operation("DescribeTimeToLive", TableRequest, describe_time_to_live),
+    table_operation("UpdateTimeToLive", update_time_to_live, writes=True),
+    table_operation("DescribeTimeToLive", describe_time_to_live),
 )

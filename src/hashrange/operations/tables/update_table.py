@@ -183,4 +183,4 @@ def _ended_maxima(given: OnDemandThroughput | None) -> dict[str, int]:
 
 
 _RULES = RequestRules(required=TABLE_NAME_FIRST.required, wordings=TABLE_CLASS)
-OPERATION = table_operation("UpdateTable", UpdateTableRequest, update_table, _RULES, writes=True)
+OPERATION = table_operation("UpdateTable", update_table, _RULES, writes=True)
