@@ -57,3 +57,19 @@ def table_operation(
     """
     request = run.__annotations__["request"]
     return Operation(name, request, run, JsonWire(rules=rules), tables=by_table_name, writes=writes)
+
+
+def reading_operation(name: str, run: Run, rules: RequestRules, *, is_quick: bool = False) -> Operation[JsonWire]:
+    """The record of an operation that reads items of one table, consistently only if its ConsistentRead is true.
+
+    The struct of its requests is the one that the signature of `run` says.
+    """
+    return Operation(
+        name,
+        run.__annotations__["request"],
+        run,
+        JsonWire(rules=rules, is_quick=is_quick),
+        capacity="one",
+        tables=by_table_name,
+        is_eventual=lambda request: request.ConsistentRead is not True,
+    )

@@ -8,7 +8,6 @@ from functools import partial
 
 import msgspec
 
-from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException
 from hashrange.expressions.parameters import NO_VALUES, check_unused
 from hashrange.expressions.projection import CompiledProjection
@@ -23,8 +22,8 @@ from hashrange.operations.items.nesting_checks import check_map
 from hashrange.operations.items.projections import check_attributes_to_get, project_row, requested_projection
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, ReadUsage
-from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.naming import reading_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon, then
 from hashrange.tables.open_table import OpenTable
@@ -87,12 +86,4 @@ def _reply(
     return {"Item": row if projection is None else project_row(projection, row)}
 
 
-OPERATION = Operation(
-    "GetItem",
-    GetItemRequest,
-    get_item,
-    JsonWire(rules=RULES, is_quick=True),
-    capacity="one",
-    tables=by_table_name,
-    is_eventual=lambda request: request.ConsistentRead is not True,
-)
+OPERATION = reading_operation("GetItem", get_item, RULES, is_quick=True)

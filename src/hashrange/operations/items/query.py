@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.aws_services.operation import Operation
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.cache import Cache, cache_key
 from hashrange.expressions.condition import CompiledCondition, compile_condition, run_value_checks
@@ -37,8 +36,8 @@ from hashrange.operations.items.projections import (
 from hashrange.operations.items.read_page import Wanted, check_start_values, read_reply, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
-from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.naming import reading_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.soon import Soon
 from hashrange.tables.open_table import OpenTable, ReadSource
@@ -229,22 +228,16 @@ def _check_filter(table: OpenTable, source: ReadSource, condition: CompiledCondi
             raise ValidationException(message.format(name=name))
 
 
-OPERATION = Operation(
+OPERATION = reading_operation(
     "Query",
-    QueryRequest,
     query,
-    JsonWire(
-        rules=RequestRules(
-            wordings={
-                **constraint_wordings.TABLE_NAME,
-                **constraint_wordings.CONDITIONAL_OPERATOR,
-                **constraint_wordings.LIMIT,
-                **constraint_wordings.UNKNOWN_OPERATORS,
-            },
-            falls_back=ON_OTHER_FORMS,
-        )
+    RequestRules(
+        wordings={
+            **constraint_wordings.TABLE_NAME,
+            **constraint_wordings.CONDITIONAL_OPERATOR,
+            **constraint_wordings.LIMIT,
+            **constraint_wordings.UNKNOWN_OPERATORS,
+        },
+        falls_back=ON_OTHER_FORMS,
     ),
-    capacity="one",
-    tables=by_table_name,
-    is_eventual=lambda request: request.ConsistentRead is not True,
 )

@@ -9,7 +9,6 @@ Source: the newer of Scan's two layers, captures to 23 October 2026 (observed-20
 
 import msgspec
 
-from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.expressions.condition import CompiledCondition, compile_condition
 from hashrange.expressions.legacy import filter_condition
@@ -31,8 +30,8 @@ from hashrange.operations.items.projections import (
 from hashrange.operations.items.read_page import Wanted, check_start_values, read_reply, requested_source
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
-from hashrange.operations.naming import by_table_name
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.naming import reading_operation
+from hashrange.operations.operation import Scope
 from hashrange.operations.reply import HashOrderedRows, Reply
 from hashrange.soon import Soon
 from hashrange.tables.read_spans import continue_scan, scan_span, scan_start_key
@@ -130,23 +129,17 @@ _GENERAL_STAGE: ReportStage = (
     ("tableName", "pattern"),
     ("returnConsumedCapacity", "enumeration"),
 )
-OPERATION = Operation(
+OPERATION = reading_operation(
     "Scan",
-    ScanRequest,
     scan,
-    JsonWire(
-        rules=RequestRules(
-            wordings={
-                **{rule: ConstraintWording(text) for rule, text in _SPECIAL_WORDINGS.items()},
-                **constraint_wordings.UNKNOWN_OPERATORS,
-                ("select", "enumeration"): ConstraintWording(is_later=True),
-                ("conditionalOperator", "enumeration"): ConstraintWording(is_later=True),
-            },
-            stages=(tuple(_SPECIAL_WORDINGS), _GENERAL_STAGE),
-            falls_back=ON_OTHER_FORMS,
-        )
+    RequestRules(
+        wordings={
+            **{rule: ConstraintWording(text) for rule, text in _SPECIAL_WORDINGS.items()},
+            **constraint_wordings.UNKNOWN_OPERATORS,
+            ("select", "enumeration"): ConstraintWording(is_later=True),
+            ("conditionalOperator", "enumeration"): ConstraintWording(is_later=True),
+        },
+        stages=(tuple(_SPECIAL_WORDINGS), _GENERAL_STAGE),
+        falls_back=ON_OTHER_FORMS,
     ),
-    capacity="one",
-    tables=by_table_name,
-    is_eventual=lambda request: request.ConsistentRead is not True,
 )
