@@ -41,11 +41,9 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
 
     Raises `Malformed` for a name of a length that is not allowed or with invalid characters.
     """
-    table = scope.tables.get(name_or_arn)
+    table = scope.tables.get(name_or_arn) or _find_by_arn(scope, name_or_arn)
     if table is None:
-        table = _find_by_arn(scope, name_or_arn)
-        if table is None:
-            return None
+        return None
     clock = scope.clock
     if table.serves_from_seconds <= clock.last_service_seconds or table.serves_from_seconds <= clock.service_time():
         return table
@@ -59,9 +57,7 @@ async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
     or in a table's ARN, that is not 3 to 255 allowed characters.
     """
     table_name(name_or_arn)
-    opened = scope.tables.get(name_or_arn)
-    if opened is None:
-        opened = _find_by_arn(scope, name_or_arn)
+    opened = scope.tables.get(name_or_arn) or _find_by_arn(scope, name_or_arn)
     if opened is None:
         return None
     table = opened.schema
