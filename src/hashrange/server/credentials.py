@@ -18,6 +18,7 @@ that it began with, and ends with that key: when the key expires, or is taken ou
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -213,7 +214,8 @@ def handler_credentials(
 ) -> "Callable[[Caller], HandlerCredentials] | None":
     """Account and Region → what the handlers of functions sign with there; None without a credentials file.
 
-    Of several keys, it is the first that never expires, or else the one that expires last.
+    Of several keys, it is the one that is let into the fewest Regions, so that nobody learns by a function of a key
+    with more rights than the own one; of these the first that never expires, or else the one that expires last.
     The handlers of an account without a key for their Region get one that is not let in.
     """
     if credentials is None:
@@ -229,11 +231,13 @@ def handler_credentials(
         ]
         if not keys:
             return HandlerCredentials(caller.account, "none")
-        one = max(keys, key=_expires_seconds)
+        one = min(keys, key=_breadth)
         return HandlerCredentials(one.access_key, one.secret_key, one.session_token)
 
     return of_caller
 
 
-def _expires_seconds(one: Credential) -> float:
-    return float("inf") if one.expires_seconds is None else one.expires_seconds
+def _breadth(one: Credential) -> tuple[float, float]:
+    """How much a key may do: by Regions, then by time."""
+    regions = inf if one.regions is None else len(one.regions)
+    return regions, -inf if one.expires_seconds is None else -one.expires_seconds

@@ -129,10 +129,19 @@ def test_handlers_sign_with_a_key_of_their_account_that_their_region_accepts() -
         Credential("first", "1", account="000000000001", regions=("us-east-1",)),
         Credential("second", "2", account="000000000001"),
         Credential("other", "3", session_token="token", account="000000000002"),
+        Credential("wide", "4", account="000000000004"),
+        Credential("two", "5", account="000000000004", regions=("us-east-1", "eu-west-1")),
+        Credential(
+            "narrow", "6", account="000000000004", regions=("eu-west-1",), expires=datetime(2027, 1, 1, tzinfo=UTC)
+        ),
     ]
     found = handler_credentials({one.access_key: one for one in credentials})
     assert found is not None
     assert found(Caller("000000000001", "us-east-1")) == HandlerCredentials("first", "1")
     assert found(Caller("000000000001", "eu-west-1")) == HandlerCredentials("second", "2")
     assert found(Caller("000000000002", "us-east-1")) == HandlerCredentials("other", "3", "token")
+    # Never a key with more rights than needed: who may make a function with a narrow key must not learn a wider one.
+    assert found(Caller("000000000004", "eu-west-1")) == HandlerCredentials("narrow", "6")
+    assert found(Caller("000000000004", "us-east-1")) == HandlerCredentials("two", "5")
+    assert found(Caller("000000000004", "eu-west-2")) == HandlerCredentials("wide", "4")
     assert found(Caller("000000000003", "us-east-1")).access_key_id not in {one.access_key for one in credentials}
