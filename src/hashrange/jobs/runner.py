@@ -8,7 +8,8 @@ A job rests when it has nothing to do until time passes or `Runner.wake` is call
 when it is moved, which wakes every job; `all_at_rest` returns when all jobs rest again. While service time is moved
 in steps (`in_order`), a step wakes only the jobs that are due, and whoever moves it runs all slices (`work_in_order`):
 of jobs that wait for service time one at a time, always of the first one of the list that has work.
-The jobs' own tasks sleep meanwhile.
+The jobs' own tasks sleep meanwhile. Clients may go on making work: a job that they have woken, and that no other job
+can have woken, runs beside this order, and nobody waits for it.
 """
 
 import asyncio
@@ -37,6 +38,9 @@ RETRY_SECONDS = 1.0
 SLICES_MAX = 1_000_000
 """While jobs run in order, a job that has run this many slices since service time was moved is taken for one that would
 never rest. To delete 60 million items that expire together, or to fill an index of 120 million, takes fewer slices."""
+WAKES_MAX = 10_000
+"""A job that has been woken this often since service time was moved is woken by clients, not by other jobs: a chain of
+functions ends after TRIGGER_CHAIN_LINKS_MAX."""
 
 JobSlice = Coroutine[Any, Any, float | None]
 InTurns = Callable[[JobSlice], Awaitable[float | None]]
@@ -64,8 +68,13 @@ class _RunningJob:
         self.is_given_up = False
         """True if the job has failed while jobs run in order.
         It then rests, whoever wakes it, until they no longer do."""
+        self.is_beside = False
+        """True if a job that waits for service time runs beside the order: clients have made its work, since no
+        slice ran when it was woken. Nobody waits for it then."""
         self.slices = 0
         """Number of slices since service time was last moved, or since jobs began to run in order."""
+        self.wakes = 0
+        """How often the job has got work since then, because it was woken."""
         self.overtaken = 0
         """Number of slices in a row that have raised RecordsChanged."""
 
@@ -88,6 +97,8 @@ class Runner:
         self._running = [_RunningJob(job) for job in jobs]
         self._timed = [running for running in self._running if running.job.waits_for_service_time]
         self._stop_listening: Callable[[], None] = lambda: None
+        self._working: set[_RunningJob] = set()
+        """Jobs that run a slice whose consequences are waited for."""
         self._changed = asyncio.Event()
         """An event that is set when a slice has ended, or a job that is run in order has got work."""
         self._order = asyncio.Lock()
@@ -146,9 +157,22 @@ class Runner:
                 self._look(running)
 
     def _look(self, running: _RunningJob) -> None:
+        """Let a job look for work, which clients have made if no slice runs that may have."""
         if not running.is_given_up:
+            if self._working and running.wakes < WAKES_MAX:
+                running.is_beside = False
+            elif running.rests or running.wakes >= WAKES_MAX:
+                running.is_beside = self._is_ordered and running.job.waits_for_service_time
+            running.wakes += not running.has_work
             running.has_work = True
             self._tell(running)
+
+    def _await(self, running: _RunningJob) -> None:
+        """Let a job look for work that is waited for, whoever has woken it."""
+        self._look(running)
+        running.is_beside = False
+        if running.slice is not None and not running.slice.done():
+            self._working.add(running)
 
     def _tell(self, running: _RunningJob) -> None:
         """Let those who run the job's slices look at its state."""
@@ -163,9 +187,9 @@ class Runner:
             return
         now_seconds = self._clock.service_time()
         for running in self._timed:
-            running.slices = 0
+            running.slices = running.wakes = 0
             if running.due_seconds is not None and running.due_seconds <= now_seconds:
-                self._look(running)
+                self._await(running)
 
     # --- rest ------------------------------------------------------------------------------------
 
@@ -211,10 +235,10 @@ class Runner:
         async with self._order:
             self._orders += 1
             for running in self._running:
-                running.slices = 0
+                running.slices = running.wakes = 0
             for running in self._timed:
                 if running.failure is not None:
-                    self._look(running)
+                    self._await(running)
             try:
                 yield
             except asyncio.CancelledError:
@@ -222,21 +246,25 @@ class Runner:
                 raise
             finally:
                 for running in self._running:
-                    running.is_given_up = False
+                    running.is_given_up = running.is_beside = False
                     if running.has_work or self._real_pause_seconds(running) is not None:
                         running.wake.set()  # the job's task has slept, and knows no new pause
 
     async def work_in_order(self, *, only_timed: bool = False) -> None:
-        """Run slices, within `in_order`; returns when `all_at_rest` does.
+        """Run slices, within `in_order`; returns when all jobs rest, except from what clients make meanwhile.
         Cancelled, it leaves a slice that has begun to its end.
 
-        `only_timed`: jobs that go by real time are not waited for.
+        `only_timed`: neither jobs that go by real time are waited for, nor what clients have made since `in_order`.
         """
         awaited = self._timed if only_timed else self._running
+        if not only_timed:
+            for running in self._timed:
+                if running.is_beside:
+                    self._await(running)
         turn_seconds = self._monotonic()
         while self._tasks:
-            begun = self._begin_in_order()
-            if begun != "timed" and all(running.rests for running in awaited):
+            begun = self._begin_in_order(may_run_beside=only_timed)
+            if begun != "timed" and all(running.rests or running.is_beside for running in awaited):
                 return
             if begun is None:
                 await self._next_change()
@@ -246,8 +274,8 @@ class Runner:
                 continue
             turn_seconds = self._monotonic()
 
-    def _begin_in_order(self) -> Literal["timed", "other"] | None:
-        """Begin the next slice, and those of all jobs that go by real time;
+    def _begin_in_order(self, *, may_run_beside: bool) -> Literal["timed", "other"] | None:
+        """Begin the next slice, and those of all jobs that go by real time or may run beside the order;
         None if nothing may begin now, `other` if only the latter.
         """
         first: _RunningJob | None = None
@@ -255,11 +283,13 @@ class Runner:
         is_busy = False
         for running in self._running:
             if running.slice is not None:
-                is_busy |= running.job.waits_for_service_time
-            elif running.has_work and not running.job.waits_for_service_time:
+                is_busy |= running.job.waits_for_service_time and not running.is_beside
+            elif not running.has_work:
+                continue
+            elif not running.job.waits_for_service_time or (running.is_beside and may_run_beside):
                 self._begin_slice(running)
                 begun = "other"
-            elif running.has_work and first is None:
+            elif first is None and not running.is_beside:
                 first = running
         if first is None or is_busy:
             return begun
@@ -290,7 +320,7 @@ class Runner:
                 async with asyncio.timeout(self._real_pause_seconds(running)):
                     await running.wake.wait()
             except TimeoutError:
-                self._look(running)
+                self._await(running)
 
     def _real_pause_seconds(self, running: _RunningJob) -> float | None:
         """Real time after which a resting job looks for work by itself; None: never.
@@ -308,12 +338,21 @@ class Runner:
         """Begin a slice. Returns what is done when it has ended; None if it has ended at once."""
         running.has_work, running.due_seconds = False, None
         running.slices += 1
-        running.slice = begun = asyncio.ensure_future(self._in_turns(running.job.run_slice()))
+        running.slice = begun = asyncio.ensure_future(self._in_turns(self._work(running)))
         if begun.done():
             self._end_slice(running, begun)
             return None
         begun.add_done_callback(partial(self._end_slice, running))
         return begun
+
+    async def _work(self, running: _RunningJob) -> float | None:
+        """Run a slice, and note from its first step to its last that it may make work for other jobs."""
+        if not running.is_beside:
+            self._working.add(running)
+        try:
+            return await running.job.run_slice()
+        finally:
+            self._working.discard(running)
 
     def _end_slice(self, running: _RunningJob, ended: "asyncio.Future[float | None]") -> None:
         """See what a slice has returned or raised."""

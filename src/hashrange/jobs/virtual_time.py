@@ -32,7 +32,8 @@ class TooFarAhead(HashrangeError, ValueError):
 async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
     """Move service time ahead to `seconds` from now. Service time that passes by itself meanwhile counts.
 
-    Returns when the jobs have done all work that was due up to the new time, and the work that follows from it.
+    Returns when the jobs have done all work that was due up to the new time, and the work that follows from it; what
+    clients make after service time has reached its end is not waited for.
     Raises a failed job's error (StorageError, NeverRests, or a bug's exception) once service time is at its end and all
     other jobs rest; the failed job is not tried again until then. Raises TooFarAhead (nothing done).
     Ends early if the clock returns to an earlier state, or if it is cancelled: service time is then where it stands.
