@@ -162,7 +162,7 @@ class Runner:
             if self._working and running.wakes < WAKES_MAX:
                 running.is_beside = False
             elif running.rests or running.wakes >= WAKES_MAX:
-                running.is_beside = self._is_ordered and running.job.waits_for_service_time
+                running.is_beside = self._order.locked() and running.job.waits_for_service_time
             running.wakes += not running.has_work
             running.has_work = True
             self._tell(running)
