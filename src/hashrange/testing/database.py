@@ -23,7 +23,7 @@ from hashrange.settings import Settings
 from hashrange.store.snapshot_file import FilePath, replaced_file
 from hashrange.testing.blocks import Held, HeldBlocks
 from hashrange.testing.database_faults import DatabaseFaults
-from hashrange.testing.in_process import InProcess
+from hashrange.testing.in_process import CLOSED, InProcess, end_with_forks
 from hashrange.testing.inside import Inside, checked_advance, require_names
 from hashrange.testing.loading import boto3_needed, uncollected
 
@@ -151,14 +151,18 @@ class Snapshot:
 class Database:
     """A database in this process, on its own thread; a context manager. Call its methods on any other thread."""
 
-    def __init__(self, settings: Settings, begin_with: Snapshot | None = None) -> None:
-        """Prepare a database, without starting it. `begin_with`: the content to begin with."""
+    def __init__(
+        self, settings: Settings, begin_with: Snapshot | None = None, siblings: set[InProcess] | None = None
+    ) -> None:
+        """Prepare a database, without starting it. `begin_with`: the content to begin with.
+        `siblings`: see InProcess.
+        """
         self._settings = settings
         if begin_with is None:
             opening = partial(open_service, settings, MovableClock(SystemClock()))
         else:
             opening = partial(open_fork, settings, begin_with.content)
-        self._process = InProcess(opening)
+        self._process = InProcess(opening, siblings)
         self._boto3_lock = Lock()
         self._is_kept_open = False
         self.clock = ServiceTime(self._process)
@@ -243,15 +247,20 @@ class Database:
         self._process.run(return_to, self._process.service, snapshot.content)
 
     def fork(self) -> "Database":
-        """Start a second database with the same content; neither sees what is written to the other from now on."""
+        """Start a second database with the same content; neither sees what is written to the other from now on.
+
+        It ends with this database, unless it is closed before.
+        """
         snapshot = self.snapshot()
         snapshot.content.checkpoint.hand_over()
-        fork = Database(msgspec.structs.replace(self._settings, port=0), snapshot)
+        fork = Database(msgspec.structs.replace(self._settings, port=0), snapshot, self._process.forks)
         try:
             try:
                 fork.start()
             finally:
                 snapshot.release()
+            if self._process.is_unwanted:
+                raise RuntimeError(CLOSED)
         except BaseException:
             fork.close()
             raise
@@ -295,15 +304,17 @@ class Database:
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
-        """While the block runs, refuse to close the database."""
+        """While the block runs, refuse to close the database; forks that are made meanwhile end with the block."""
         was_kept_open, self._is_kept_open = self._is_kept_open, True
+        forks = self._process.forks.copy()
         try:
             yield
         finally:
             self._is_kept_open = was_kept_open
+            end_with_forks(self._process.forks - forks)
 
     def close(self) -> None:
-        """End the database."""
+        """End the database and its forks. Does nothing if it has ended."""
         self._require_own()
         self._process.close()
 

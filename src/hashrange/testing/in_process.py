@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -96,13 +96,18 @@ class InProcess:
     Its methods may be called on any thread except the database's own.
     """
 
-    def __init__(self, open_with: OpenService) -> None:
-        """Prepare a database, without starting it. `open_with`, called on its event loop, opens the service."""
+    def __init__(self, open_with: OpenService, siblings: "set[InProcess] | None" = None) -> None:
+        """Prepare a database, without starting it. `open_with`, called on its event loop, opens the service.
+        `siblings`, of a fork: the `forks` of its original.
+        """
         self._open_with = open_with
+        self.forks: set[InProcess] = set()
+        """Forks that have not ended; they end with this database."""
+        self._siblings = set() if siblings is None else siblings
         self._layouts: dict[tuple[str, ...], HeaderLayout] = {}
         self._waited_for: set[Future[Any]] = set()
         """What threads wait for: replies and results that the end of the database must not leave open."""
-        self._is_unwanted = False
+        self.is_unwanted = False
         """True once the database is to end, which it may hear of while it starts."""
         self.is_ending = False
         """True once no more work begins."""
@@ -294,14 +299,20 @@ class InProcess:
         return None if self._server is None else self._server.dax_endpoint
 
     def close(self) -> None:
-        """Stop the database, and return when its thread has ended. Threads that wait for a reply get a RuntimeError."""
+        """Stop the database and its forks, and return when their threads have ended.
+        Threads that wait for a reply get a RuntimeError.
+        """
+        end_with_forks([self])
+
+    def end(self) -> None:
+        """Stop the database, as `close` does, but not its forks."""
         self._stop()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _stop(self) -> None:
         """Let the database end: now, or as soon as it has started."""
-        self._is_unwanted = True
+        self.is_unwanted = True
         if self._stopping is not None and not self.is_forked:
             with contextlib.suppress(RuntimeError):  # it has ended
                 self._loop.call_soon_threadsafe(self._stopping.set)
@@ -315,6 +326,7 @@ class InProcess:
     # --- on its own thread ----------------------------------------------------------------------
 
     def _run(self) -> None:
+        self._siblings.add(self)
         try:
             with asyncio.Runner(loop_factory=LendingLoop) as runner:
                 runner.run(self._live())
@@ -325,6 +337,7 @@ class InProcess:
             self._end_waiting()
             take_apart(self._service, self._front, self._server)
             self._service = self._front = self._server = None
+            self._siblings.discard(self)
 
     async def _live(self) -> None:
         """Open the service, run it until `close` is called, and close its store."""
@@ -332,7 +345,7 @@ class InProcess:
         assert isinstance(loop, LendingLoop)
         self._loop = loop
         self._stopping = stopping = asyncio.Event()
-        if self._is_unwanted:
+        if self.is_unwanted:
             stopping.set()
         self._service = service = await self._open_with()
         try:
@@ -408,6 +421,16 @@ class InProcess:
             self._server = server
         assert self.known_endpoint is not None
         return self.known_endpoint
+
+
+def end_with_forks(processes: Iterable[InProcess]) -> None:
+    """End databases and their forks, each fork before its original."""
+    family = list(processes)
+    with contextlib.ExitStack() as ends:  # the others end even if the wait for one is interrupted
+        for process in family:
+            process.is_unwanted = True
+            ends.callback(process.end)
+            family += process.forks
 
 
 def _listen_failure(settings: Settings, cause: BaseException | None) -> str:
