@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.service import opening
 from hashrange.settings import Settings
 from hashrange.testing import database as database_module
 from hashrange.testing import mock_dynamodb, server
@@ -123,7 +124,7 @@ def test_the_others_end_when_the_wait_for_one_is_interrupted(monkeypatch: pytest
 
 
 def test_a_database_that_is_closed_while_it_is_forked_gets_no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    open_fork = database_module.open_fork
+    open_fork = opening.open_fork
 
     async def open_later(*arguments: Any) -> Any:
         database.close()
