@@ -14,6 +14,9 @@ from hashrange.errors import HashrangeError
 
 AT_ONCE = 0.0
 """Result of a slice after which there is more to do at once."""
+LATER = -1.0
+"""As AT_ONCE, if all is done that there was to do when the slice began: an advance of service time does not wait for
+the rest."""
 
 
 class NeverRests(HashrangeError):
@@ -38,7 +41,7 @@ class Job(Protocol):
         """True if `run_slice` returns seconds of service time, which may be virtual; otherwise of real time."""
 
     async def run_slice(self) -> float | None:
-        """Do the next slice; returns AT_ONCE, the seconds until the next slice, or None to run only when woken.
+        """Do the next slice; returns AT_ONCE, LATER, the seconds until the next slice, or None to run only when woken.
 
         Raises StorageError when the store fails. May raise NeverRests while `Runner.is_in_order()`.
         """

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from hashrange.clock import Clock
 from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageError
-from hashrange.jobs.job import AT_ONCE, Job, NeverRests
+from hashrange.jobs.job import AT_ONCE, LATER, Job, NeverRests
 
 NOBODY_WAITED_SECONDS = 0.0001
 """If the event loop's turns after a slice take less than this, no request waited for the slice to end."""
@@ -378,6 +378,9 @@ class Runner:
         """See when a job wants to run next."""
         if pause_seconds is not None and pause_seconds <= AT_ONCE:
             running.has_work = True
+            has_begun_since = self._order.locked() and running.slices > 0
+            if pause_seconds == LATER and has_begun_since and running.job.waits_for_service_time:
+                running.is_beside = True
         elif not running.job.waits_for_service_time:
             running.pause_seconds = pause_seconds
         elif pause_seconds is not None:

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
-from hashrange.jobs.job import called_when_due
+from hashrange.jobs.job import LATER, called_when_due
 from hashrange.store.interface import Durability, WholeStore
 
 Concern = TypeVar("Concern")
@@ -80,10 +80,10 @@ class Passes(Generic[Concern]):
         self, *, waits_for_syncs: bool = False, is_over: Callable[[], bool] = lambda: False
     ) -> float | None:
         """Make passes until nothing runs and nothing is due; returns the seconds of service time
-        until something is, or None.
+        until something is, or None; LATER if `is_over` has ended the slice.
 
         `waits_for_syncs`: a sync that makes changes durable counts as something that runs. `is_over`: asked after each
-        pass; True if nothing that runs need be waited for. The end of what runs wakes the job.
+        pass; True if nothing that runs need be waited for.
         Raises what a pass raises; what runs then goes on.
         """
         news = self._news = asyncio.Event()
@@ -98,7 +98,7 @@ class Passes(Generic[Concern]):
                 except Outdated:
                     continue
                 if self._running and is_over():
-                    return due_seconds
+                    return LATER
                 if news.is_set() or self.is_outdated or (due_seconds is not None and due_seconds <= 0):
                     continue
                 if not self._running and not (waits_for_syncs and self.sync.is_awaited):

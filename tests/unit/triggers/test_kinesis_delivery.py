@@ -14,8 +14,10 @@ import pytest
 
 from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock
 from hashrange.errors import StorageError
+from hashrange.jobs.job import LATER
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import StoreJob
+from hashrange.jobs.virtual_time import advance
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
 from hashrange.store.copying import copying_of
 from hashrange.store.documents import NOTHING_READ
@@ -218,7 +220,7 @@ def test_a_slice_ends_although_changes_go_on() -> None:
         await asyncio.sleep(0)
         assert not slice_.done()
         world.kinesis.release()
-        assert await slice_ is None
+        assert await slice_ == LATER
         assert world.numbers() == [1]
         await until(lambda: world.kinesis.met["late"] == 2)
         woken.clear()
@@ -780,6 +782,40 @@ def test_the_runner_is_woken_by_commits_and_rests_otherwise() -> None:
         world.clock.advance(0.5)
         await until_at_rest(runner)
         assert world.numbers() == [0, 1, 2, 3]
+        await world.delivery.stop()
+        await runner.stop()
+
+    in_world(test)
+
+
+def test_an_advance_waits_for_all_that_was_written_before_it() -> None:
+    """Also if a slice was running that had begun before some of it was written, and not for what is written later."""
+
+    async def test(world: KinesisWorld) -> None:
+        runner = Runner([StoreJob("triggers", world.delivery.run_slice)], world.clock)
+        world.wake = lambda: runner.wake_jobs("triggers")
+        world.store.streams.follow(world.delivery.wake)
+        runner.start()
+        world.enable()
+        await until_at_rest(runner)
+        world.kinesis.misbehave = lambda _: "late"
+        change(world, 1, 0)
+        await until(lambda: world.kinesis.met["late"] == 1)
+        change(world, 1, 1)
+        advanced = asyncio.create_task(advance(world.clock, runner, 0))
+        value = 1
+        while not advanced.done():
+            value += 1
+            change(world, 1, value)
+            sent = world.kinesis.met["late"]
+            world.kinesis.release()
+            await until(lambda: world.kinesis.met["late"] > sent or advanced.done())  # noqa: B023 - awaited at once
+        assert world.numbers()[:2] == [0, 1]
+        assert len(world.numbers()) < value + 1
+        world.kinesis.misbehave = lambda _: None
+        world.kinesis.release()
+        await until_at_rest(runner)
+        assert world.numbers() == list(range(value + 1))
         await world.delivery.stop()
         await runner.stop()
 

@@ -87,8 +87,8 @@ class KinesisDelivery:
         """Send what there is to send, and wait until what was written before the call has been accepted or has failed:
         whoever moves the clock, and other jobs, would wait forever for a client that goes on writing.
 
-        Returns the seconds of service time until a pause ends; None if nothing is to be done until the job is woken.
-        Raises StorageError.
+        Returns the seconds of service time until a pause ends; None if nothing is to be done until the job is woken;
+        LATER if changes are left that were written since. Raises StorageError.
         """
         self._goal, self._has_begun_sync = None, False
         return None if self._is_stopped else await self._passes.run_slice(waits_for_syncs=True, is_over=self._is_over)
