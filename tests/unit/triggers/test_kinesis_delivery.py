@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock
+from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs.job import LATER
 from hashrange.jobs.runner import Runner
@@ -802,6 +802,7 @@ def test_an_advance_waits_for_all_that_was_written_before_it() -> None:
         change(world, 1, 0)
         await until(lambda: world.kinesis.met["late"] == 1)
         change(world, 1, 1)
+        assert isinstance(world.clock, VirtualClock)
         advanced = asyncio.create_task(advance(world.clock, runner, 0))
         value = 1
         while not advanced.done():
