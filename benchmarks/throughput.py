@@ -9,7 +9,7 @@ Measured on a shared machine with two cores while nothing else ran, five runs: G
 1.88 more; with two 23 to 26 and 1.98 to 2.21 more (and once, beside something else, 2.81).
 So the first index costs 0.55 to 0.95, and the second 0.33 to 0.45. Commit df310d29, run in turn with it:
 PutItem 0.93 to 1.23, with one index 1.73 to 2.07, with two 2.34 to 3.13.
-These figures are from before requests passed a front: since then, GetItem and PutItem cost some 0.15 more
+These figures are from before requests passed a front: since then, GetItem and PutItem cost some 0.1 more
 (docs/adr/0069-one-front.md).
 
 An entry takes 0.38 µs when it is paid alone, again and again: a third each for finding its index, its units and its

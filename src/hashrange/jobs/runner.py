@@ -70,7 +70,7 @@ class _RunningJob:
         It then rests, whoever wakes it, until they no longer do."""
         self.is_beside = False
         """True if a job that waits for service time runs beside the order: clients have made its work, since no
-        slice ran when it was woken. Nobody waits for it then."""
+        slice ran when it was woken, or a slice has left it for LATER. Nobody waits for it then."""
         self.slices = 0
         """Number of slices since service time was last moved, or since jobs began to run in order."""
         self.wakes = 0

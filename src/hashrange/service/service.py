@@ -74,9 +74,9 @@ class Service:
         self.jobs = self.features.runner
         self.hints = Hints(store.catalog)
         self._monotonic = clock.monotonic
-        self._counters = self.requests.counters
         self._position = store.position
         self._durable_position = store.durable_position
+        self._counters = self.requests.counters
         self.recording: MetricRecording | None = None
         """Counts the calls that have ended, for metrics; None: nobody does."""
         self._held: list[Call] = []
@@ -151,7 +151,7 @@ class Service:
             if operation.capacity is None:
                 soon = operation.run(call.scope, call.request)
             else:
-                if self.features.steps:
+                if self.features.steps:  # made in line: a call costs as much as one of these members
                     meter = call.meter = RequestMeter()
                     meter.scope = call.scope
                     meter.operation = operation

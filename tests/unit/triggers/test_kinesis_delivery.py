@@ -758,14 +758,20 @@ def test_a_shard_has_ended_once_its_end_is_durable_and_is_read_only_for_what_is_
 # --- the job and its runner -----------------------------------------------------------------------
 
 
+async def running(world: KinesisWorld) -> Runner:
+    """A runner of the delivery job, at rest after a destination has been enabled."""
+    runner = Runner([StoreJob("triggers", world.delivery.run_slice)], world.clock)
+    world.wake = lambda: runner.wake_jobs("triggers")
+    world.store.streams.follow(world.delivery.wake)
+    runner.start()
+    world.enable()
+    await until_at_rest(runner)
+    return runner
+
+
 def test_the_runner_is_woken_by_commits_and_rests_otherwise() -> None:
     async def test(world: KinesisWorld) -> None:
-        runner = Runner([StoreJob("triggers", world.delivery.run_slice)], world.clock)
-        world.wake = lambda: runner.wake_jobs("triggers")
-        world.store.streams.follow(world.delivery.wake)
-        runner.start()
-        world.enable()
-        await until_at_rest(runner)
+        runner = await running(world)
         assert world.statuses() == [("changes", "ACTIVE")]
         for value in range(3):
             change(world, 1, value)
@@ -792,12 +798,7 @@ def test_an_advance_waits_for_all_that_was_written_before_it() -> None:
     """Also if a slice was running that had begun before some of it was written, and not for what is written later."""
 
     async def test(world: KinesisWorld) -> None:
-        runner = Runner([StoreJob("triggers", world.delivery.run_slice)], world.clock)
-        world.wake = lambda: runner.wake_jobs("triggers")
-        world.store.streams.follow(world.delivery.wake)
-        runner.start()
-        world.enable()
-        await until_at_rest(runner)
+        runner = await running(world)
         world.kinesis.misbehave = lambda _: "late"
         change(world, 1, 0)
         await until(lambda: world.kinesis.met["late"] == 1)
