@@ -15,7 +15,7 @@ from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.jobs.test_steps_of_time import at_once
 from tests.unit.jobs.timed import Timed, TimedWorld, turns
 
@@ -113,7 +113,7 @@ class BusyWorld:
     async def advance(self, seconds: float) -> None:
         """Move service time while a client writes."""
         self.jobs.start()
-        async with asyncio.timeout(10), client(lambda: self.sending.write("client's"), 8):
+        async with asyncio.timeout(PATIENCE_SECONDS), client(lambda: self.sending.write("client's"), 8):
             await advance(self.clock, self.jobs, seconds)
             self.sent_at_the_end = list(self.sending.sent)
         await self.jobs.stop()
@@ -161,7 +161,7 @@ def test_an_advance_ends_though_jobs_are_woken_during_each_others_slices_without
             job.add(0.0, lambda: go_on(other, job))
 
         world.first.add(5.0, lambda: go_on(world.second, world.first))
-        async with asyncio.timeout(10), world:
+        async with asyncio.timeout(PATIENCE_SECONDS), world:
             await world.advance(10.0)
             assert world.passed.count(5.0) > 100
             assert world.now() == 10.0
@@ -177,7 +177,7 @@ def test_an_advance_ends_though_clients_wake_jobs_in_each_turn(monkeypatch: pyte
         for seconds in (1, 2, 10):
             world.first.add(seconds)
             world.second.add(seconds)
-        async with asyncio.timeout(10), world, client(lambda: world.jobs.wake_jobs("first", "second")):
+        async with asyncio.timeout(PATIENCE_SECONDS), world, client(lambda: world.jobs.wake_jobs("first", "second")):
             await world.advance(10.0)
             assert sorted(world.log) == ["first"] * 3 + ["second"] * 3
 
@@ -203,7 +203,7 @@ def test_a_chain_of_jobs_is_waited_for_in_any_order_of_the_list(due_seconds: flo
         timed["a"].add(due_seconds, lambda: go_on(1))
         began_seconds = clock.service_time()
         jobs.start()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await advance(clock, jobs, 10.0)
         await jobs.stop()
         assert "".join(log) == "abc" * 50
@@ -218,7 +218,7 @@ def test_a_job_that_becomes_due_by_itself_is_waited_for() -> None:
     async def scenario() -> None:
         world = TimedWorld(MovableClock(SystemClock()))
         world.first.add(0.002)
-        async with asyncio.timeout(10), world, world.jobs.in_order():
+        async with asyncio.timeout(PATIENCE_SECONDS), world, world.jobs.in_order():
             await until(lambda: not world.jobs._running[0].rests)
             await world.jobs.work_in_order(only_timed=True)
             assert world.log == ["first"]
@@ -250,7 +250,7 @@ class Handing(Sending):
 def test_what_is_handed_on_at_the_end_is_waited_for_whoever_made_the_work() -> None:
     async def scenario() -> None:
         world = TimedWorld(others=[handing := Handing()])
-        async with asyncio.timeout(10), world, world.jobs.in_order():
+        async with asyncio.timeout(PATIENCE_SECONDS), world, world.jobs.in_order():
             handing.hand_on.append(lambda: world.first.add(0.0))
             world.jobs.wake_jobs("handing")
             await world.jobs.work_in_order(only_timed=True)
@@ -269,7 +269,7 @@ def test_a_slice_that_has_failed_when_service_time_is_at_its_end_makes_no_more_w
 
     async def scenario() -> None:
         world = TimedWorld(others=[handing := Handing()])
-        async with asyncio.timeout(10), world:
+        async with asyncio.timeout(PATIENCE_SECONDS), world:
             for count in range(handing.turns + 5):
                 async with world.jobs.in_order():
                     await world.jobs.work_in_order()
@@ -285,7 +285,7 @@ def test_a_slice_that_has_failed_when_service_time_is_at_its_end_makes_no_more_w
 
 def test_on_the_way_nobody_waits_for_jobs_that_clients_wake_while_such_jobs_run() -> None:
     async def scenario() -> None:
-        async with asyncio.timeout(10), TimedWorld() as world, world.jobs.in_order():
+        async with asyncio.timeout(PATIENCE_SECONDS), TimedWorld() as world, world.jobs.in_order():
             for job in (world.first, world.second):
                 job.add(0.0)
                 await world.jobs.work_in_order(only_timed=True)
@@ -308,7 +308,7 @@ def test_only_what_comes_between_the_first_and_the_last_step_of_a_slice_is_taken
         world = TimedWorld(clock, others=[sending := Sending(clock)], in_turns=late)
         sending.wake = lambda: world.jobs.wake_jobs("sending")
         world.first.add(5.0)
-        async with asyncio.timeout(10), world, world.jobs.in_order():
+        async with asyncio.timeout(PATIENCE_SECONDS), world, world.jobs.in_order():
             sending.turns = 100
             clock.advance(5.0)
             working = asyncio.ensure_future(world.jobs.work_in_order(only_timed=True))
@@ -324,7 +324,7 @@ def test_what_clients_have_made_before_is_waited_for() -> None:
     """Also at the end of an earlier advance."""
 
     async def scenario() -> None:
-        async with asyncio.timeout(10), TimedWorld() as world:
+        async with asyncio.timeout(PATIENCE_SECONDS), TimedWorld() as world:
             async with world.jobs.in_order():
                 world.first.add(0.0)
             async with world.jobs.in_order():
