@@ -155,7 +155,8 @@ PARTITION_READ_UNITS, PARTITION_WRITE_UNITS = 3_000, 1_000
 ON_DEMAND_PARTITIONS = 4
 """Partitions of a new on-demand table in the service, at least."""
 PARTITIONS_MAX = 4_096
-"""Partitions of one table or index: our own bound."""
+"""Partitions of one table or index, and those that a table and its indexes begin with together: our own bound. The
+units that a table may have without a raised quota need 54 partitions, and as many for each index."""
 BURST_SECONDS = 300
 """Seconds of provisioned throughput that may be used later. Source: developer guide, burst capacity."""
 ON_DEMAND_GROWTH_FACTOR = 2

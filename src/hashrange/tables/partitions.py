@@ -55,9 +55,9 @@ def one_partition(table: Table, source_id: SourceId) -> int:
 def partitions_of_service(table: Table, source_id: SourceId) -> int:
     """Return as many partitions as the service gives a new source: by provisioned or warm throughput.
 
-    The greater number counts: on demand, at least `ON_DEMAND_PARTITIONS`; at most `PARTITIONS_MAX`. A partition serves
-    warm reads and writes each by itself, as the four of a new on-demand table serve 12,000 and 4,000. Source:
-    developer guide, warm throughput of 2026.
+    The greater number counts: on demand, at least `ON_DEMAND_PARTITIONS`; at most an equal share of `PARTITIONS_MAX`
+    for the table and each of its indexes. A partition serves warm reads and writes each by itself, as the four of a new
+    on-demand table serve 12,000 and 4,000. Source: developer guide, warm throughput of 2026.
     """
     index = next((one for one in table.indexes if source_id.endswith(one.index_id.to_bytes(2, "big"))), None)
     subject = table if index is None else index
@@ -69,7 +69,7 @@ def partitions_of_service(table: Table, source_id: SourceId) -> int:
     if table.billing_mode == "PROVISIONED":
         given = subject.throughput if index is None or index.is_global else table.throughput
         at_least = _count_for(given or Throughput(0, 0))
-    return min(PARTITIONS_MAX, max(1, at_least, warm))
+    return min(PARTITIONS_MAX // (1 + len(table.indexes)), max(1, at_least, warm))
 
 
 def _count_for(units: Throughput) -> int:
