@@ -4,7 +4,7 @@ order of their hashes and of the times at which they are due; and how all stream
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
 from operator import attrgetter, itemgetter
@@ -108,6 +108,8 @@ class StreamState:
         self._kept_seconds = rules.FOLLOWERS[stream.purpose].kept_seconds
         self.shards: dict[int, Shard] = {}
         """Number → shard, in order of numbers."""
+        self.of_partition: dict[int, list[int]] = {}
+        """Number of a partition → the numbers of its shards, in their order."""
         self.open: list[Shard] = []
         """Open shards, in the order of their hashes."""
         self.places: list[bytes] = []
@@ -131,6 +133,9 @@ class StreamState:
         each parent before its children. 5 µs each, 1.5 if they are many.
         """
         changed = list(shards)
+        for one in changed:
+            if one.number not in self.shards:
+                self.of_partition.setdefault(one.partition, []).append(one.number)
         if len(changed) > len(self.shards) // MANY_PART:
             self._set_many(changed)
         else:
@@ -170,10 +175,19 @@ class StreamState:
         """Note that the shards have begun or ended with the commit of this sequence number."""
         self.news.note([(one, self.records_prefix(one)) for one in shards], sequence)
 
+    def first_needed(self, partition: int, gone: Collection[int] = ()) -> rules.Sequence:
+        """Where the oldest shard of the partition begins, except those with the numbers `gone`."""
+        numbers = [one for one in self.of_partition.get(partition, ()) if one not in gone]
+        return self.shards[numbers[0]].first if numbers else rules.SEQUENCE_MAX
+
     def forget(self, shards: Sequence[Shard]) -> None:
         """Remove `shards`, which have ended."""
         for shard in shards:
             del self.shards[shard.number]
+            numbers = self.of_partition[shard.partition]
+            numbers.remove(shard.number)
+            if not numbers:
+                del self.of_partition[shard.partition]
         self.news.forget(shards)
         self._see_due()
 
