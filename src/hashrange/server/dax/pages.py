@@ -45,28 +45,14 @@ _PLAIN = frozenset([bytes, str, int, bool, type(None)])
 """Types of conditions and of the other options."""
 
 
-def answer_query(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """A page of a Query."""
-    node.caches.counts["QueryRequestCount"] += 1
-    _page(node, scope, "Query", arguments[0], arguments[1], options_of(arguments[2]), answer)
-
-
-def answer_scan(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """A page of a Scan."""
-    node.caches.counts["ScanRequestCount"] += 1
-    _page(node, scope, "Scan", arguments[0], None, options_of(arguments[1]), answer)
-
-
-def _page(
-    node: DaxNode,
-    scope: Scope,
-    operation: str,
-    raw_name: Any,
-    key_condition: Any,
-    options: DaxOptions,
-    answer: DaxAnswer,
+def answer_query_or_scan(
+    node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer, *, operation: str
 ) -> None:
-    name, caches = text_of(raw_name), node.caches
+    """A page of a Query, whose second argument is its key condition, or of a Scan."""
+    node.caches.counts[f"{operation}RequestCount"] += 1
+    key_condition = arguments[1] if operation == "Query" else None
+    options = options_of(arguments[-1])
+    name, caches = text_of(arguments[0]), node.caches
     cache_key = None
     if not options.get(CONSISTENT_READ):
         asked = [(option, options[option]) for option in _ASKING if option in options]
@@ -148,4 +134,7 @@ def _with_capacity(content: bytes, consumed: bytes | None) -> bytes:
     return content.removesuffix(BREAK) + bytes((results.CAPACITY,)) + consumed + BREAK
 
 
-METHODS: Mapping[str, Method] = {"query": answer_query, "scan": answer_scan}
+METHODS: Mapping[str, Method] = {
+    "query": partial(answer_query_or_scan, operation="Query"),
+    "scan": partial(answer_query_or_scan, operation="Scan"),
+}

@@ -1,6 +1,6 @@
 """GetItem, PutItem, UpdateItem and DeleteItem through DAX: reads from the item cache, writes through it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,6 @@ from hashrange.server.dax.arguments import (
     CONSISTENT_READ,
     PROJECTION,
     UPDATE,
-    DaxOptions,
     OperationMembers,
     add_condition,
     add_reporting,
@@ -111,46 +110,22 @@ def cached_item(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, 
     return check_item(item)[0]
 
 
-def answer_put_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """Put an item, and keep it."""
-    name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[3])
-    node.caches.counts["PutItemRequestCount"] += 1
+def answer_write(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer, *, operation: str) -> None:
+    """Put, update or delete an item, and keep or forget it."""
+    name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[-1])
+    node.caches.counts[f"{operation}RequestCount"] += 1
     shape = node.shapes.find(scope, name)
-    item = read_dax_item(bytes_of(arguments[2]), node.lists.of(scope.account).names_of)
-    item.update(shape.key_item(raw_key))
-    _write(node, scope, "PutItem", shape, {"TableName": name, "Item": item}, options, answer)
-
-
-def answer_update_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """Update an item, and keep its new value."""
-    name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
-    node.caches.counts["UpdateItemRequestCount"] += 1
-    shape = node.shapes.find(scope, name)
-    members: OperationMembers = {"TableName": name, "Key": shape.key_item(raw_key)}
-    add_update(members, options.get(UPDATE))
-    _write(node, scope, "UpdateItem", shape, members, options, answer)
-
-
-def answer_delete_item(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxAnswer) -> None:
-    """Delete an item, and forget it."""
-    name, raw_key, options = text_of(arguments[0]), bytes_of(arguments[1]), options_of(arguments[2])
-    node.caches.counts["DeleteItemRequestCount"] += 1
-    shape = node.shapes.find(scope, name)
-    deleted = [node.item_key(scope, shape.name, shape.canonical(raw_key))]
-    members: OperationMembers = {"TableName": name, "Key": shape.key_item(raw_key)}
-    _write(node, scope, "DeleteItem", shape, members, options, answer, deleted)
-
-
-def _write(
-    node: DaxNode,
-    scope: Scope,
-    operation: str,
-    shape: TableShape,
-    members: OperationMembers,
-    options: DaxOptions,
-    answer: DaxAnswer,
-    deleted: Sequence[ItemKey] = (),
-) -> None:
+    members: OperationMembers = {"TableName": name}
+    deleted: list[ItemKey] = []
+    if operation == "DeleteItem":
+        deleted.append(node.item_key(scope, shape.name, shape.canonical(raw_key)))
+    if operation == "PutItem":
+        members["Item"] = read_dax_item(bytes_of(arguments[2]), node.lists.of(scope.account).names_of)
+        members["Item"].update(shape.key_item(raw_key))
+    else:
+        members["Key"] = shape.key_item(raw_key)
+    if operation == "UpdateItem":
+        add_update(members, options.get(UPDATE))
     add_condition(members, "ConditionExpression", options.get(CONDITION), "c")
     add_reporting(members, options)
     return_values = members.get("ReturnValues")
@@ -203,7 +178,7 @@ def keep_written(node: DaxNode, scope: Scope, meter: Meter, writes: int, deleted
 
 METHODS: Mapping[str, Method] = {
     "getItem": answer_get_item,
-    "putItem": answer_put_item,
-    "updateItem": answer_update_item,
-    "deleteItem": answer_delete_item,
+    "putItem": partial(answer_write, operation="PutItem"),
+    "updateItem": partial(answer_write, operation="UpdateItem"),
+    "deleteItem": partial(answer_write, operation="DeleteItem"),
 }
