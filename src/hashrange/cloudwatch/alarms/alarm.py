@@ -1,6 +1,7 @@
 """What is an alarm? Its definition, and the state that it is in."""
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -10,13 +11,13 @@ from hashrange.cloudwatch.metric_id import Dimensions, MetricId
 
 StateValue = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
 STATES: tuple[StateValue, ...] = ("OK", "ALARM", "INSUFFICIENT_DATA")
-COMPARISONS = {
-    "GreaterThanThreshold": "greater than",
-    "GreaterThanOrEqualToThreshold": "greater than or equal to",
-    "LessThanThreshold": "less than",
-    "LessThanOrEqualToThreshold": "less than or equal to",
+COMPARISONS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {
+    "GreaterThanThreshold": ("greater than", operator.gt),
+    "GreaterThanOrEqualToThreshold": ("greater than or equal to", operator.ge),
+    "LessThanThreshold": ("less than", operator.lt),
+    "LessThanOrEqualToThreshold": ("less than or equal to", operator.le),
 }
-"""Comparison operator → its words in reasons."""
+"""Comparison operator → its words in reasons, and a function of value and threshold."""
 MISSING_DATA = ("breaching", "notBreaching", "ignore", "missing")
 
 

@@ -5,9 +5,8 @@ The reasons are the service's. Source: CloudWatch user guide, *Configuring how a
 missing data*; operations.md 7.
 """
 
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -16,12 +15,6 @@ import msgspec
 from hashrange.cloudwatch.alarms.alarm import COMPARISONS, StateValue, Threshold, stamp_of
 from hashrange.messages import alarms as sentences
 
-_BREACHES: Mapping[str, Callable[[float, float], bool]] = {
-    "GreaterThanThreshold": operator.gt,
-    "GreaterThanOrEqualToThreshold": operator.ge,
-    "LessThanThreshold": operator.lt,
-    "LessThanOrEqualToThreshold": operator.le,
-}
 _as_percentile = re.compile(r"p([0-9.]+)").fullmatch
 MORE_PERIODS = 2
 """Periods before the evaluated ones that are looked at while some of these are missing.
@@ -70,7 +63,8 @@ def judge(threshold: Threshold, observed: Sequence[Observed], before: StateValue
 
 
 def _breaches(threshold: Threshold, value: float | None) -> bool:
-    return value is not None and _BREACHES[threshold.comparison](value, threshold.value)
+    _, is_breach = COMPARISONS[threshold.comparison]
+    return value is not None and is_breach(value, threshold.value)
 
 
 def _state(threshold: Threshold, before: StateValue, breaching: int, known: int, missing: int) -> StateValue | None:
@@ -131,7 +125,7 @@ def reason_of(threshold: Threshold, verdict: Verdict, before: StateValue) -> str
         were="was" if len(deciding) == 1 else "were",
         no="" if state == "ALARM" else "not ",
         crossed="crossed" if state == "ALARM" else "did not cross",
-        comparison=COMPARISONS[threshold.comparison],
+        comparison=COMPARISONS[threshold.comparison][0],
         threshold=repr(threshold.value),
         needed=needed,
         datapoints="datapoint" if needed == 1 else "datapoints",

@@ -53,7 +53,7 @@ def word_fault(fault: MemberFault) -> ServiceError:
     if fault.kind == "missing":
         return missing(path)
     text = sentences.WRONG_TYPE if fault.kind == "type" else sentences.WRONG_VALUE
-    return invalid_value(text.format(path=path, detail=fault.detail))
+    return ServiceError("InvalidParameterValueException", text.format(path=path, detail=fault.detail))
 
 
 def missing(path: str) -> ServiceError:
@@ -61,14 +61,9 @@ def missing(path: str) -> ServiceError:
     return ServiceError("MissingRequiredParameterException", sentences.REQUIRED.format(path=path))
 
 
-def invalid_value(message: str) -> ServiceError:
-    """The error for a member whose value is not valid."""
-    return ServiceError("InvalidParameterValueException", message)
-
-
 def refuse_value(message: str) -> NoReturn:
     """Raise the error for a member whose value is not valid."""
-    raise invalid_value(message)
+    raise ServiceError("InvalidParameterValueException", message)
 
 
 def check_length(path: str, text: str, most: int, least: int = 1) -> None:

@@ -35,20 +35,15 @@ ALARM_MEMBERS = MemberChecks("ValidationError", _shown_path, shown_max=200)
 def word_alarm_fault(fault: MemberFault) -> ServiceError:
     """The error for a request whose members are wrong."""
     text = sentences.MALFORMED.format(path=_shown_path(fault.path), detail=fault.detail)
-    return ALARM_MEMBERS.worded(fault) or alarm_invalid(text)
+    return ALARM_MEMBERS.worded(fault) or ServiceError("ValidationError", text)
 
 
 ALARM_FORM = FormWire(word=word_alarm_fault)
 
 
-def alarm_invalid(message: str) -> ServiceError:
-    """The error with this message."""
-    return ServiceError("ValidationError", message)
-
-
 def refuse_alarm(message: str) -> NoReturn:
     """Raise the error with this message."""
-    raise alarm_invalid(message)
+    raise ServiceError("ValidationError", message)
 
 
 def required_alarm_member(path: str, value: MemberT | None) -> MemberT:
