@@ -8,15 +8,7 @@ import binascii
 
 from hashrange.clock import real_seconds
 from hashrange.functions import invocation as outcomes
-from hashrange.functions.code import CodeUnusable
-from hashrange.functions.http_client import (
-    ExchangeFailed,
-    RemoteReply,
-    ReplyTooLarge,
-    UrlUnusable,
-    exchange,
-    read_target,
-)
+from hashrange.functions.http_client import ExchangeFailed, RemoteReply, ReplyTooLarge, exchange, read_target
 from hashrange.functions.invocation import ConcurrencyExceeded, FunctionError, Invocation, InvocationOutcome
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
@@ -33,11 +25,8 @@ class RemoteFunction:
     """A function that runs elsewhere and answers Invoke at a URL. The same `invoke` as `EnvironmentPool`."""
 
     def __init__(self, url: str, timeout_seconds: float) -> None:
-        """`url`: http or https. Raises CodeUnusable if it is not such a URL."""
-        try:
-            self._target = read_target(url)
-        except UrlUnusable as error:
-            raise CodeUnusable(str(error)) from None
+        """`url`: http or https, as its declaration was checked to be."""
+        self._target = read_target(url)
         self._url, self._timeout_seconds = url, timeout_seconds
 
     async def invoke(self, payload: bytes, request_id: str, client_context: str | None = None) -> Invocation:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from hashrange.functions.code import CodeUnusable
+from hashrange.functions.http_client import UrlUnusable, read_target
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.remote import RemoteFunction
 from hashrange.limits import INVOCATION_REPLY_BYTES_MAX
@@ -153,5 +153,5 @@ def test_too_many_at_once() -> None:
     ],
 )
 def test_unusable_urls(url: str) -> None:
-    with pytest.raises(CodeUnusable, match="is no URL"):
-        RemoteFunction(url, 1.0)
+    with pytest.raises(UrlUnusable, match="is no URL"):
+        read_target(url)
