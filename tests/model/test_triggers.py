@@ -131,12 +131,9 @@ class Judge:
         return None
 
     def give_up(self, message: FailureMessage) -> None:
-        self.given_up.update(
-            one
-            for numbers in self.written.values()
-            for one in numbers
-            if int(message.start_sequence_number) <= one <= int(message.end_sequence_number)
-        )
+        info = message.document["DDBStreamBatchInfo"]
+        first, last = int(info["startSequenceNumber"]), int(info["endSequenceNumber"])
+        self.given_up.update(one for numbers in self.written.values() for one in numbers if first <= one <= last)
 
 
 class Walk:

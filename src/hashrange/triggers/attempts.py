@@ -16,16 +16,15 @@ from hashrange.errors import StorageCorruption
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.description import new_uuid
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
-from hashrange.functions.names import LATEST, parse_arn, without_latest
+from hashrange.functions.names import without_latest
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import triggers as messages
-from hashrange.tables.streams import sequence_seconds, sequence_text
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.batches import Batch
 from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.events import encode_event
-from hashrange.triggers.failure_message import FailureMessage
+from hashrange.triggers.failure_message import FailureMessage, describe_failure
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.outcomes import conclude_invocation
 from hashrange.triggers.passes import Passes
@@ -83,13 +82,12 @@ class Attempts:
             log_discard(consumer, batch)
             self._handled(shard, lane)
             return
-        payload = encode_event(
-            batch, lane.window, mapping.tumbling_window_seconds, shard.shard.shard_id, mapping.stream_arn
-        )
+        shard_id = shard.shard.shard_id
+        payload = encode_event(batch, lane.window, mapping.tumbling_window_seconds, shard_id, mapping.stream_arn)
         self._throttled.remove(shard, lane)
         if batch.discard is not None:
             assert mapping.destination_arn is not None
-            message = describe_failure(shard, batch, payload, self._clock.service_time())
+            message = describe_failure(mapping, shard_id, batch, payload, self._clock.service_time())
             self._run(shard, lane, self._deliver(mapping.destination_arn, message))
         elif len(payload) > INVOCATION_PAYLOAD_BYTES_MAX:
             batch.discard = "RetryAttemptsExhausted"
@@ -196,41 +194,6 @@ class Attempts:
         found = self._throttled.take(function_arn)
         if found is not None:
             self._try_early(*found)
-
-
-# --- messages about records that are given up -----------------------------------------------------
-
-
-def describe_failure(shard: ConsumedShard, batch: Batch, payload: bytes, now_seconds: float) -> FailureMessage:
-    """The message for the destination about a batch that is given up (`batch.discard` says why). `payload`: its event.
-
-    A message that is sent again has the same id and time, which are kept in the batch.
-    """
-    assert batch.discard is not None
-    mapping = shard.consumer.mapping
-    if not batch.message_id:
-        batch.message_id, batch.discarded_seconds = new_uuid(), now_seconds
-    first, last = batch.sequences[0], batch.sequences[-1]
-    function = parse_arn(mapping.function_arn)
-    return FailureMessage(
-        message_id=batch.message_id,
-        mapping_uuid=mapping.uuid,
-        function_arn=mapping.function_arn,
-        condition=batch.discard,
-        request_id=batch.request_id or batch.message_id,
-        invoke_count=batch.invocations,
-        executed_version=(function and function.qualifier) or LATEST,
-        function_error=batch.error,
-        discarded_seconds=batch.discarded_seconds,
-        stream_arn=mapping.stream_arn,
-        shard_id=shard.shard.shard_id,
-        start_sequence_number=sequence_text(first),
-        end_sequence_number=sequence_text(last),
-        first_arrival_seconds=sequence_seconds(first),
-        last_arrival_seconds=sequence_seconds(last),
-        batch_size=len(batch.sequences),
-        event=payload,
-    )
 
 
 # --- throttled lanes ------------------------------------------------------------------------------

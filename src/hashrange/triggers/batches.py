@@ -4,12 +4,16 @@ The JSON of a record is made once, when the record is put into its batch.
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
 from hashrange.tables.streams import Sequence
-from hashrange.triggers.failure_message import FailureCondition
 from hashrange.triggers.mapping import EventSourceMapping
+
+FailureCondition = Literal["RetryAttemptsExhausted", "RecordAgeExceeded"]
+"""Why a batch is discarded: it was retried as often as the mapping allows, or its records are older than the mapping,
+or the stream's retention, allows."""
 
 
 class Batch(msgspec.Struct, eq=False):

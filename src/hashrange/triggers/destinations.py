@@ -38,7 +38,7 @@ from hashrange.limits import DELIVERY_REPLY_BYTES_MAX
 from hashrange.messages import destinations as messages
 from hashrange.settings import SettingUnusable
 from hashrange.store.embedded.files import sync_folder
-from hashrange.triggers.failure_message import FailureMessage, encode_failure, object_key, region_of
+from hashrange.triggers.failure_message import FailureMessage, encode_failure, region_of
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 from hashrange.written.values import fault_in
 
@@ -121,7 +121,7 @@ class BucketDestination(NamedTuple):
 
     def _request(self, message: FailureMessage) -> tuple[HttpTarget, Mapping[str, str], bytes]:
         """Target, headers and body; takes some 40 ms with an event of 6 MB."""
-        target = self.target._replace(path=f"{self.target.path}/{object_key(message)}")
+        target = self.target._replace(path=f"{self.target.path}/{message.object_key}")
         signer = OutgoingSigner(self.access_key, self.secret_key, region_of(message), "s3")
         body = encode_failure(message, has_event=True)
         return target, _sign(signer, target, "PUT", {"Content-Type": _JSON}, body), body
@@ -206,7 +206,7 @@ class FolderDestination(NamedTuple):
         await _to_disk(self.path, self._write, message)
 
     def _write(self, message: FailureMessage) -> None:
-        path = os.path.join(self.path, *object_key(message).split("/"))
+        path = os.path.join(self.path, *message.object_key.split("/"))
         _make_folder(os.path.dirname(path))
         _write_file(path, encode_failure(message, has_event=True))
 

@@ -76,12 +76,12 @@ class FakeDestinations:
         self.failed: list[FailureMessage] = []
         """What was accepted."""
         self.sent: list[tuple[str, str]] = []
-        """(ARN of the destination, id) of all messages."""
+        """(ARN of the destination, name of the object) of all messages."""
         self.refusals = 0
         """How many of the next messages are not accepted."""
 
     async def deliver(self, arn: str, failed: FailureMessage) -> bool:
-        self.sent.append((arn, failed.message_id))
+        self.sent.append((arn, failed.object_key))
         await asyncio.sleep(0)
         if self.refusals:
             self.refusals -= 1

@@ -163,8 +163,10 @@ def test_a_record_that_no_payload_can_hold_is_given_up() -> None:
     world.write(3)
     world.deliver()
     (failed,) = world.destinations.failed
-    assert (failed.batch_size, failed.invoke_count, failed.condition) == (1, 0, "RetryAttemptsExhausted")
-    assert failed.function_error is None
+    assert failed.document["DDBStreamBatchInfo"]["batchSize"] == 1
+    context = failed.document["requestContext"]
+    assert (context["approximateInvokeCount"], context["condition"]) == (0, "RetryAttemptsExhausted")
+    assert "responseContext" not in failed.document
     assert world.taken()[-1] == [3]
     assert world.result(mapping) == "OK"
 

@@ -40,7 +40,10 @@ def until_rest(world: Deliveries, times_max: int = 100) -> None:
 
 def given_up(world: Deliveries) -> list[tuple[str, int, int]]:
     """(condition, records, invocations) of each message to the destination."""
-    return [(one.condition, one.batch_size, one.invoke_count) for one in world.destinations.failed]
+    documents = [one.document for one in world.destinations.failed]
+    contexts = [one["requestContext"] for one in documents]
+    sizes = [one["DDBStreamBatchInfo"]["batchSize"] for one in documents]
+    return [(one["condition"], size, one["approximateInvokeCount"]) for one, size in zip(contexts, sizes, strict=True)]
 
 
 # --- retries ------------------------------------------------------------------------------------------
@@ -220,9 +223,9 @@ def test_records_that_became_too_old_while_they_failed() -> None:
     assert given_up(world) == [("RecordAgeExceeded", 1, calls)]
     assert calls > 5
     (message,) = world.destinations.failed
-    assert message.invoke_count > 0
-    assert (message.function_error, message.executed_version) == ("Unhandled", "$LATEST")
-    assert message.request_id == world.functions.requests[-1][1]
+    response = message.document["responseContext"]
+    assert (response["functionError"], response["executedVersion"]) == ("Unhandled", "$LATEST")
+    assert message.document["requestContext"]["requestId"] == world.functions.requests[-1][1]
 
 
 # --- destinations -------------------------------------------------------------------------------------
@@ -245,10 +248,13 @@ def test_records_count_as_handled_once_the_destination_has_accepted() -> None:
     assert world.taken() == [[2]]
     (failed,) = world.destinations.failed
     assert failed.event.startswith(b'{"Records":[{')
-    assert (failed.mapping_uuid, failed.stream_arn) == (mapping.uuid, world.arn)
-    assert failed.shard_id.startswith("shardId-")
-    assert world.destinations.sent == [(QUEUE, failed.message_id)] * 3
-    assert failed.discarded_seconds == failed.first_arrival_seconds, "not the time of the third attempt"
+    info = failed.document["DDBStreamBatchInfo"]
+    assert failed.stream_arn == info["streamArn"] == world.arn
+    assert failed.object_key.startswith(f"aws/lambda/{mapping.uuid}/shardId-")
+    assert info["shardId"].startswith("shardId-")
+    assert world.destinations.sent == [(QUEUE, failed.object_key)] * 3
+    discarded_second = failed.document["timestamp"].partition(".")[0] + "Z"
+    assert discarded_second == info["approximateArrivalOfFirstRecord"], "not the time of the third attempt"
 
 
 def test_given_up_records_are_not_lost_by_a_restart() -> None:

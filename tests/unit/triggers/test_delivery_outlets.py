@@ -83,7 +83,7 @@ def test_a_message_is_sent_until_it_is_accepted(
     queue = Queue(DeliveryFailed("full"), "hang")
     with caplog.at_level(logging.WARNING):
         assert pauses_of(Deliveries(), {QUEUE: queue}) == [0.5, 1, None]
-    assert [one.batch_size for one in queue.messages] == [1]
+    assert [one.document["DDBStreamBatchInfo"]["batchSize"] for one in queue.messages] == [1]
     assert "full" in caplog.text
     assert "did not answer in time" in caplog.text
 
@@ -111,7 +111,7 @@ def test_a_destination_that_hangs_is_waited_for_once(
     assert queue.tries == 2
     pass_real_time(world, 60)
     assert world.deliver() is None
-    assert [one.batch_size for one in queue.messages] == [1]
+    assert [one.document["DDBStreamBatchInfo"]["batchSize"] for one in queue.messages] == [1]
 
 
 def test_new_content_lets_a_destination_be_tried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

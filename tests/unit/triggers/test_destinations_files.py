@@ -21,17 +21,15 @@ from hashrange.triggers.destinations import (
     file_destination,
     folder_destination,
 )
-from hashrange.triggers.failure_message import object_key
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.unit.triggers.discarded import DOCUMENT, DOCUMENT_WITH_EVENT, KEY, MESSAGE
+from tests.unit.triggers.discarded import DOCUMENT, DOCUMENT_WITH_EVENT, KEY, MESSAGE, failure, numbered_failure
 
 
 def deliver(destination: FileDestination | FolderDestination, ids: Iterable[int] = (0,)) -> None:
     """Deliver messages with these numbers as batch sizes, all at once."""
 
     async def main() -> None:
-        messages = [MESSAGE._replace(batch_size=number, message_id=f"message-{number}") for number in ids]
-        await asyncio.gather(*map(destination.deliver, messages))
+        await asyncio.gather(*map(destination.deliver, map(numbered_failure, ids)))
 
     asyncio.run(main())
 
@@ -69,7 +67,7 @@ def test_lines_of_many_deliveries_at_once_stay_whole(tmp_path: Path) -> None:
 
     async def main() -> None:
         event = b'"' + b"x" * 300_000 + b'"'
-        messages = [MESSAGE._replace(batch_size=number, event=event) for number in range(40)]
+        messages = [numbered_failure(number)._replace(event=event) for number in range(40)]
         await asyncio.gather(*map(first.deliver, messages[:20]), *map(second.deliver, messages[20:]))
 
     asyncio.run(main())
@@ -126,7 +124,7 @@ def test_a_message_is_one_file_by_the_objects_name(tmp_path: Path) -> None:
 def test_another_try_replaces_the_file(tmp_path: Path) -> None:
     destination = folder_destination(str(tmp_path))
     for condition in ("RetryAttemptsExhausted", "RecordAgeExceeded"):
-        asyncio.run(destination.deliver(MESSAGE._replace(condition=condition)))
+        asyncio.run(destination.deliver(failure(discard=condition)))
     assert files_below(tmp_path) == [KEY]
     assert json.loads((tmp_path / KEY).read_bytes())["requestContext"]["condition"] == "RecordAgeExceeded"
 
@@ -205,7 +203,7 @@ def test_a_line_and_the_name_of_a_new_file_are_synced(tmp_path: Path, synced: se
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="only Linux names open files")
 def test_a_file_and_the_names_of_all_new_folders_are_synced(tmp_path: Path, synced: set[str]) -> None:
     deliver(folder_destination(str(tmp_path / "failed")))
-    path = tmp_path / "failed" / object_key(MESSAGE._replace(message_id="message-0"))
+    path = tmp_path / "failed" / numbered_failure(0).object_key
     folders = {str(one) for one in path.parents if one.is_relative_to(tmp_path)}
     assert folders < synced
     (file,) = synced - folders
@@ -215,13 +213,12 @@ def test_a_file_and_the_names_of_all_new_folders_are_synced(tmp_path: Path, sync
 PROGRAM = """
 import asyncio, itertools, sys
 from hashrange.triggers.destinations import file_destination, folder_destination
-from tests.unit.triggers.discarded import MESSAGE
+from tests.unit.triggers.discarded import numbered_failure
 
 async def main():
     destinations = file_destination(sys.argv[1] + "/failed.jsonl", has_event=True), folder_destination(sys.argv[1] + "/failed")
     for number in itertools.count():
-        message = MESSAGE._replace(batch_size=number, message_id=f"message-{number}")
-        await asyncio.gather(*[destination.deliver(message) for destination in destinations])
+        await asyncio.gather(*[destination.deliver(numbered_failure(number)) for destination in destinations])
         print(number, flush=True)
 
 asyncio.run(main())
@@ -245,5 +242,5 @@ def test_a_kill_loses_nothing_that_was_said_to_be_delivered(tmp_path: Path) -> N
     lines = (tmp_path / "failed.jsonl").read_bytes().split(b"\n")
     assert numbers_in(lines[:count]) == list(range(count))
     for number in range(count):
-        path = tmp_path / "failed" / object_key(MESSAGE._replace(message_id=f"message-{number}"))
+        path = tmp_path / "failed" / numbered_failure(number).object_key
         assert numbers_in([path.read_bytes()]) == [number]

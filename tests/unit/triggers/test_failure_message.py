@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hashrange.triggers.failure_message import encode_failure, object_key, region_of
-from tests.unit.triggers.discarded import DOCUMENT, DOCUMENT_WITH_EVENT, EVENT, KEY, MESSAGE
+from hashrange.triggers.failure_message import encode_failure, region_of
+from tests.unit.triggers.discarded import DOCUMENT, DOCUMENT_WITH_EVENT, EVENT, FUNCTION_ARN, KEY, MESSAGE, failure
 
 
 def test_the_document_is_that_of_the_guide() -> None:
@@ -22,7 +22,7 @@ def test_a_buckets_document_has_the_event_as_a_text() -> None:
 
 
 def test_too_old_records_were_perhaps_never_delivered() -> None:
-    message = MESSAGE._replace(condition="RecordAgeExceeded", function_error=None, invoke_count=0)
+    message = failure(discard="RecordAgeExceeded", error=None, invocations=0)
     document = json.loads(encode_failure(message, has_event=False))
     assert list(document) == ["requestContext", "version", "timestamp", "DDBStreamBatchInfo"]
     assert document["requestContext"]["condition"] == "RecordAgeExceeded"
@@ -30,7 +30,7 @@ def test_too_old_records_were_perhaps_never_delivered() -> None:
 
 
 def test_item_failures_are_no_function_error() -> None:
-    document = json.loads(encode_failure(MESSAGE._replace(executed_version="3", function_error=None), has_event=False))
+    document = json.loads(encode_failure(failure(f"{FUNCTION_ARN}:3", error=None), has_event=False))
     assert document["responseContext"] == {"statusCode": 200, "executedVersion": "3"}
 
 
@@ -44,13 +44,13 @@ def test_item_failures_are_no_function_error() -> None:
     ],
 )
 def test_times_are_in_utc_and_never_ahead(seconds: float, timestamp: str, end: str) -> None:
-    message = MESSAGE._replace(discarded_seconds=seconds)
+    message = failure(discarded_seconds=seconds)
     assert json.loads(encode_failure(message, has_event=False))["timestamp"] == timestamp
-    assert object_key(message).endswith(end + MESSAGE.message_id)
+    assert message.object_key.endswith(f"{end}aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee")
 
 
 def test_an_objects_name() -> None:
-    assert object_key(MESSAGE) == KEY
+    assert MESSAGE.object_key == KEY
 
 
 def test_the_region_is_the_streams() -> None:
