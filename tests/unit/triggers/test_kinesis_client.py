@@ -14,10 +14,10 @@ from hashrange.clock import SystemClock, VirtualClock
 from hashrange.functions.http_client import UrlUnusable
 from hashrange.limits import KINESIS_TIMEOUT_SECONDS
 from hashrange.triggers.kinesis import client as client_module
-from hashrange.triggers.kinesis.client import DataStream, KinesisClient, KinesisRefusal, NoAnswer
+from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer
 from tests.unit.functions.answering import Answer, Received, answering, reply
 
-STREAM = DataStream("arn:aws:kinesis:eu-west-1:123456789012:stream/a", "eu-west-1", "123456789012", "a")
+STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/a"
 ACCEPTED = {"SequenceNumber": "1", "ShardId": "shardId-000000000000"}
 Ask = Callable[[KinesisClient], Awaitable[Any]]
 
@@ -53,7 +53,7 @@ def test_requests_are_those_of_kinesis_and_signed() -> None:
     status, request = ask(answer, lambda client: client.describe_stream(STREAM))
     assert status == "ACTIVE"
     assert request.line == "POST / HTTP/1.1"
-    assert json.loads(request.body) == {"StreamName": "a", "StreamARN": STREAM.arn}
+    assert json.loads(request.body) == {"StreamName": "a", "StreamARN": STREAM}
     assert request.headers["x-amz-target"] == "Kinesis_20131202.DescribeStreamSummary"
     assert request.headers["content-type"] == "application/x-amz-json-1.1"
     signed = "content-type;host;x-amz-date;x-amz-target"
@@ -72,7 +72,7 @@ def signature(request: Received, date: str) -> str:
     headers = {name: request.headers[name] for name in names}
     sent = AWSRequest("POST", f"http://{request.headers['host']}/", headers, request.body)
     sent.context["timestamp"] = date
-    signer = SigV4Auth(Credentials(STREAM.account, client_module._SECRET_KEY), "kinesis", STREAM.region)
+    signer = SigV4Auth(Credentials("123456789012", client_module._SECRET_KEY), "kinesis", "eu-west-1")
     sent.headers["X-Amz-Date"] = date
     return str(signer.signature(signer.string_to_sign(sent, signer.canonical_request(sent)), sent))
 

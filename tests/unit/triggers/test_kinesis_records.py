@@ -15,7 +15,7 @@ from hashrange.tables.schema import KeySchema, TimePrecision
 from hashrange.tables.stream_records import RecordParts, decode_record
 from hashrange.tables.streams import ALL_IMAGES, SEQUENCE_COUNTER_BITS, Stream
 from hashrange.triggers.kinesis.change_records import change_json, change_template, creation_time, partition_key_of
-from hashrange.triggers.kinesis.client import DataStream, OutgoingRecord, encode_put
+from hashrange.triggers.kinesis.client import OutgoingRecord, encode_put
 from tests.unit.triggers.kinesis_world import KinesisWorld, in_world
 
 MILLISECONDS = 1_721_011_165_891
@@ -82,7 +82,7 @@ def test_all_changes_of_an_item_have_its_partition_key() -> None:
 
 
 def test_the_body_of_a_request() -> None:
-    data_stream = DataStream("arn:aws:kinesis:us-east-1:1:stream/a", "us-east-1", "1", "a")
+    data_stream = "arn:aws:kinesis:us-east-1:1:stream/a"
     records = [OutgoingRecord(1, "k1", b"\x00first"), OutgoingRecord(2, "k2", b"")]
     assert json.loads(encode_put(data_stream, records)) == {
         "StreamName": "a",

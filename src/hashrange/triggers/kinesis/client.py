@@ -47,15 +47,6 @@ class KinesisRefusal(HashrangeError):
         return self.code == THROTTLED
 
 
-class DataStream(NamedTuple):
-    """A Kinesis data stream, by its ARN and the ARN's parts."""
-
-    arn: str
-    region: str
-    account: str
-    name: str
-
-
 class OutgoingRecord(NamedTuple):
     """A record on its way to Kinesis."""
 
@@ -110,15 +101,15 @@ class KinesisClient:
         """Forget that the endpoint has timed out, so that the next request is sent. Sends nothing itself."""
         self._unanswered.forget()
 
-    async def describe_stream(self, data_stream: DataStream) -> str | None:
-        """The status of a data stream, such as ACTIVE; None if Kinesis says that there is none,
+    async def describe_stream(self, stream_arn: str) -> str | None:
+        """The status of a data stream, named by its ARN, such as ACTIVE; None if Kinesis says that there is none,
         or that access is denied.
 
         Raises NoAnswer, and KinesisRefusal for other errors. Must run in a task.
         """
-        body = _encode({"StreamName": data_stream.name, "StreamARN": data_stream.arn})
+        body = _encode({"StreamName": _name_in(stream_arn), "StreamARN": stream_arn})
         try:
-            reply = await self._ask("DescribeStreamSummary", data_stream, body)
+            reply = await self._ask("DescribeStreamSummary", stream_arn, body)
         except KinesisRefusal as error:
             if error.is_unfit or error.code in ("ResourceNotFoundException", "AccessDeniedException"):
                 return None
@@ -126,18 +117,18 @@ class KinesisClient:
         status: str = _decoded(reply, _decode_description).StreamDescriptionSummary.StreamStatus
         return status
 
-    async def put_records(self, data_stream: DataStream, body: bytes, count: int) -> list[PutResult]:
+    async def put_records(self, stream_arn: str, body: bytes, count: int) -> list[PutResult]:
         """Send the `count` records in a body of `encode_put`; returns what became of each, in order.
 
         Raises NoAnswer and KinesisRefusal. Must run in a task.
         """
-        reply = await self._ask("PutRecords", data_stream, body)
+        reply = await self._ask("PutRecords", stream_arn, body)
         results = _decoded(reply, _decode_put).Records
         if len(results) != count:
             raise NoAnswer(messages.RESULTS_MISCOUNTED.format(count=count, results=len(results)))
         return [_put_result(one) for one in results]
 
-    async def _ask(self, operation: str, data_stream: DataStream, body: bytes) -> RemoteReply:
+    async def _ask(self, operation: str, stream_arn: str, body: bytes) -> RemoteReply:
         """The reply to a request. For KINESIS_TIMEOUT_SECONDS after one that timed out, further ones are not sent.
 
         Raises NoAnswer and KinesisRefusal.
@@ -146,7 +137,8 @@ class KinesisClient:
         silent_seconds = self._unanswered.seconds_without_answer(target.url)
         if silent_seconds is not None:
             raise NoAnswer(messages.STILL_SILENT.format(seconds=silent_seconds))
-        signer = OutgoingSigner(data_stream.account, _SECRET_KEY, data_stream.region, "kinesis")
+        _, _, _, region, account, _ = stream_arn.split(":")
+        signer = OutgoingSigner(account, _SECRET_KEY, region, "kinesis")
         headers = {
             "Host": target.authority,
             "Content-Type": "application/x-amz-json-1.1",
@@ -168,10 +160,10 @@ class KinesisClient:
         return reply
 
 
-def encode_put(data_stream: DataStream, records: Sequence[OutgoingRecord]) -> bytes:
+def encode_put(stream_arn: str, records: Sequence[OutgoingRecord]) -> bytes:
     """The body of a PutRecords. 1.5 ms per megabyte of data."""
     pieces = [
-        b'{"StreamName":%b,"StreamARN":%b,"Records":' % (_encode(data_stream.name), _encode(data_stream.arn)),
+        b'{"StreamName":%b,"StreamARN":%b,"Records":' % (_encode(_name_in(stream_arn)), _encode(stream_arn)),
     ]
     mark = b"["
     for one in records:
@@ -184,6 +176,10 @@ def encode_put(data_stream: DataStream, records: Sequence[OutgoingRecord]) -> by
         )
         mark = b","
     return b"".join((*pieces, b"]}"))
+
+
+def _name_in(stream_arn: str) -> str:
+    return stream_arn.rpartition("/")[2]
 
 
 def _put_result(result: _Result) -> PutResult:

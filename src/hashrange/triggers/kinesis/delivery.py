@@ -193,7 +193,7 @@ class KinesisDelivery:
             elif self._passes.running >= places:
                 one.rest()
             elif isinstance(one, Enabling):
-                self._begin(one, self._client.describe_stream(feed.terms.data_stream), partial(self._described, one))
+                self._begin(one, self._client.describe_stream(feed.terms.stream_arn), partial(self._described, one))
             else:
                 await self._begin_put(feed, one, now_seconds, epoch)
         return min(dues) - now_seconds if dues else None
@@ -204,7 +204,7 @@ class KinesisDelivery:
         self._passes.check(epoch)
         self._tell_passed_over(feed, shard)
         if put is not None:
-            ask = self._client.put_records(feed.terms.data_stream, put.body, len(put.sequences))
+            ask = self._client.put_records(feed.terms.stream_arn, put.body, len(put.sequences))
             self._begin(shard, ask, partial(self._put, feed, shard, put))
         elif shard.is_drained:
             self._passes.look()  # its children may be delivered now

@@ -16,10 +16,9 @@ from hashrange.store.documents import Documents
 from hashrange.store.interface import Catalog
 from hashrange.store.records import decode_document
 from hashrange.store.streams import NOTHING_HEARD, ChangedShards, Streams
-from hashrange.tables.kinesis_destinations import FeedTarget, destination_on, read_arn
+from hashrange.tables.kinesis_destinations import FeedTarget, destination_on
 from hashrange.tables.streams import Sequence, Stream, parse_sequence
 from hashrange.triggers.kinesis.change_records import change_template
-from hashrange.triggers.kinesis.client import DataStream
 from hashrange.triggers.kinesis.shard_delivery import FeedTerms, ShardDelivery
 from hashrange.triggers.lineage import shards_to_read
 from hashrange.triggers.retries import pause_seconds
@@ -149,7 +148,7 @@ class FeedDelivery:
         """Table id and data stream. Feeds that share these are delivered one after the other,
         so that changes come in order.
         """
-        return self.terms.feed.table_id, self.terms.data_stream.arn
+        return self.terms.feed.table_id, self.terms.stream_arn
 
     def update(self, feed: Stream, target: FeedTarget) -> None:
         """Note that the feed has ended, or that its records go elsewhere from now on."""
@@ -183,13 +182,9 @@ class FeedDelivery:
                 if shard.number in self.shards:
                     self.shards[shard.number].has_news = True
         if not all(one.is_drained for one in former.values()):
-            _log.warning(messages.LOG_EXPIRED, feed.table_name, self.terms.data_stream.arn)
+            _log.warning(messages.LOG_EXPIRED, feed.table_name, self.terms.stream_arn)
         return [(feed.stream_id, one.number) for one in present]
 
 
 def _terms_of(feed: Stream, target: FeedTarget) -> FeedTerms:
-    arn = read_arn(target.stream_arn)
-    assert arn is not None, "only ARNs of data streams have feeds"
-    assert arn.name is not None, "only ARNs of data streams have feeds"
-    data_stream = DataStream(target.stream_arn, arn.region, arn.account, arn.name)
-    return FeedTerms(feed, change_template(feed, target), data_stream)
+    return FeedTerms(feed, change_template(feed, target), target.stream_arn)

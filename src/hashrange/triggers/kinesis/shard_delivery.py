@@ -26,7 +26,7 @@ from hashrange.tables.stream_records import keys_json_of, largest_image_bytes, r
 from hashrange.tables.streams import SEQUENCE_COUNTER_BITS, Shard, Stream, horizon
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.triggers.kinesis.change_records import ChangeTemplate, change_json, partition_key_of
-from hashrange.triggers.kinesis.client import DataStream, KinesisRefusal, OutgoingRecord, PutResult, encode_put
+from hashrange.triggers.kinesis.client import KinesisRefusal, OutgoingRecord, PutResult, encode_put
 from hashrange.triggers.retries import pause_seconds
 
 STEPS_PER_RECORD = 6
@@ -42,7 +42,8 @@ class FeedTerms(NamedTuple):
 
     feed: Stream
     template: ChangeTemplate
-    data_stream: DataStream
+    stream_arn: str
+    """ARN of the Kinesis data stream."""
 
 
 class OutgoingPut(NamedTuple):
@@ -116,7 +117,7 @@ class ShardDelivery:
             if not self._page:
                 return None
             if self._page[0][0] < oldest:
-                _log.warning(messages.LOG_EXPIRED, terms.feed.table_name, terms.data_stream.arn)
+                _log.warning(messages.LOG_EXPIRED, terms.feed.table_name, terms.stream_arn)
                 self._pass_to(oldest)
                 continue
             put = self._choose(terms)
@@ -163,12 +164,12 @@ class ShardDelivery:
         if not chosen:
             self._advance()
             return None
-        body = encode_put(terms.data_stream, chosen)
+        body = encode_put(terms.stream_arn, chosen)
         self._oldest_sent = chosen[0].sequence
         return OutgoingPut(body, [one.sequence for one in chosen], size_bytes, units)
 
     def _pass_over(self, terms: FeedTerms, sequence: SequenceNumber, record_bytes: int) -> None:
-        _log.warning(messages.LOG_UNFIT, terms.feed.table_name, terms.data_stream.arn, record_bytes)
+        _log.warning(messages.LOG_UNFIT, terms.feed.table_name, terms.stream_arn, record_bytes)
         self._accepted.add(sequence)
         self.passed_over += 1
 
@@ -204,7 +205,7 @@ class ShardDelivery:
 
     def _failed(self, terms: FeedTerms, now_seconds: float, reason: str) -> None:
         if not self.failures:
-            _log.warning(messages.LOG_FAILED, terms.feed.table_name, terms.data_stream.arn, logged_text(reason))
+            _log.warning(messages.LOG_FAILED, terms.feed.table_name, terms.stream_arn, logged_text(reason))
         self.failures += 1
         self.due_seconds = now_seconds + pause_seconds(self.failures)
         self._page = ()
