@@ -14,19 +14,6 @@ from hashrange.functions.log_lines import LogLines, OnLine, Room, WaitingLines
 from hashrange.limits import FUNCTION_LOG_BYTES_MAX, FUNCTION_LOG_LINES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
 
-
-class Report(NamedTuple):
-    """The facts of a REPORT line."""
-
-    duration_ms: float
-    memory_size_mb: int
-    memory_used_mb: int
-    init_ms: float | None
-    """None if the environment had been started before."""
-    status: str
-    """Empty, `timeout`, or `error` and the type of the error."""
-
-
 ERRORS_MAX = 16
 """Errors of one function that are known at the same time. Beyond, all of them are forgotten,
 and told with their traces again."""
@@ -160,15 +147,15 @@ class InvocationLog:
         """Write START."""
         self._write(f"START RequestId: {self.request_id} Version: {version}")
 
-    def end(self, report: Report, last_line: str | None) -> None:
-        """Write what is left of the output, `last_line` if there is one, END and REPORT."""
+    def end(self, report: str, last_line: str | None) -> None:
+        """Write what is left of the output, `last_line` if there is one, END, and REPORT with a text of `report_of`."""
         if self._is_midline:
             self._add_to_tail(b"\n")
         self.tell()
         if last_line is not None:
             self._write(last_line)
         self._write(f"END RequestId: {self.request_id}")
-        self._write(_report_line(self.request_id, report))
+        self._write(f"REPORT RequestId: {self.request_id}\t{report}")
 
     def tell(self) -> None:
         """Log the unfinished line, and how much has been left out since this was last told."""
@@ -192,17 +179,19 @@ class InvocationLog:
         del self._tail[:-LOG_TAIL_BYTES_MAX]
 
 
-def _report_line(request_id: str, report: Report) -> str:
-    billed_ms = math.ceil(report.duration_ms + (report.init_ms or 0.0))
+def report_of(duration_ms: float, memory_mb: int, used_mb: int, init_ms: float | None, status: str) -> str:
+    """The facts of a REPORT line. `init_ms`: None if the environment had been started before.
+    `status`: empty, `timeout`, or `error` and the type of the error.
+    """
+    billed_ms = math.ceil(duration_ms + (init_ms or 0.0))
     parts = [
-        f"REPORT RequestId: {request_id}",
-        f"Duration: {report.duration_ms:.2f} ms",
+        f"Duration: {duration_ms:.2f} ms",
         f"Billed Duration: {billed_ms} ms",
-        f"Memory Size: {report.memory_size_mb} MB",
-        f"Max Memory Used: {report.memory_used_mb} MB",
+        f"Memory Size: {memory_mb} MB",
+        f"Max Memory Used: {used_mb} MB",
     ]
-    if report.init_ms is not None:
-        parts.append(f"Init Duration: {report.init_ms:.2f} ms")
-    if report.status:
-        parts.append(f"Status: {report.status}")
+    if init_ms is not None:
+        parts.append(f"Init Duration: {init_ms:.2f} ms")
+    if status:
+        parts.append(f"Status: {status}")
     return "\t".join([*parts, ""])

@@ -14,7 +14,7 @@ from hashrange.functions.connection import Listener
 from hashrange.functions.description import Runnable
 from hashrange.functions.environment import ExecutionEnvironment
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, InvocationOutcome
-from hashrange.functions.invocation_log import FunctionLog, InvocationLog, Report
+from hashrange.functions.invocation_log import FunctionLog, InvocationLog, report_of
 from hashrange.functions.names import LATEST
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX, INVOCATION_PAYLOAD_BYTES_MAX
 from hashrange.messages import functions as messages
@@ -128,7 +128,7 @@ class EnvironmentPool:
             status = f"error\tError Type: {outcome.error_type}"
         used_mb = min(-(-environment.memory.used_bytes // _MB_BYTES), function.memory_mb)
         init_ms = environment.init_ms if is_new else None
-        log.end(Report(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
+        log.end(report_of(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
 
     def _wall_time(self) -> dt.datetime:
         return dt.datetime.fromtimestamp(self._clock.wall_time(), dt.UTC)

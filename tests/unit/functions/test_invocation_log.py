@@ -13,8 +13,8 @@ from hashrange.functions.invocation_log import (
     FunctionLog,
     InvocationLog,
     LoggedErrors,
-    Report,
     errors_of_functions,
+    report_of,
 )
 from hashrange.functions.log_lines import SLICE_SECONDS, LogLines, shown, without_stamp
 from hashrange.limits import (
@@ -25,7 +25,7 @@ from hashrange.limits import (
     LOG_TAIL_BYTES_MAX,
 )
 
-REPORT = Report(1.0, 128, 10, None, "")
+REPORT = report_of(1.0, 128, 10, None, "")
 LOOKS_IN_A_SLICE = 20
 
 
