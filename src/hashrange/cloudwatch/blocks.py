@@ -12,7 +12,7 @@ import msgspec
 
 from hashrange.cloudwatch.columns import Column, column_of, column_of_whole, differences, numbers_of, whole_numbers_of
 from hashrange.cloudwatch.percentiles import bucket_of
-from hashrange.cloudwatch.statistic import Cell, StatisticSet, merged
+from hashrange.cloudwatch.statistic import Cell, StatisticSet
 
 COMPRESSION_LEVEL = 6
 
@@ -90,16 +90,22 @@ def decode_cells(block: bytes) -> Cells:
     return dict(zip(periods, map(Cell, statistics, _read_distributions(columns, kinds, statistics)), strict=True))
 
 
-def merged_cells(one: Cell | None, other: Cell) -> Cell:
-    """The cell of all values of both. Percentiles can be told only if they can of both."""
-    if one is None:
-        return other
-    distribution = None
-    if one.distribution is not None and other.distribution is not None:
-        distribution = dict(one.distribution)
-        for bucket, count in other.distribution.items():
+def together(parts: Sequence[Cell]) -> Cell:
+    """The cell of all values of several. Percentiles can be told only if they can of all of them."""
+    counts, sums, minimums, maximums = zip(*[cell.statistics for cell in parts], strict=True)
+    statistics = StatisticSet(sum(counts), sum(sums), min(minimums), max(maximums))
+    distribution: dict[int, float] = {}
+    for cell in parts:
+        if cell.distribution is None:
+            return Cell(statistics)
+        for bucket, count in cell.distribution.items():
             distribution[bucket] = distribution.get(bucket, 0.0) + count
-    return Cell(merged(one.statistics, other.statistics), distribution)
+    return Cell(statistics, distribution)
+
+
+def add_cell(cells: Cells, number: int, cell: Cell) -> None:
+    """Add a cell to those of a block, which may have one of this period already."""
+    cells[number] = together((cells[number], cell)) if number in cells else cell
 
 
 def _usual_sums(counts: Sequence[float], minimums: Sequence[float]) -> list[float]:

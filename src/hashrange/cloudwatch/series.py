@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from hashrange.cloudwatch.blocks import Cells, decode_cells, encode_cells, merged_cells
+from hashrange.cloudwatch.blocks import Cells, add_cell, decode_cells, encode_cells, together
 from hashrange.cloudwatch.percentiles import Distribution
 from hashrange.cloudwatch.runs import SteadyRun, add_run
 from hashrange.cloudwatch.statistic import Cell, StatisticSet
@@ -90,7 +90,7 @@ class Series:
         cells = self._fresh.get(name)
         if cells is None:
             cells = self._fresh[name] = {}
-        cells[number] = merged_cells(cells.get(number), cell)
+        add_cell(cells, number, cell)
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Series:
                     spend(1)
                     add(period, Cell(observed))
         for period, parts in walk(several.items()):
-            found[period] = _together(parts)
+            found[period] = together(parts)
         return found
 
     def _names(self, tier: Tier, first: int, last: int) -> list[BlockName]:
@@ -232,10 +232,10 @@ class Series:
     def take_changes(self) -> dict[BlockName, bytes | None]:
         """Blocks that are to be kept as given from now on, None: not any more. Call `have_kept` when they are."""
         for name, cells in self._fresh.items():
-            together = dict(self._stored(name))
+            all_cells = dict(self._stored(name))
             for number, cell in cells.items():
-                together[number] = merged_cells(together.get(number), cell)
-            self._pending[name] = encode_cells(together)
+                add_cell(all_cells, number, cell)
+            self._pending[name] = encode_cells(all_cells)
         self._fresh.clear()
         return dict(self._pending)
 
@@ -265,21 +265,3 @@ def _cells_in(cells: Cells, numbers: range) -> list[tuple[int, Cell]]:
         return [(number, cell) for number, cell in cells.items() if number in numbers]
     found = [(number, cells.get(number)) for number in numbers]
     return [(number, cell) for number, cell in found if cell is not None]
-
-
-def _together(cells: Sequence[Cell]) -> Cell:
-    """All values of all cells."""
-    counts, sums, minimums, maximums = zip(*[cell.statistics for cell in cells], strict=True)
-    return Cell(StatisticSet(sum(counts), sum(sums), min(minimums), max(maximums)), _sum_of_distributions(cells))
-
-
-def _sum_of_distributions(cells: Sequence[Cell]) -> Distribution | None:
-    """The distribution of all values; None if one of the cells has none."""
-    distributions = [cell.distribution for cell in cells if cell.distribution is not None]
-    if len(distributions) < len(cells):
-        return None
-    found: dict[int, float] = {}
-    for distribution in distributions:
-        for bucket, count in distribution.items():
-            found[bucket] = found.get(bucket, 0.0) + count
-    return found
