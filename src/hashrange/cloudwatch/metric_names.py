@@ -87,10 +87,6 @@ class MetricNames:
         self._callers: dict[tuple[str, str], dict[str, _Namespace]] = {}
         """Account and Region → namespace → its metrics."""
 
-    def clear(self) -> None:
-        """Remove all metrics."""
-        self._callers.clear()
-
     def add(self, metric: MetricId) -> None:
         """Add a metric, which must be new."""
         namespaces = self._callers.setdefault((metric.account, metric.region), {})

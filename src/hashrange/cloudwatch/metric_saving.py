@@ -77,7 +77,7 @@ class MetricSaving:
         """Begin to save."""
         metrics = self._metrics
         now_seconds, monotonic = self._clock.service_time(), self._clock.monotonic()
-        metrics.read_sources()
+        metrics.sources.read()
         is_moved = self._is_moved()
         self._is_idle = is_moved and not metrics.has_new_cells
         if self._is_idle:

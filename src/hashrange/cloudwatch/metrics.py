@@ -116,7 +116,8 @@ class Metrics:
         """
         self._documents = MetricDocuments(documents)
         self._clock = clock
-        self._sources = MetricSources(clock)
+        self.sources = MetricSources(clock)
+        """They are read before every read of metrics, and before every save."""
         self.insight_rules = insight_rules
         self.totals = MetricTotals()
         """What has been recorded since the start, for those who count for themselves."""
@@ -150,14 +151,6 @@ class Metrics:
         return self._clock.service_time()
 
     # --- recording -------------------------------------------------------------------------------
-
-    def add_source(self, source: RecordCounts) -> None:
-        """Call `source` before every read, and before every save."""
-        self._sources.add(source)
-
-    def read_sources(self) -> None:
-        """Let all sources record what they have counted until now; may give way."""
-        self._sources.read()
 
     def record(
         self,
@@ -261,7 +254,7 @@ class Metrics:
         before `end_seconds` count. A period is shown as long as a resolution is kept of which it is a multiple.
         `unit` None: each unit has datapoints of its own.
         """
-        self.read_sources()
+        self.sources.read()
         found = [
             Datapoint(at_seconds, one, cell.statistics, cell.distribution)
             for one, cells in self._cells(metric, begin_seconds, end_seconds, period_seconds, unit)
@@ -280,7 +273,7 @@ class Metrics:
     ) -> Mapping[int, float | None]:
         """The statistic of each datapoint of `points`, by its time; of several units, the last one by name.
 
-        Of what sources have recorded so far: `read_sources` lets them record.
+        Of what sources have recorded so far: `sources.read` lets them record.
         """
         of_units = self._cells(metric, begin_seconds, end_seconds, period_seconds, unit)
         return {at_seconds: statistic(cell) for _, cells in sorted(of_units) for at_seconds, cell in cells}
@@ -319,7 +312,7 @@ class Metrics:
         """Metrics with observations in the last `past_seconds`, and at least these dimensions,
         sorted; may give way. Value None: any.
         """
-        self.read_sources()
+        self.sources.read()
         self._be_loaded()
         oldest_seconds = self._clock.service_time() - past_seconds
         found = walk(self._table.names.find(account, region, namespace, name))
@@ -395,7 +388,7 @@ class Metrics:
     @property
     def is_in_use(self) -> bool:
         """False if there are no sources, and nothing to save."""
-        return bool(self._sources or self._changed or self._table.by_number)
+        return bool(self.sources or self._changed or self._table.by_number)
 
     def begin_roll_ups(self) -> None:
         """Let the next calls of `save_some` look for old blocks in all series."""
@@ -412,7 +405,7 @@ class Metrics:
 
     async def save(self) -> None:
         """Keep all that has been recorded; may give way. Raises StorageError."""
-        self.read_sources()
+        self.sources.read()
         while await self.save_some():
             look()
 

@@ -94,7 +94,7 @@ class MetricRecording:
             kinesis.on_delivered(self._delivered)
         self._features.requests.throttle_events.follow(self._throttled)
         self._clock.on_advance(self._moved)
-        self._metrics.add_source(self.record)
+        self._metrics.sources.add(self.record)
 
     def give_up_tables(self) -> Sequence[dict[Any, Any]]:
         """Forget all tables, whose content has been replaced or is closed; returns what is left, to be freed.

@@ -129,7 +129,7 @@ def test_very_many_metrics_are_listed_in_pieces(open_world: Callable[[str], Worl
     """Each was looked at without giving way and, with RecentlyActive, all sources were read again for each."""
     world = open_world("memory")
     reads: list[float] = []
-    world.metrics.add_source(reads.append)
+    world.metrics.sources.add(reads.append)
     for number in range(3_000):
         metric = OWN._replace(name=f"{number:04}", dimensions=(("host", str(number)),))
         world.metrics.record(metric, "Count", START_SECONDS, of_value(1.0))
@@ -322,16 +322,16 @@ def test_who_asks_sees_what_was_counted_before_though_a_reading_had_begun(open_w
             recorded.append(one)
         yield
 
-    world.metrics.add_source(source)
+    world.metrics.sources.add(source)
 
     async def read() -> None:
-        world.metrics.read_sources()
+        world.metrics.sources.read()
 
     def come() -> None:
         number = len(recorded)
         if number < 5:
             counted.append(100 + number)
-            world.metrics.read_sources()
+            world.metrics.sources.read()
             assert 100 + number in recorded
 
     give_way_always(read(), come)

@@ -90,7 +90,7 @@ def test_once_real_time_passes_again_a_quarter_of_an_hour_is_enough(world: World
 
 
 def test_the_job_reads_sources(world: World) -> None:
-    world.metrics.add_source(lambda now_seconds: world.metrics.record(METRIC, "Count", now_seconds, ONE))
+    world.metrics.sources.add(lambda now_seconds: world.metrics.record(METRIC, "Count", now_seconds, ONE))
     world.run_job()
     world.restart()
     assert world.metrics.last_seconds(METRIC) == START_SECONDS
@@ -103,7 +103,7 @@ def test_a_century_takes_few_saves(world: World) -> None:
         world.metrics.record_steadily(METRIC, "Count", until_seconds[-1], now_seconds, 60, ONE)
         until_seconds.append(now_seconds)
 
-    world.metrics.add_source(count)
+    world.metrics.sources.add(count)
     slices, end_seconds = 0, START_SECONDS + 100 * 365 * DAY_SECONDS
     while world.clock.service_time() < end_seconds:
         pause_seconds = world.run_job()
@@ -118,7 +118,7 @@ def test_a_century_takes_few_saves(world: World) -> None:
 
 def test_a_woken_job_saves_within_six_hours(world: World) -> None:
     reads: list[float] = []
-    world.metrics.add_source(reads.append)
+    world.metrics.sources.add(reads.append)
     pause_seconds = None
     for _ in range(8):
         pause_seconds = world.run_job()

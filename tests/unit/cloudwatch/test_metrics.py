@@ -44,7 +44,7 @@ def test_sources_are_read_before_every_answer(world: World) -> None:
         world.metrics.record(READS, "Count", now_seconds, ONE)
         assert world.metrics.last_seconds(READS) == now_seconds
 
-    world.metrics.add_source(count)
+    world.metrics.sources.add(count)
     assert sums(world, 0, 60, 60) == [(0, 1.0)]
     assert world.metrics.find("000000000000", "us-east-1") == [READS]
     assert world.metrics.last_seconds(READS) == START_SECONDS

@@ -38,7 +38,7 @@ def metrics_of(database: Database) -> Metrics:
 
 def recording_of(database: Database) -> Any:
     """The `MetricRecording`."""
-    source: Any = metrics_of(database)._sources._sources[0]
+    source: Any = metrics_of(database).sources._sources[0]
     return source.__self__
 
 
@@ -65,7 +65,7 @@ def put(client: Any, table: str, count: int = 1) -> None:
 
 def lines_of_reading(database: Database) -> int:
     async def read() -> int:
-        return lines_between_looks(metrics_of(database).read_sources)
+        return lines_between_looks(metrics_of(database).sources.read)
 
     return int(database._process.run(read))
 
@@ -139,7 +139,7 @@ def test_what_is_done_while_it_is_recorded_is_not_lost(database: Database) -> No
             recording.fold()
 
     async def read() -> None:
-        metrics_of(database).read_sources()
+        metrics_of(database).sources.read()
 
     async def run() -> int:
         ways_given, _ = give_way_always(read(), meanwhile)

@@ -119,7 +119,7 @@ class AlarmEvaluation:
             self._left = [one.place for one in reversed(self._alarms.all())]
             self._are_composites_left = True
         end_seconds = float(self._minute * MINUTE_SECONDS)
-        self._metrics.read_sources()
+        self._metrics.sources.read()
         some = self._left[-ALARMS_TOGETHER:]
         values = MinuteValues(self._metrics, [self._alarms.get(*place) for place in some], int(end_seconds))
         for _ in some:

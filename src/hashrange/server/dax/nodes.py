@@ -99,7 +99,7 @@ class DaxNodes:
         self._metrics = NodeMetrics(metrics, clock.service_time, self._observed)
         self._stop_listening: Callable[[], None] = lambda: None
         if service.settings.metrics == "on":
-            metrics.add_source(self._metrics.record)
+            metrics.sources.add(self._metrics.record)
             self._stop_listening = clock.on_advance(self._record)
         self._shared = NodeSurroundings(service, AttributeLists(service.store.documents), TableShapes(), known_keys)
 

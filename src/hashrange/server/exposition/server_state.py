@@ -53,7 +53,7 @@ LookAtServer = Callable[[Viewer | None], ServerState]
 def look_at_server(service: Service, clients: Clients, viewer: Viewer | None) -> ServerState:
     """The state now. A `LookAtServer`."""
     store, metrics = service.store, service.features.part(METRICS)
-    metrics.read_sources()
+    metrics.sources.read()
     tables, totals = store.catalog.all_tables(), metrics.totals.all()
     if viewer is not None:
         tables = [table for table in walk(tables) if viewer.sees(*place_of_table(table.schema))]
