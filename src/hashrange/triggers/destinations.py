@@ -17,8 +17,9 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple, Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -53,15 +54,11 @@ class PlaceUnusable(HashrangeError):
     """Messages cannot be delivered to a place; the message says why, and how to solve the problem."""
 
 
-class Destination(Protocol):
-    """Where the messages of one ARN go."""
+Destination = Callable[[FailureMessage], Coroutine[Any, Any, None]]
+"""Delivers a message to where those of one ARN go; on return it is there, whatever happens to this process.
 
-    async def deliver(self, message: FailureMessage) -> None:
-        """Deliver a message; on return it is where it belongs, whatever happens to this process. Raises DeliveryFailed.
-
-        Has no time-out. If it is cancelled, or raises, the message may have been delivered all the same.
-        """
-        ...
+Raises DeliveryFailed. Has no time-out. If it is cancelled, or raises, the message may have been delivered all the same.
+"""
 
 
 # --- endpoints and URLs ---------------------------------------------------------------------------
@@ -74,69 +71,45 @@ class Destination(Protocol):
 _JSON = "application/json"
 
 
-class QueueDestination(NamedTuple):
-    """An SQS queue."""
-
-    target: HttpTarget
-    """The endpoint, not the queue's own path."""
-    queue_url: str
-    signer: OutgoingSigner
-
-    async def deliver(self, message: FailureMessage) -> None:
-        """Send the document as the body of a message."""
-        document = encode_failure(message, has_event=False).decode()
-        headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS.SendMessage"}
-        body = msgspec.json.encode({"QueueUrl": self.queue_url, "MessageBody": document})
-        await _send(self.target, "POST", _sign(self.signer, self.target, "POST", headers, body), body)
+async def send_to_queue(target: HttpTarget, queue_url: str, signer: OutgoingSigner, message: FailureMessage) -> None:
+    """Send the document to an SQS queue as the body of a message. `target`: the endpoint, not the queue's own path."""
+    document = encode_failure(message, has_event=False).decode()
+    headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS.SendMessage"}
+    body = msgspec.json.encode({"QueueUrl": queue_url, "MessageBody": document})
+    await _send(target, "POST", _sign(signer, target, "POST", headers, body), body)
 
 
-class TopicDestination(NamedTuple):
-    """An SNS topic."""
-
-    target: HttpTarget
-    topic_arn: str
-    signer: OutgoingSigner
-
-    async def deliver(self, message: FailureMessage) -> None:
-        """Publish the document."""
-        document = encode_failure(message, has_event=False).decode()
-        headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
-        members = {"Action": "Publish", "Version": "2010-03-31", "TopicArn": self.topic_arn, "Message": document}
-        body = urlencode(members).encode()
-        await _send(self.target, "POST", _sign(self.signer, self.target, "POST", headers, body), body)
+async def send_to_topic(target: HttpTarget, topic_arn: str, signer: OutgoingSigner, message: FailureMessage) -> None:
+    """Publish the document in an SNS topic."""
+    document = encode_failure(message, has_event=False).decode()
+    headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    members = {"Action": "Publish", "Version": "2010-03-31", "TopicArn": topic_arn, "Message": document}
+    body = urlencode(members).encode()
+    await _send(target, "POST", _sign(signer, target, "POST", headers, body), body)
 
 
-class BucketDestination(NamedTuple):
-    """An S3 bucket, or a folder of one."""
+async def send_to_bucket(bucket: HttpTarget, access_key: str, secret_key: str, message: FailureMessage) -> None:
+    """Put an object with the document and the event into an S3 bucket, or a folder of one. `bucket`: where it is;
+    its path has no slash at the end.
+    """
+    target = bucket._replace(path=f"{bucket.path}/{message.object_key}")
+    signer = OutgoingSigner(access_key, secret_key, region_of(message), "s3")
 
-    target: HttpTarget
-    """Where the bucket is; the path of the target has no slash at the end."""
-    access_key: str
-    secret_key: str
-
-    async def deliver(self, message: FailureMessage) -> None:
-        """Put an object with the document and the event."""
-        target, headers, body = await asyncio.to_thread(self._request, message)
-        await _send(target, "PUT", headers, body)
-
-    def _request(self, message: FailureMessage) -> tuple[HttpTarget, Mapping[str, str], bytes]:
-        """Target, headers and body; takes some 40 ms with an event of 6 MB."""
-        target = self.target._replace(path=f"{self.target.path}/{message.object_key}")
-        signer = OutgoingSigner(self.access_key, self.secret_key, region_of(message), "s3")
+    def encoded() -> tuple[Mapping[str, str], bytes]:
+        """Headers and body; takes some 40 ms with an event of 6 MB."""
         body = encode_failure(message, has_event=True)
-        return target, _sign(signer, target, "PUT", {"Content-Type": _JSON}, body), body
+        return _sign(signer, target, "PUT", {"Content-Type": _JSON}, body), body
+
+    headers, body = await asyncio.to_thread(encoded)
+    await _send(target, "PUT", headers, body)
 
 
-class UrlDestination(NamedTuple):
-    """Any URL, which gets what the service of the ARN would get; only messages for a bucket hold the event."""
-
-    target: HttpTarget
-    has_event: bool
-
-    async def deliver(self, message: FailureMessage) -> None:
-        """Post the document."""
-        body = await asyncio.to_thread(encode_failure, message, has_event=self.has_event)
-        await _send(self.target, "POST", {"Content-Type": _JSON}, body)
+async def send_to_url(target: HttpTarget, message: FailureMessage, *, has_event: bool) -> None:
+    """Post the document to any URL, which gets what the service of the ARN would get; only messages for a bucket hold
+    the event.
+    """
+    body = await asyncio.to_thread(encode_failure, message, has_event=has_event)
+    await _send(target, "POST", {"Content-Type": _JSON}, body)
 
 
 def _sign(
@@ -174,63 +147,48 @@ _appending = threading.Lock()
 """Held while a line is appended: several ARNs, and forks of the database, may have the same file."""
 
 
-class FileDestination(NamedTuple):
-    """A file of JSON lines; made with the first message."""
+def file_destination(path: str, *, has_event: bool) -> Destination:
+    """A file of JSON lines, relative to the working directory; made with the first message. `has_event`: lines have the
+    event, as the objects of a bucket have.
 
-    path: str
-    """Absolute."""
-    has_event: bool
-    """True if lines have the event, as the objects of a bucket have."""
-
-    async def deliver(self, message: FailureMessage) -> None:
-        """Append a line."""
-        await _to_disk(self.path, self._append, message)
-
-    def _append(self, message: FailureMessage) -> None:
-        line = encode_failure(message, has_event=self.has_event) + b"\n"
-        with _appending:
-            is_new = not os.path.exists(self.path)
-            _append_line(self.path, line)
-            if is_new:
-                sync_folder(os.path.dirname(self.path))
+    Raises PlaceUnusable if it is a folder, or the folder that is to hold it is missing.
+    """
+    absolute = _absolute(path, os.path.isfile, messages.no_file)
+    return partial(write_to_disk, partial(append_message, has_event=has_event), absolute)
 
 
-class FolderDestination(NamedTuple):
-    """A folder that stands for a bucket, with a file for each object; made with the first message."""
+def folder_destination(path: str) -> Destination:
+    """A folder that stands for a bucket, with a file for each object, relative to the working directory; made with the
+    first message.
 
-    path: str
-    """Absolute."""
-
-    async def deliver(self, message: FailureMessage) -> None:
-        """Write a file with the document and the event."""
-        await _to_disk(self.path, self._write, message)
-
-    def _write(self, message: FailureMessage) -> None:
-        path = os.path.join(self.path, *message.object_key.split("/"))
-        _make_folder(os.path.dirname(path))
-        _write_file(path, encode_failure(message, has_event=True))
+    Raises PlaceUnusable if it is a file, or the folder that is to hold it is missing.
+    """
+    return partial(write_to_disk, write_object, _absolute(path, os.path.isdir, messages.no_folder))
 
 
-async def _to_disk(path: str, write: Callable[[FailureMessage], None], message: FailureMessage) -> None:
+async def write_to_disk(write: Callable[[str, FailureMessage], None], path: str, message: FailureMessage) -> None:
     """Write a message on a thread. Raises DeliveryFailed."""
     try:
-        await asyncio.to_thread(write, message)
+        await asyncio.to_thread(write, path, message)
     except OSError as error:
         raise DeliveryFailed(messages.not_written(path, error.strerror or str(error))) from None
 
 
-def file_destination(path: str, *, has_event: bool) -> FileDestination:
-    """A file, relative to the working directory. Raises PlaceUnusable if it is a folder,
-    or the folder that is to hold it is missing.
-    """
-    return FileDestination(_absolute(path, os.path.isfile, messages.no_file), has_event)
+def append_message(path: str, message: FailureMessage, *, has_event: bool) -> None:
+    """Append a line to the file of this absolute path. Raises OSError."""
+    line = encode_failure(message, has_event=has_event) + b"\n"
+    with _appending:
+        is_new = not os.path.exists(path)
+        _append_line(path, line)
+        if is_new:
+            sync_folder(os.path.dirname(path))
 
 
-def folder_destination(path: str) -> FolderDestination:
-    """A folder, relative to the working directory. Raises PlaceUnusable if it is a file,
-    or the folder that is to hold it is missing.
-    """
-    return FolderDestination(_absolute(path, os.path.isdir, messages.no_folder))
+def write_object(folder: str, message: FailureMessage) -> None:
+    """Write a file with the document and the event below the folder of this absolute path. Raises OSError."""
+    path = os.path.join(folder, *message.object_key.split("/"))
+    _make_folder(os.path.dirname(path))
+    _write_file(path, encode_failure(message, has_event=True))
 
 
 def _absolute(path: str, is_fitting: Callable[[str], bool], describe_other: Callable[[str], str]) -> str:
@@ -385,17 +343,18 @@ def _read_entry(arn: str, value: Any) -> _Entry:
 def _open_queue(entry: _Entry) -> Destination:
     target = _target_with_path(entry)
     signer = OutgoingSigner(entry.access_key, entry.secret_key, entry.region, "sqs")
-    return QueueDestination(target._replace(path="/"), entry.text, signer)
+    return partial(send_to_queue, target._replace(path="/"), entry.text, signer)
 
 
 def _open_topic(entry: _Entry) -> Destination:
     signer = OutgoingSigner(entry.access_key, entry.secret_key, entry.region, "sns")
-    return TopicDestination(read_target(entry.text), entry.arn, signer)
+    return partial(send_to_topic, read_target(entry.text), entry.arn, signer)
 
 
 def _open_bucket(entry: _Entry) -> Destination:
     target = _target_with_path(entry)
-    return BucketDestination(target._replace(path=target.path.rstrip("/")), entry.access_key, entry.secret_key)
+    bucket = target._replace(path=target.path.rstrip("/"))
+    return partial(send_to_bucket, bucket, entry.access_key, entry.secret_key)
 
 
 def _target_with_path(entry: _Entry) -> HttpTarget:
@@ -411,7 +370,7 @@ _OPEN: Mapping[str, Callable[[_Entry], Destination]] = {
     "sns": _open_topic,
     "s3": _open_bucket,
     "folder": lambda entry: folder_destination(entry.text),
-    "http": lambda entry: UrlDestination(read_target(entry.text), has_event=entry.service == "s3"),
+    "http": lambda entry: partial(send_to_url, read_target(entry.text), has_event=entry.service == "s3"),
     "file": lambda entry: file_destination(entry.text, has_event=entry.service == "s3"),
 }
 """Member of a place → what opens it."""

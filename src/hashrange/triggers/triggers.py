@@ -78,7 +78,7 @@ class Triggers:
             return False
         try:
             async with asyncio.timeout(DESTINATION_SECONDS_MAX):
-                await destination.deliver(message)
+                await destination(message)
         except TimeoutError as error:
             self._unanswered.timed_out(arn)
             _log.warning("%s", _refused(arn, message, str(error) or NOT_IN_TIME))

@@ -29,7 +29,7 @@ class Queue:
         self.messages: list[FailureMessage] = []
         self.tries = 0
 
-    async def deliver(self, message: FailureMessage) -> None:
+    async def __call__(self, message: FailureMessage) -> None:
         self.tries += 1
         answer = self.answers.pop(0) if self.answers else None
         if answer == "hang":
@@ -83,7 +83,7 @@ def test_a_message_is_sent_until_it_is_accepted(
     queue = Queue(DeliveryFailed("full"), "hang")
     with caplog.at_level(logging.WARNING):
         assert pauses_of(Deliveries(), {QUEUE: queue}) == [0.5, 1, None]
-    assert [one.document["DDBStreamBatchInfo"]["batchSize"] for one in queue.messages] == [1]
+    assert [one.batch_size for one in queue.messages] == [1]
     assert "full" in caplog.text
     assert "did not answer in time" in caplog.text
 
@@ -111,7 +111,7 @@ def test_a_destination_that_hangs_is_waited_for_once(
     assert queue.tries == 2
     pass_real_time(world, 60)
     assert world.deliver() is None
-    assert [one.document["DDBStreamBatchInfo"]["batchSize"] for one in queue.messages] == [1]
+    assert [one.batch_size for one in queue.messages] == [1]
 
 
 def test_new_content_lets_a_destination_be_tried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def delivered(kind: str, arn: str | None = None, **members: str) -> Received:
 
     async def main() -> None:
         async with answering(ANSWERS[kind]) as server:
-            await destination(kind, server, arn, **members).deliver(MESSAGE)
+            await destination(kind, server, arn, **members)(MESSAGE)
             requests.extend(server.requests)
 
     run(main())
@@ -131,7 +131,7 @@ def test_the_request_is_that_of_boto3(kind: str, send: Callable[[Answering], Non
     async def main() -> None:
         async with answering(ANSWERS[kind]) as server:
             await asyncio.to_thread(send, server)
-            await destination(kind, server).deliver(MESSAGE)
+            await destination(kind, server)(MESSAGE)
             requests.extend(server.requests)
 
     run(main())
@@ -199,8 +199,8 @@ def test_another_try_puts_the_same_object() -> None:
         async with answering(b"", reply()) as server:
             bucket = destination("s3", server)
             with pytest.raises(DeliveryFailed):
-                await bucket.deliver(MESSAGE)
-            await bucket.deliver(MESSAGE)
+                await bucket(MESSAGE)
+            await bucket(MESSAGE)
             paths.extend(request.path for request in server.requests)
 
     run(main())
@@ -212,7 +212,7 @@ def test_an_event_of_the_largest_size_arrives() -> None:
 
     async def main() -> None:
         async with answering(reply()) as server:
-            await destination("s3", server).deliver(MESSAGE._replace(event=event))
+            await destination("s3", server)(MESSAGE._replace(event=event))
             assert json.loads(server.requests[0].body)["payload"] == event.decode()
 
     run(main())
@@ -223,7 +223,7 @@ def test_an_event_of_the_largest_size_arrives() -> None:
 
 async def try_delivery(kind: str, answer: Answer) -> None:
     async with answering(answer) as server:
-        await destination(kind, server).deliver(MESSAGE)
+        await destination(kind, server)(MESSAGE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -269,7 +269,7 @@ def test_nobody_listens(kind: str) -> None:
     arn, path = KINDS[kind]
     (found,) = read_destinations({arn: {kind: f"http://127.0.0.1:1{path}"}}).values()
     with pytest.raises(DeliveryFailed, match=r"^http://127\.0\.0\.1:1/.* did not answer: "):
-        run(found.deliver(MESSAGE))
+        run(found(MESSAGE))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -278,6 +278,6 @@ def test_the_caller_limits_the_time(kind: str) -> None:
         async with answering(None) as server:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
-                    await destination(kind, server).deliver(MESSAGE)
+                    await destination(kind, server)(MESSAGE)
 
     run(main())

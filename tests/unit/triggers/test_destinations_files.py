@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,21 @@ import pytest
 
 from hashrange.triggers.destinations import (
     DeliveryFailed,
-    FileDestination,
-    FolderDestination,
+    Destination,
+    append_message,
     file_destination,
     folder_destination,
+    write_to_disk,
 )
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.unit.triggers.discarded import DOCUMENT, DOCUMENT_WITH_EVENT, KEY, MESSAGE, failure, numbered_failure
 
 
-def deliver(destination: FileDestination | FolderDestination, ids: Iterable[int] = (0,)) -> None:
+def deliver(destination: Destination, ids: Iterable[int] = (0,)) -> None:
     """Deliver messages with these numbers as batch sizes, all at once."""
 
     async def main() -> None:
-        await asyncio.gather(*map(destination.deliver, map(numbered_failure, ids)))
+        await asyncio.gather(*map(destination, map(numbered_failure, ids)))
 
     asyncio.run(main())
 
@@ -48,7 +50,7 @@ def files_below(folder: Path) -> list[str]:
 @pytest.mark.parametrize(("has_event", "document"), [(False, DOCUMENT), (True, DOCUMENT_WITH_EVENT)])
 def test_a_message_is_one_line_of_json(tmp_path: Path, has_event: bool, document: Any) -> None:
     path = tmp_path / "failed.jsonl"
-    asyncio.run(file_destination(str(path), has_event=has_event).deliver(MESSAGE))
+    asyncio.run(file_destination(str(path), has_event=has_event)(MESSAGE))
     content = path.read_bytes()
     assert content.endswith(b"\n")
     assert [json.loads(line) for line in content.split(b"\n")[:-1]] == [document]
@@ -68,7 +70,7 @@ def test_lines_of_many_deliveries_at_once_stay_whole(tmp_path: Path) -> None:
     async def main() -> None:
         event = b'"' + b"x" * 300_000 + b'"'
         messages = [numbered_failure(number)._replace(event=event) for number in range(40)]
-        await asyncio.gather(*map(first.deliver, messages[:20]), *map(second.deliver, messages[20:]))
+        await asyncio.gather(*map(first, messages[:20]), *map(second, messages[20:]))
 
     asyncio.run(main())
     assert sorted(numbers_in(path.read_bytes().splitlines())) == list(range(40))
@@ -89,7 +91,7 @@ def test_a_torn_line_is_not_continued(tmp_path: Path, torn: bytes) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a full device")
 def test_a_full_disk_is_a_failed_delivery() -> None:
     with pytest.raises(DeliveryFailed, match=r"^/dev/full could not be written: No space left on device$"):
-        asyncio.run(FileDestination("/dev/full", has_event=False).deliver(MESSAGE))
+        asyncio.run(write_to_disk(partial(append_message, has_event=False), "/dev/full", MESSAGE))
 
 
 def test_a_file_that_cannot_be_synced_is_a_failed_delivery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +118,7 @@ def test_a_folder_that_is_gone_is_not_made_again_for_a_file(tmp_path: Path) -> N
 
 
 def test_a_message_is_one_file_by_the_objects_name(tmp_path: Path) -> None:
-    asyncio.run(folder_destination(str(tmp_path / "failed")).deliver(MESSAGE))
+    asyncio.run(folder_destination(str(tmp_path / "failed"))(MESSAGE))
     assert files_below(tmp_path) == [f"failed/{KEY}"]
     assert json.loads((tmp_path / "failed" / KEY).read_bytes()) == DOCUMENT_WITH_EVENT
 
@@ -124,7 +126,7 @@ def test_a_message_is_one_file_by_the_objects_name(tmp_path: Path) -> None:
 def test_another_try_replaces_the_file(tmp_path: Path) -> None:
     destination = folder_destination(str(tmp_path))
     for condition in ("RetryAttemptsExhausted", "RecordAgeExceeded"):
-        asyncio.run(destination.deliver(failure(discard=condition)))
+        asyncio.run(destination(failure(discard=condition)))
     assert files_below(tmp_path) == [KEY]
     assert json.loads((tmp_path / KEY).read_bytes())["requestContext"]["condition"] == "RecordAgeExceeded"
 
@@ -218,7 +220,7 @@ from tests.unit.triggers.discarded import numbered_failure
 async def main():
     destinations = file_destination(sys.argv[1] + "/failed.jsonl", has_event=True), folder_destination(sys.argv[1] + "/failed")
     for number in itertools.count():
-        await asyncio.gather(*[destination.deliver(numbered_failure(number)) for destination in destinations])
+        await asyncio.gather(*[destination(numbered_failure(number)) for destination in destinations])
         print(number, flush=True)
 
 asyncio.run(main())

@@ -14,14 +14,13 @@ from hashrange.messages.destinations import EXAMPLES
 from hashrange.settings import SettingUnusable
 from hashrange.triggers import destinations as destinations_module
 from hashrange.triggers.destinations import (
-    BucketDestination,
     DestinationsError,
-    FileDestination,
-    FolderDestination,
-    QueueDestination,
-    TopicDestination,
-    UrlDestination,
     read_destinations,
+    send_to_bucket,
+    send_to_queue,
+    send_to_topic,
+    send_to_url,
+    write_object,
 )
 from hashrange.wire.outgoing_signature import OutgoingSigner
 
@@ -47,16 +46,18 @@ def one(arn: str, **place: Any) -> Any:
 def test_a_queue_is_asked_at_its_endpoint_by_its_url() -> None:
     url = "http://127.0.0.1:9324/000000000000/failed"
     found = one(SQS_ARN, sqs=url)
-    assert isinstance(found, QueueDestination)
-    assert (found.queue_url, found.target.path, found.target.port) == (url, "/", 9324)
-    assert found.signer == OutgoingSigner("test", "test", "eu-west-1", "sqs")
+    assert found.func is send_to_queue
+    target, queue_url, signer = found.args
+    assert (queue_url, target.path, target.port) == (url, "/", 9324)
+    assert signer == OutgoingSigner("test", "test", "eu-west-1", "sqs")
 
 
 def test_a_topic_is_asked_by_its_arn() -> None:
     found = one(SNS_ARN, sns="https://sns.local/prefix", access_key="AKID", secret_key="hidden")
-    assert isinstance(found, TopicDestination)
-    assert (found.topic_arn, found.target.path, found.target.port) == (SNS_ARN, "/prefix", 443)
-    assert found.signer == OutgoingSigner("AKID", "hidden", "eu-west-1", "sns")
+    assert found.func is send_to_topic
+    target, topic_arn, signer = found.args
+    assert (topic_arn, target.path, target.port) == (SNS_ARN, "/prefix", 443)
+    assert signer == OutgoingSigner("AKID", "hidden", "eu-west-1", "sns")
 
 
 @pytest.mark.parametrize(
@@ -64,22 +65,25 @@ def test_a_topic_is_asked_by_its_arn() -> None:
 )
 def test_a_bucket_is_a_path(path: str, expected: str) -> None:
     found = one(S3_ARN, s3=f"http://127.0.0.1:9000{path}")
-    assert isinstance(found, BucketDestination)
-    assert (found.target.path, found.access_key, found.secret_key) == (expected, "test", "test")
+    assert found.func is send_to_bucket
+    target, access_key, secret_key = found.args
+    assert (target.path, access_key, secret_key) == (expected, "test", "test")
 
 
 @pytest.mark.parametrize(("arn", "has_event"), [(SQS_ARN, False), (SNS_ARN, False), (S3_ARN, True)])
 def test_any_arn_may_have_a_url_or_a_file(arn: str, has_event: bool) -> None:
     url = one(arn, http="http://127.0.0.1:8080/failed?a=b")
-    assert isinstance(url, UrlDestination)
-    assert (url.target.path, url.has_event) == ("/failed?a=b", has_event)
-    assert one(arn, file="./failed.jsonl") == FileDestination(os.path.join(os.getcwd(), "failed.jsonl"), has_event)
+    assert url.func is send_to_url
+    (target,) = url.args
+    assert (target.path, url.keywords) == ("/failed?a=b", {"has_event": has_event})
+    append, path = one(arn, file="./failed.jsonl").args
+    assert (append.keywords, path) == ({"has_event": has_event}, os.path.join(os.getcwd(), "failed.jsonl"))
 
 
 def test_a_folder_is_that_of_the_time_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = one(S3_ARN, folder="failed")
     monkeypatch.chdir("/")
-    assert found == FolderDestination(str(tmp_path / "failed"))
+    assert found.args == (write_object, str(tmp_path / "failed"))
 
 
 def test_reading_makes_and_sends_nothing(tmp_path: Path) -> None:
