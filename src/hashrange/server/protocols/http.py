@@ -20,7 +20,7 @@ from hashrange.server.protocols.metrics_path import MetricsPath
 from hashrange.server.protocols.other_services import LAMBDA_SIGNING_NAME, OTHER_SIGNING_NAMES, OtherServices
 from hashrange.server.protocols.plain import Plain
 from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
-from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnservedServices, UnsignedForOthers
+from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnsignedForOthers
 from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.service.service import Service
 from hashrange.settings import Settings, SettingUnusable
@@ -58,8 +58,7 @@ def http_front(
     emulator = _other_emulator(settings)
     if emulator is not None and service.features.loaded(TRIGGERS) is None:
         served.remove(LAMBDA_SIGNING_NAME)
-    unserved = UnservedServices(served, hint_other_service, emulator)
-    protocols[:0] = [OtherServices(access, service), UnsignedForOthers(unserved)]
+    protocols[:0] = [OtherServices(access, service), UnsignedForOthers(served, hint_other_service, emulator)]
     protocols[:0] = _lambda_protocols(service, access, hint_other_service)
     protocols.insert(0, MetricsPath(service, clients, access.credentials))
     if settings.admin:
@@ -71,14 +70,15 @@ def http_front(
             service, clients, snapshots or KeptSnapshots(), forks, service.clock.monotonic(), describe_dax
         )
         protocols.insert(0, Admin(serving, hosts))
-    protocols.insert(0, SignedForOthers(unserved))
+    protocols.insert(0, SignedForOthers(served, hint_other_service, emulator))
     gate = Gate(
         hosts,
         settings.allowed_origins,
         is_tls=settings.tls_cert is not None,
         verifies_signatures=access.credentials is not None,
     )
-    return Front(service, protocols, gate, clients, unserved.end_waiting)
+    end_waiting = (lambda: None) if emulator is None else emulator.end
+    return Front(service, protocols, gate, clients, end_waiting)
 
 
 def _other_emulator(settings: Settings) -> "OtherEmulator | None":

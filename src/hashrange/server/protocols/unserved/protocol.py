@@ -22,47 +22,30 @@ if TYPE_CHECKING:
     from hashrange.server.protocols.unserved.handing_on import OtherEmulator
 
 
-class UnservedServices:
-    """Answers for all services that are not served here."""
+class _ForOthers(WireProtocol):
+    """Protocol of requests that are for services which are not served here."""
 
     def __init__(
         self,
         served: Collection[str],
         hint_other_service: Callable[[HttpRequest], None],
-        emulator: "OtherEmulator | None" = None,
+        emulator: "OtherEmulator | None",
     ) -> None:
         """`served`: signing names of the services that are served here. `emulator`: who answers for the others."""
-        self.served = frozenset(served)
-        self.emulator = emulator
+        self._served = frozenset(served)
+        self._emulator = emulator
         self.guard = Guard(answers_preflights=emulator is not None)
         self._hint_other_service = hint_other_service
 
-    def answer(self, request: HttpRequest, respond: Respond) -> None:
-        """Refuse the request, or hand it on."""
+    def prepare(self, request: HttpRequest, respond: Respond) -> None:
+        """Refuse the request, or hand it on; returns None."""
         service = service_of(request) or UnservedService(UNNAMED, "rest-json")
-        if self.emulator is not None:
-            self.emulator.hand_on(request, respond, service)
+        if self._emulator is not None:
+            self._emulator.hand_on(request, respond, service)
             return
         self._hint_other_service(request)
         message = sentences.NOT_SERVED.format(service=service.name)
         refuse_service(request, respond, service.form, ServiceRefusal(501, "NotImplemented", message))
-
-    def end_waiting(self) -> None:
-        """Answer the requests that wait for the other emulator."""
-        if self.emulator is not None:
-            self.emulator.end()
-
-
-class _ForOthers(WireProtocol):
-    """Protocol of requests that are for services which are not served here."""
-
-    def __init__(self, unserved: UnservedServices) -> None:
-        self._unserved = unserved
-        self.guard = unserved.guard
-
-    def prepare(self, request: HttpRequest, respond: Respond) -> None:
-        """Refuse the request, or hand it on; returns None."""
-        self._unserved.answer(request, respond)
 
 
 class SignedForOthers(_ForOthers):
@@ -71,7 +54,7 @@ class SignedForOthers(_ForOthers):
     def claims(self, request: HttpRequest) -> bool:
         """True if the request is signed for a service that is not served here."""
         name = signing_name_of(request)
-        return name is not None and name not in self._unserved.served
+        return name is not None and name not in self._served
 
 
 class UnsignedForOthers(_ForOthers):
@@ -86,4 +69,4 @@ class UnsignedForOthers(_ForOthers):
         if signing_name_of(request) is not None:
             return False
         has_path = request.url.partition(b"?")[0] != b"/"
-        return service_of(request) is not None or (self._unserved.emulator is not None and has_path)
+        return service_of(request) is not None or (self._emulator is not None and has_path)
