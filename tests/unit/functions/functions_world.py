@@ -12,22 +12,31 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Caller
+from hashrange.aws_services.tagging import Tagging
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.functions.api.operation import LambdaError, LambdaReply
 from hashrange.functions.api.registry import OPERATIONS
+from hashrange.functions.api.tags import added_tags, find_tagged_function, store_function_tags
 from hashrange.functions.description import FunctionOptions
 from hashrange.functions.functions import Functions
 from hashrange.service.drive import in_turns
 from hashrange.service.workers import Workers
 from hashrange.store.documents import NOTHING_READ
+from hashrange.triggers.api import mapping_tags
 from tests.support.waiting import PATIENCE_SECONDS, until, wait_until
 from tests.unit.functions.world import PYTHON, children, descriptors, open_globals
 
 CALLER = Caller("000000000000", "eu-west-1")
 ROLE = "arn:aws:iam::000000000000:role/service-role/handlers"
 ECHO = "def handler(event, context):\n    return event\n"
-BY_NAME = {operation.name: operation for operation in OPERATIONS}
+_TAGGING = Tagging(find_tagged_function, added_tags, store_function_tags)
+_ON_TAGS = {"TagResource": _TAGGING.tag, "UntagResource": _TAGGING.untag, "ListTags": _TAGGING.list_tags}
+"""As for functions alone."""
+BY_NAME = {operation.name: operation for operation in OPERATIONS} | {
+    operation.name: msgspec.structs.replace(operation, run=_ON_TAGS[operation.name])
+    for operation in mapping_tags.OPERATIONS
+}
 
 
 def make_zip(**files: str) -> bytes:

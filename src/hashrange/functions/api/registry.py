@@ -1,6 +1,6 @@
 """Which operations on functions are served? All `OPERATION`s of this package."""
 
-from hashrange.functions.api import concurrency, configurations, invoke, not_there, permissions, stored_functions, tags
+from hashrange.functions.api import concurrency, configurations, invoke, not_there, permissions, stored_functions
 
 OPERATIONS = (
     *stored_functions.OPERATIONS,
@@ -8,6 +8,5 @@ OPERATIONS = (
     invoke.OPERATION,
     *concurrency.OPERATIONS,
     *permissions.OPERATIONS,
-    *tags.OPERATIONS,
     *not_there.OPERATIONS,
 )

@@ -1,7 +1,7 @@
-"""The tags that a function may have, for CreateFunction too, and TagResource, UntagResource, ListTags of functions,
-which `triggers/api/mapping_tags.py` calls.
+"""Which tags may a function have, and how are they found and stored?
 
-Tags of event source mappings have the same operations; `find_tagged_function` refuses their ARNs.
+The operations TagResource, UntagResource and ListTags are those of event source mappings too
+(`triggers/api/mapping_tags.py`).
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,8 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Caller
-from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet, is_reserved_tag
+from hashrange.aws_services.tagging import TagsChange, TagSet, is_reserved_tag
 from hashrange.functions.api import members
-from hashrange.functions.api.operation import rest_operation
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import parse_arn
@@ -74,11 +73,3 @@ async def store_function_tags(
         description, lambda current: msgspec.structs.replace(current, tags=change(current.tags))
     )
     return changed.tags
-
-
-TAGGING = Tagging(find_tagged_function, added_tags, store_function_tags)
-OPERATIONS = (
-    rest_operation("TagResource", TagFunctionRequest, TAGGING.tag, status=204),
-    rest_operation("UntagResource", UntagFunctionRequest, TAGGING.untag, status=204, query={"tagKeys": "TagKeys"}),
-    rest_operation("ListTags", ListTagsRequest, TAGGING.list_tags),
-)

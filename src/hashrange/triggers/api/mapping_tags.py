@@ -1,16 +1,11 @@
-"""TagResource, UntagResource, ListTags as a server answers them: for event source mappings, and for functions too.
-
-They take the place of those in `functions/api`, which refuse the ARNs of mappings.
-"""
+"""The operations on tags of event source mappings, and of functions too: TagResource, UntagResource, ListTags."""
 
 import re
-
-import msgspec
 
 from hashrange.aws_services.operation import Caller
 from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet
 from hashrange.functions.api import tags as function_tags
-from hashrange.functions.api.operation import LambdaError
+from hashrange.functions.api.operation import LambdaError, rest_operation
 from hashrange.functions.description import FunctionDescription
 from hashrange.messages import event_source_mappings as messages
 from hashrange.triggers.api.lookup import find_mapping, require_resting
@@ -53,7 +48,10 @@ async def _store(
 
 
 TAGGING = Tagging(_find, function_tags.added_tags, _store)
-_RUN = {"TagResource": TAGGING.tag, "UntagResource": TAGGING.untag, "ListTags": TAGGING.list_tags}
-OPERATIONS = tuple(
-    msgspec.structs.replace(operation, run=_RUN[operation.name]) for operation in function_tags.OPERATIONS
+OPERATIONS = (
+    rest_operation("TagResource", function_tags.TagFunctionRequest, TAGGING.tag, status=204),
+    rest_operation(
+        "UntagResource", function_tags.UntagFunctionRequest, TAGGING.untag, status=204, query={"tagKeys": "TagKeys"}
+    ),
+    rest_operation("ListTags", function_tags.ListTagsRequest, TAGGING.list_tags),
 )

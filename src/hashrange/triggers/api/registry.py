@@ -1,8 +1,4 @@
-"""Which operations of Lambda's API work on event source mappings? Those of `OPERATIONS`.
-
-The operations on tags take the place of those in `functions/api`: a protocol that is given
-both must be given these last.
-"""
+"""Which operations of Lambda's API work on event source mappings? Those of `OPERATIONS`."""
 
 from hashrange.aws_services.operation import Operation
 from hashrange.functions.api.operation import RestWire

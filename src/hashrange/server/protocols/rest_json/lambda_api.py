@@ -19,7 +19,7 @@ _FUNCTIONS_PATH = b"/2015-03-31/functions"
 
 
 def operations_of(triggers: Triggers) -> list[Operation[RestWire]]:
-    """Every operation. Those on tags stand twice: the last one handles ARNs of both kinds."""
+    """Every operation."""
     return bound(FUNCTION_OPERATIONS, triggers.functions) + bound(MAPPING_OPERATIONS, triggers)
 
 

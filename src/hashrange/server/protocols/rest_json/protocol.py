@@ -44,7 +44,6 @@ class LambdaProtocol(WireProtocol):
         service: Service,
         hint_other_service: Callable[[HttpRequest], None],
     ) -> None:
-        """`served`: of several operations with the same name, the last is served."""
         self._routes = Routes(served)
         self._readers = {operation.name: RequestReader(operation) for operation in served}
         self._access = access
