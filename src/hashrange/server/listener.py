@@ -27,7 +27,7 @@ from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.host_names import is_loopback
 from hashrange.server.incoming import Waiting
 from hashrange.server.protocols.http import http_front
-from hashrange.server.protocols.long_bodies import LongBodyRefusals
+from hashrange.server.protocols.long_bodies import refuse_long_body
 from hashrange.server.reading import LongBodies, usual_body_limit
 from hashrange.service import collector
 from hashrange.service.drive import in_turns
@@ -366,7 +366,7 @@ class Server:
 def _long_bodies(service: Service) -> LongBodies:
     """How long bodies may be: those of functions' zips longer than others, if there are functions."""
     has_functions = service.features.loaded(FUNCTIONS) is not None
-    refuse = LongBodyRefusals(has_admin=service.settings.admin, has_functions=has_functions)
+    refuse = partial(refuse_long_body, has_admin=service.settings.admin, has_functions=has_functions)
     if not has_functions:
         return LongBodies(usual_body_limit, refuse)
     # Imported here: most servers have no functions, and start time counts.

@@ -165,15 +165,14 @@ class InProcess:
     def _refuses_length(self, exchange: Exchange) -> bool:
         """Refuse a request whose body is longer than a listener reads; False if it is not."""
         # Imported here: most tests send no such request, and their first one waits for what is imported.
-        from hashrange.server.protocols.long_bodies import LongBodyRefusals  # noqa: PLC0415
+        from hashrange.server.protocols.long_bodies import long_body_reply  # noqa: PLC0415
         from hashrange.server.protocols.rest_json.lambda_api import body_limit  # noqa: PLC0415
 
         request, service = exchange.request, self.service
         has_functions = service.features.loaded(FUNCTIONS) is not None
         if has_functions and len(request.body) <= body_limit(request.url):
             return False
-        refusals = LongBodyRefusals(has_admin=service.settings.admin, has_functions=has_functions)
-        reply = refusals.reply(request)
+        reply = long_body_reply(request, has_admin=service.settings.admin, has_functions=has_functions)
         exchange.respond(reply.status, reply.body, reply.content_type, reply.header_lines)
         return True
 

@@ -31,47 +31,37 @@ _ADMIN_PATH = b"/_hashrange/"
 _FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
-class LongBodyRefusals:
-    """Makes the refusals of one listener."""
+def refuse_long_body(request: HttpRequest, *, has_admin: bool, has_functions: bool) -> Refusal:
+    """The refusal of a request, which has no body."""
+    reply = long_body_reply(request, has_admin=has_admin, has_functions=has_functions)
+    assert reply.content_type is not None, "every refusal has a body"
+    request_id = b"%b: %b\r\n" % (REQUEST_ID, request_id_of(request.number))
+    lines = b"Content-Type: %b\r\n%b%b" % (reply.content_type, request_id, reply.header_lines)
+    return Refusal(reply.status, reply.body, lines)
 
-    def __init__(self, *, has_admin: bool, has_functions: bool) -> None:
-        self._has_admin = has_admin
-        self._has_functions = has_functions
 
-    def __call__(self, request: HttpRequest) -> Refusal:
-        """The refusal of a request, which has no body."""
-        reply = self.reply(request)
-        assert reply.content_type is not None, "every refusal has a body"
-        request_id = b"%b: %b\r\n" % (REQUEST_ID, request_id_of(request.number))
-        lines = b"Content-Type: %b\r\n%b%b" % (reply.content_type, request_id, reply.header_lines)
-        return Refusal(reply.status, reply.body, lines)
-
-    def reply(self, request: HttpRequest) -> WrittenReply:
-        """The reply in the form of the request's service, or in JSON if nothing shows which one that is."""
-        message = BODY_OVER_LIMIT.format(most=BODY_BYTES_MAX)
-        if self._has_admin and request.url.startswith(_ADMIN_PATH):
-            return WrittenReply(413, msgspec.json.encode({"error": message}), b"application/json")
-        lambda_reply = self._refused_by_lambda(request)
-        if lambda_reply is not None:
-            return lambda_reply
-        content_type = request.header(b"content-type") or b""
-        if content_type.startswith(_FORM_TYPE):
-            request = msgspec.structs.replace(request, body=b"Action=")
-        service = service_of(request)
-        is_json = request.method == b"POST" and is_json_content_type(content_type)
-        target = request.header(b"x-amz-target")
-        is_ours = target is None or target.startswith(b"DynamoDB")
-        if is_json and is_ours and (service is None or service.name == SIGNING_NAME):
-            body = error_body(RequestEntityTooLargeException(message))
-            return WrittenReply(413, body, mirrored_content_type(content_type))
-        if service is None:
-            service = UnservedService(UNNAMED, "rest-json" if target is None else "json")
-        return formed(request, service.form, ServiceRefusal(413, CODES.get(service.form, CODE), message))
-
-    def _refused_by_lambda(self, request: HttpRequest) -> WrittenReply | None:
-        if not self._has_functions:
-            return None
+def long_body_reply(request: HttpRequest, *, has_admin: bool, has_functions: bool) -> WrittenReply:
+    """The reply in the form of the request's service, or in JSON if nothing shows which one that is."""
+    message = BODY_OVER_LIMIT.format(most=BODY_BYTES_MAX)
+    if has_admin and request.url.startswith(_ADMIN_PATH):
+        return WrittenReply(413, msgspec.json.encode({"error": message}), b"application/json")
+    if has_functions:
         # Imported here: most servers have no functions, and start time counts.
         from hashrange.server.protocols.rest_json.lambda_api import too_large  # noqa: PLC0415
 
-        return too_large(request.url)
+        lambda_reply = too_large(request.url)
+        if lambda_reply is not None:
+            return lambda_reply
+    content_type = request.header(b"content-type") or b""
+    if content_type.startswith(_FORM_TYPE):
+        request = msgspec.structs.replace(request, body=b"Action=")
+    service = service_of(request)
+    is_json = request.method == b"POST" and is_json_content_type(content_type)
+    target = request.header(b"x-amz-target")
+    is_ours = target is None or target.startswith(b"DynamoDB")
+    if is_json and is_ours and (service is None or service.name == SIGNING_NAME):
+        body = error_body(RequestEntityTooLargeException(message))
+        return WrittenReply(413, body, mirrored_content_type(content_type))
+    if service is None:
+        service = UnservedService(UNNAMED, "rest-json" if target is None else "json")
+    return formed(request, service.form, ServiceRefusal(413, CODES.get(service.form, CODE), message))
