@@ -62,13 +62,6 @@ def write_number(out: bytearray, text: str) -> None:
     write_integer(out, int(whole + fraction))
 
 
-def write_float(out: bytearray, number: float) -> None:
-    """Append a float of 64 bits. Clients read capacity units and sizes in no other form:
-    that in Go no shorter one, that for Java no integer.
-    """
-    out += _FLOAT.pack(0xFB, number)
-
-
 def write_bytes(out: bytearray, content: bytes | bytearray) -> None:
     """Append a byte string."""
     out += head(BYTES, len(content))
@@ -83,7 +76,11 @@ def write_text(out: bytearray, text: str) -> None:
 
 
 def as_cbor(value: Any) -> bytes:
-    """A number, text, byte string or None as CBOR, or a list or map of such values."""
+    """A number, text, byte string or None as CBOR, or a list or map of such values.
+
+    Floats have 64 bits. Clients read capacity units and sizes in no other form: that in Go no shorter one, that for
+    Java no integer.
+    """
     if value is None:
         return NULL
     if isinstance(value, float):

@@ -12,7 +12,7 @@ import pytest
 from hashrange.items.numbers import normalize_number
 from hashrange.wire.dax.attribute_values import attribute_value_of, write_attribute_value
 from hashrange.wire.dax.reading import BadBytes, CborNumber, CborReader, CutOff, Tagged, TooManyValues
-from hashrange.wire.dax.writing import write_bytes, write_float, write_integer, write_number, write_text
+from hashrange.wire.dax.writing import as_cbor, write_bytes, write_integer, write_number, write_text
 
 
 def read(data: bytes) -> Any:
@@ -181,8 +181,7 @@ def test_numbers_are_written_as_a_library_reads_them(text: str, sent: Any) -> No
 def test_everything_else_is_written_as_a_library_reads_it() -> None:
     out = bytearray()
     write_integer(out, 70_000)
-    write_float(out, 0.5)
-    write_float(out, 3.0)
+    out += as_cbor(0.5) + as_cbor(3.0)
     write_bytes(out, bytes(70_000))
     write_text(out, "ä" * 300)
     reader = CborReader(bytes(out))
