@@ -8,6 +8,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import bucket_of
 from hashrange.cloudwatch.statistic import of_value
 from hashrange.cloudwatch.totals import MetricTotals
-from hashrange.server.exposition.prometheus import Exposition
+from hashrange.server.exposition.prometheus import exposed_text
 from hashrange.server.exposition.server_state import ServerState
 from hashrange.server.listener import Server, read_secrets
 from hashrange.service.opening import open_service
@@ -223,7 +224,7 @@ def test_the_dashboard_names_metrics_that_exist(database: Database) -> None:
     }
 
 
-def _exposition_of_many_tables() -> Exposition:
+def _text_of_many_tables() -> Callable[[str], tuple[bytes, bytes]]:
     totals = MetricTotals()
     for number in range(100):
         table = ("TableName", f"table-{number}")
@@ -232,7 +233,7 @@ def _exposition_of_many_tables() -> Exposition:
         latency = MetricId(*place, "SuccessfulRequestLatency", (("Operation", "GetItem"), table))
         totals.add(latency, "Milliseconds", of_value(1.0), {bucket_of(value): 1.0 for value in (0.5, 1.0, 20.0)})
     state = ServerState(0.0, 100, 1, 1, 1, totals.all(), {})
-    return Exposition(lambda _: state)
+    return partial(exposed_text, lambda _: state)
 
 
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
@@ -240,10 +241,10 @@ def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str, monkeypat
     """With 2,500 tables a scrape held up all clients for 1.6 s; later only its end did, which joined,
     encoded and freed all, for 0.2 s.
     """
-    exposition = _exposition_of_many_tables()
-    text = exposition.text(accept)[0]
+    text_of = _text_of_many_tables()
+    text = text_of(accept)[0]
     assert text.count(b"\n") > 100 * 19
-    assert lines_between_looks(lambda: exposition.text(accept)) < 20_000
+    assert lines_between_looks(lambda: text_of(accept)) < 20_000
     pieces: list[bytes] = []
 
     def choose(accepted: str) -> tuple[Callable[[Collector], bytes], str]:
@@ -256,13 +257,13 @@ def test_the_metrics_of_many_tables_are_written_in_pieces(accept: str, monkeypat
         return note, content_type
 
     monkeypatch.setattr("hashrange.server.exposition.prometheus.choose_encoder", choose)
-    exposition.text(accept)
+    text_of(accept)
     assert max(map(len, pieces)) < len(text) / 20
 
 
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_pieces_make_the_text_that_the_library_makes_in_one_go(accept: str) -> None:
-    text = _exposition_of_many_tables().text(accept)[0].decode()
+    text = _text_of_many_tables()(accept)[0].decode()
     heads = [line for line in text.splitlines() if line.startswith("# HELP")]
     assert len(heads) == len(set(heads))
     assert text.count("# EOF") == accept.startswith("application")

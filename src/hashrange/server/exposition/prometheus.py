@@ -30,6 +30,7 @@ SAMPLES_AT_ONCE = 10
 PIECE_STEPS = 100
 """Steps that writing one piece takes."""
 Encode = Callable[[Collector], bytes]
+_PROCESS = ProcessCollector(registry=None)
 
 
 class _Piece(Collector):
@@ -95,21 +96,14 @@ def _buckets(value: HistogramValue) -> list[tuple[str, float]]:
     return found
 
 
-class Exposition:
-    """The metrics of one server, and of its process."""
-
-    def __init__(self, look: LookAtServer) -> None:
-        self._look = look
-        self._process = ProcessCollector(registry=None)
-
-    def text(self, accept: str, viewer: Viewer | None = None) -> tuple[bytes, bytes]:
-        """Body and content type of a reply to a request with this header Accept; may give way.
-        `viewer` None: who sees all accounts.
-        """
-        encode, content_type = choose_encoder(accept)
-        tail_bytes = encode(_Piece())
-        text = GrowingBytes()
-        for family in families_of(self._look(viewer)):
-            _write(family, encode, tail_bytes, text)
-        text.write(encode(self._process))
-        return text.getvalue(), content_type.encode()
+def exposed_text(look: LookAtServer, accept: str, viewer: Viewer | None = None) -> tuple[bytes, bytes]:
+    """The metrics of one server, and of its process: body and content type of a reply to a request with this header
+    Accept; may give way. `viewer` None: who sees all accounts.
+    """
+    encode, content_type = choose_encoder(accept)
+    tail_bytes = encode(_Piece())
+    text = GrowingBytes()
+    for family in families_of(look(viewer)):
+        _write(family, encode, tail_bytes, text)
+    text.write(encode(_PROCESS))
+    return text.getvalue(), content_type.encode()

@@ -56,10 +56,10 @@ class MetricsPath(WireProtocol):
         if self._texts is None:
             _code.load()
             # Imported here: most servers are not read by Prometheus, and start time counts.
-            from hashrange.server.exposition.prometheus import Exposition  # noqa: PLC0415
+            from hashrange.server.exposition.prometheus import exposed_text  # noqa: PLC0415
 
-            exposition = Exposition(partial(look_at_server, self._service, self._clients))
-            self._texts = Texts(exposition.text, self._service.workers)
+            look = partial(look_at_server, self._service, self._clients)
+            self._texts = Texts(partial(exposed_text, look), self._service.workers)
         self._texts.answer(request, respond, viewer)
 
     def _viewer(self, credential: Credential) -> Viewer | None:
