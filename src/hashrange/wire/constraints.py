@@ -46,15 +46,11 @@ class Violation(NamedTuple):
     shape: Shape
     words: str
 
-    def text(self) -> str:
-        """The sentence for this violation if the operation has no special wording."""
-        return self._sentence(render_value(self.value, self.shape))
-
-    def json_text(self) -> str:
-        """The sentence for this violation, with the value as JSON instead of as Java prints it."""
-        return self._sentence(render_json(self.value))
-
-    def _sentence(self, value: str) -> str:
+    def text(self, *, is_json: bool = False) -> str:
+        """The sentence for this violation if the operation has no special wording.
+        `is_json`: with the value as JSON instead of as Java prints it.
+        """
+        value = render_json(self.value) if is_json else render_value(self.value, self.shape)
         return messages.VIOLATION.format(value=value, path=self.place.path, constraint=self.words)
 
 
@@ -110,7 +106,7 @@ def _report(violations: list[Violation], rules: RequestRules, last: list[str]) -
         if wording is not None and wording.is_after_enumerations and has_unknown_word:
             continue
         if wording is not None and wording.is_json:
-            texts.insert(0, violation.json_text())
+            texts.insert(0, violation.text(is_json=True))
             continue
         if wording is None or wording.text is None:
             texts.append(violation.text())
