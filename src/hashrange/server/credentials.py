@@ -29,6 +29,7 @@ from hashrange.errors import ExpiredTokenException, InvalidSignatureException, U
 from hashrange.messages import signing as sentences
 from hashrange.settings import SettingUnusable
 from hashrange.sts.session import account_of_session_key, is_signed, read_session_token, secret_of_session
+from hashrange.wire.sigv4 import is_region
 from hashrange.written.values import ACCOUNT_IN_WORDS, TomlFault, fault_in, place_of_json_fault, read_toml
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ _is_signable = re.compile(r"[!-+.0-~-]+").fullmatch
 """Matches access keys that can be part of a signature's Credential: printable ASCII without blanks, commas and
 slashes, which would end the key there."""
 _is_account = re.compile(r"[0-9]{12}").fullmatch
-_is_region = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}").fullmatch
-"""Matches the names of Regions that `wire.sigv4` accepts in a signature."""
 
 
 class CredentialsFileError(SettingUnusable):
@@ -130,7 +129,7 @@ def _check_use(path: str, credential: Credential) -> None:
             " Name some in regions, or leave it out to let the key into every one."
         )
     for region in credential.regions or ():
-        if not _is_region(region):
+        if not is_region(region):
             raise CredentialsFileError(
                 f'the credentials file {path} lets {credential.access_key} into "{region}", which can be no Region.'
                 " Write it as eu-west-1."

@@ -28,7 +28,8 @@ EXPIRES_DIGITS_MAX = 20
 
 _HEADER_PARTS = ("Credential", "Signature", "SignedHeaders")
 _QUERY_PARTS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
-_is_region = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62})").fullmatch
+is_region = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}").fullmatch
+"""Matches any Region name that a local client may have configured: `eu-west-1`, `local`, `dummy`."""
 _is_whole_number = re.compile(r"-?[0-9]+").fullmatch
 _is_basic_date = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII).fullmatch
 
@@ -90,11 +91,6 @@ def credential_faults(scope: Sequence[str], service: str, date: str) -> list[str
     if scope_date != date[:8]:
         faults.append(sentences.SCOPE_DATE.format(scope_date=scope_date, day=date[:8], date=date))
     return faults
-
-
-def is_region(region: str) -> bool:
-    """True for any Region name that a local client may have configured: `eu-west-1`, `local`, `dummy`."""
-    return _is_region(region) is not None
 
 
 def amz_date(seconds: float) -> str:
