@@ -66,11 +66,9 @@ class MinuteValues:
         step_seconds = metric.period_seconds
         return [(float(one), values.get(one)) for one in range(begin_seconds, self._end_seconds, step_seconds)]
 
-    def samples(self, alarm: Alarm, metric: WatchedMetric) -> float:
-        """How many values were observed in the periods that are evaluated. Raises StorageError."""
-        threshold = alarm.definition.threshold
-        assert threshold is not None, "an alarm of a metric has a threshold"
-        begin_seconds = self._end_seconds - threshold.evaluation_periods * metric.period_seconds
+    def samples(self, alarm: Alarm, metric: WatchedMetric, periods: int) -> float:
+        """How many values were observed in the last `periods`, those that are evaluated. Raises StorageError."""
+        begin_seconds = self._end_seconds - periods * metric.period_seconds
         metric_id = metric.metric_id(alarm.account, alarm.region)
         found = self._values((metric_id, "SampleCount", metric.period_seconds, metric.unit), begin_seconds)
         return sum(one or 0.0 for one in found.values())
@@ -160,10 +158,10 @@ class AlarmEvaluation:
             period_seconds, statistic, unit = metric.period_seconds, metric.statistic, metric.unit
             if metric.namespace == "AWS/DynamoDB" and threshold.missing_data != "ignore":
                 threshold = msgspec.structs.replace(threshold, missing_data="ignore")
-            if threshold.low_samples == "ignore" and 0 < minute.samples(alarm, metric) < samples_needed(
-                metric.statistic
-            ):
-                return  # too few values for the percentile: the alarm stays as it is
+            if threshold.low_samples == "ignore":
+                samples = minute.samples(alarm, metric, threshold.evaluation_periods)
+                if 0 < samples < samples_needed(metric.statistic):
+                    return  # too few values for the percentile: the alarm stays as it is
             observed = minute.observed(alarm, metric)
         verdict = judge(threshold, observed, alarm.state)
         values = [value for _, value in (verdict.evaluated if verdict is not None else reversed(observed))]
