@@ -92,5 +92,5 @@ def test_chunks_are_signed_one_after_the_other() -> None:
         request = kind.make()._replace(body=b"abcde"[:length], chunk_bytes=2)
         _, _, body = whole_bytes(request, 8000).partition(b"\r\n\r\n")
         chunks = list(split_chunks(body))
-        assert b"".join(chunk.data for chunk in chunks) == request.body
-        assert [len(chunk.signature) for chunk in chunks] == [64] * len({chunk.signature for chunk in chunks})
+        assert b"".join(data for data, _ in chunks) == request.body
+        assert [len(signature) for _, signature in chunks] == [64] * len({signature for _, signature in chunks})

@@ -9,7 +9,6 @@ import hmac
 import re
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import NamedTuple
 
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import spend
@@ -29,15 +28,10 @@ class ChunksError(HashrangeError):
     """The body does not consist of valid chunks, or has more than CHUNKS_MAX."""
 
 
-class Chunk(NamedTuple):
-    """One chunk; `signature` is empty if the chunk has none."""
-
-    data: bytes
-    signature: bytes
-
-
-def split_chunks(body: bytes) -> Iterator[Chunk]:
-    """Yield all chunks, including the empty last one; trailers are ignored. Raises ChunksError. 1.5 µs a chunk."""
+def split_chunks(body: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield data and signature of all chunks, including the empty last one; the signature is empty if a chunk has none.
+    Trailers are ignored. Raises ChunksError. 1.5 µs a chunk.
+    """
     position = 0
     for _ in range(CHUNKS_MAX):
         spend(2)
@@ -51,7 +45,7 @@ def split_chunks(body: bytes) -> Iterator[Chunk]:
         data = body[line_end + 2 : line_end + 2 + size_bytes]
         if len(data) != size_bytes:
             raise ChunksError("a chunk ends early")
-        yield Chunk(data, extension.partition(b"chunk-signature=")[2].strip())
+        yield data, extension.partition(b"chunk-signature=")[2].strip()
         if size_bytes == 0:
             return
         position = line_end + 2 + size_bytes
@@ -63,7 +57,7 @@ def split_chunks(body: bytes) -> Iterator[Chunk]:
 
 def join_chunks(body: bytes) -> bytes:
     """The joined data of all chunks. Raises ChunksError."""
-    return b"".join(chunk.data for chunk in split_chunks(body))
+    return b"".join(data for data, _ in split_chunks(body))
 
 
 def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
@@ -73,17 +67,17 @@ def are_chunks_signed(body: bytes, claim: Claim, key: bytes) -> bool:
     (`claim.signature`). Raises ChunksError for malformed chunks. 3 µs a chunk, plus 1 ms a MB.
     """
     previous = claim.signature.decode("latin-1")
-    for chunk in split_chunks(body):
-        spend(3 + (len(chunk.data) >> 10))
+    for data, signature in split_chunks(body):
+        spend(3 + (len(data) >> 10))
         lines = (
             "AWS4-HMAC-SHA256-PAYLOAD",
             claim.date,
             claim.scope,
             previous,
             _EMPTY_HASH,
-            sha256(chunk.data).hexdigest(),
+            sha256(data).hexdigest(),
         )
         previous = hmac.new(key, "\n".join(lines).encode("latin-1"), sha256).hexdigest()
-        if not hmac.compare_digest(previous.encode(), chunk.signature):
+        if not hmac.compare_digest(previous.encode(), signature):
             return False
     return True

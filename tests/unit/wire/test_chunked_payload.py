@@ -5,7 +5,7 @@ import hmac
 import pytest
 
 from hashrange.wire import chunked_payload
-from hashrange.wire.chunked_payload import Chunk, ChunksError, are_chunks_signed, join_chunks, split_chunks
+from hashrange.wire.chunked_payload import ChunksError, are_chunks_signed, join_chunks, split_chunks
 from hashrange.wire.sigv4 import Claim
 from tests.support.working import lines_between_looks
 
@@ -54,7 +54,7 @@ def test_very_many_chunks_give_way() -> None:
 
 
 def test_very_many_signatures_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    chunks = [Chunk(b"a", b"")] * 5_000
+    chunks = [(b"a", b"")] * 5_000
     monkeypatch.setattr(chunked_payload, "split_chunks", lambda _body: iter(chunks))  # gives way by itself
     monkeypatch.setattr(hmac, "compare_digest", lambda _one, _other: True)
     assert 0 < lines_between_looks(lambda: are_chunks_signed(b"", CLAIM, b"key")) <= 2_000
@@ -63,7 +63,7 @@ def test_very_many_signatures_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_chunks_are_taken_one_at_a_time() -> None:
     """Chunks are generated lazily: a body may have 65,536 of them."""
     first = next(iter(split_chunks(b"1;chunk-signature=aa\r\nb\r\nno chunk")))
-    assert first == Chunk(b"b", b"aa")
+    assert first == (b"b", b"aa")
 
 
 def test_no_body_has_more_chunks_than_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
