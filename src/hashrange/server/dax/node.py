@@ -8,6 +8,7 @@ The methods are in `metadata.py`, `single_items.py`, `pages.py`, `batches.py` an
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -266,12 +267,8 @@ def _endpoints_reply(endpoints: Sequence[NodeEndpoint], addresses: Mapping[str, 
 
 async def _address(host: str) -> bytes:
     """An address as bytes. A name is looked up, as clients connect to addresses alone."""
-    for family in (socket.AF_INET, socket.AF_INET6):
-        try:
-            return socket.inet_pton(family, host.partition("%")[0])
-        except OSError:
-            continue
-    return socket.inet_aton((await HOSTS.addresses_of(host, socket.AF_INET))[0])
+    address, *_ = await HOSTS.addresses_of(host, socket.AF_INET)
+    return ip_address(address).packed
 
 
 # --- calls ----------------------------------------------------------------------------------------
