@@ -61,7 +61,7 @@ def memory_used_bytes(pid: int, most_bytes: int, mark: Mark) -> int:
         pids = [pid, *islice((one for one in all_pids() if one != pid and mark.is_limit_of(one)), _PROCESSES_MAX - 1)]
     else:
         pids = _walk(pid, _READS_MAX).pids[:_PROCESSES_MAX]
-    used_bytes = sum(_status_of(one).used_bytes for one in pids)
+    used_bytes = sum(_status_of(one)[0] for one in pids)
     return (
         _shared_once_bytes(pids, most_bytes) or used_bytes if used_bytes > most_bytes and len(pids) > 1 else used_bytes
     )
@@ -95,11 +95,11 @@ def _walk(pid: int, reads_max: int) -> _Tree:
     pids = [pid] if HAS_PROC else []
     used_bytes, own_bytes, reads = 0, 0, 0
     for one in pids:  # grows meanwhile
-        status = _status_of(one)
-        used_bytes += status.used_bytes
+        one_bytes, threads_count = _status_of(one)
+        used_bytes += one_bytes
         if one == pid:
-            own_bytes = status.used_bytes
-        reads += 2 + status.threads_count
+            own_bytes = one_bytes
+        reads += 2 + threads_count
         if reads > reads_max:
             return _Tree(pids, used_bytes, own_bytes, False)
         for thread in _threads_of(one):
@@ -108,15 +108,11 @@ def _walk(pid: int, reads_max: int) -> _Tree:
     return _Tree(pids, used_bytes, own_bytes, True)
 
 
-class _Status(NamedTuple):
-    used_bytes: int
-    threads_count: int
-
-
-def _status_of(pid: int) -> _Status:
+def _status_of(pid: int) -> tuple[int, int]:
+    """The memory in use by one process, in bytes, and the number of its threads."""
     found = _numbers_in(f"/proc/{pid}/status", ("RssAnon:", "RssShmem:", "Threads:"))
     threads_count = found.pop("Threads:", 0)
-    return _Status(sum(found.values()) * _KB_BYTES, threads_count)
+    return sum(found.values()) * _KB_BYTES, threads_count
 
 
 def _threads_of(pid: int) -> list[str]:
