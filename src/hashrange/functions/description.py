@@ -80,6 +80,11 @@ class FunctionDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
         return self.key.arn
 
     @property
+    def shown_log_group(self) -> str:
+        """The log group that the service would write to."""
+        return self.log_group or f"/aws/lambda/{self.name}"
+
+    @property
     def is_declared(self) -> bool:
         """True if the function stands in the server's settings: it is not stored, and cannot be changed."""
         return self.url is not None or self.code_in_place is not None
@@ -170,8 +175,3 @@ class Runnable(msgspec.Struct, frozen=True, kw_only=True):
     endpoints: Mapping[str, str] = {}
     """Variables by which SDKs reach the server; the function's own variables override them."""
     credentials: HandlerCredentials
-
-    @property
-    def log_group(self) -> str:
-        """The log group that the service would write to."""
-        return self.function.log_group or f"/aws/lambda/{self.function.name}"

@@ -71,7 +71,7 @@ def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str)
         "AWS_LAMBDA_FUNCTION_VERSION": LATEST,
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory_mb),
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-        "AWS_LAMBDA_LOG_GROUP_NAME": runnable.log_group,
+        "AWS_LAMBDA_LOG_GROUP_NAME": function.shown_log_group,
         "AWS_LAMBDA_LOG_STREAM_NAME": log_stream,
         "LAMBDA_TASK_ROOT": runnable.folder,
         MARK_NAME: mark,

@@ -72,10 +72,7 @@ def listed_configuration(description: FunctionDescription, qualifier: str | None
         "Architectures": description.architectures,
         "EphemeralStorage": {"Size": description.ephemeral_storage_mb},
         "SnapStart": {"ApplyOn": description.snap_start, "OptimizationStatus": "Off"},
-        "LoggingConfig": {
-            "LogFormat": "Text",
-            "LogGroup": description.log_group or f"/aws/lambda/{description.name}",
-        },
+        "LoggingConfig": {"LogFormat": "Text", "LogGroup": description.shown_log_group},
     }
     if description.variables is not None:
         members["Environment"] = {"Variables": description.variables}
