@@ -2,7 +2,7 @@
 that says success. Source: dax.md 1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hashrange.items.number_set_order import hash_ordered_row
@@ -56,9 +56,13 @@ def as_bytes(content: bytes) -> bytes:
 
 def projected(item: Item, paths: Sequence[Path]) -> bytes:
     """The values at paths, by the place of each path; paths that lead nowhere are left out."""
+    return _by_place(_value_at(item, path) for path in walk(paths))
+
+
+def _by_place(values: Iterable[Value | None]) -> bytes:
+    """A map of values by their places; None is left out."""
     out = bytearray(OPEN_MAP)
-    for place, path in enumerate(walk(paths)):
-        value = _value_at(item, path)
+    for place, value in enumerate(values):
         if value is not None:
             write_integer(out, place)
             write_attribute_value(out, value)
@@ -110,13 +114,7 @@ def found_items(
 def updated(attributes: Item, id_of: IdOf) -> bytes:
     """The attributes of UPDATED_OLD and UPDATED_NEW, by their places in an attribute list."""
     names = tuple(sort(attributes))
-    out = bytearray()
-    write_integer(out, id_of(names))
-    out += OPEN_MAP
-    for place, name in enumerate(walk(names)):
-        write_integer(out, place)
-        write_attribute_value(out, attributes[name])
-    return as_bytes(bytes(out + BREAK))
+    return as_bytes(as_cbor(id_of(names)) + _by_place(attributes[name] for name in walk(names)))
 
 
 def last_key(shape: TableShape, attributes: Item, *, is_index: bool) -> bytes:
