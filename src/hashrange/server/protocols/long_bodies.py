@@ -13,6 +13,7 @@ from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
 from hashrange.server.protocols.dynamodb_json.writing import error_body
 from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.server.protocols.unserved.services import (
+    FORM_TYPE,
     UNNAMED,
     ErrorForm,
     ServiceRefusal,
@@ -28,7 +29,6 @@ CODE = RequestEntityTooLargeException.__name__
 CODES: dict[ErrorForm, str] = {"s3": "EntityTooLarge", "query": "RequestEntityTooLarge", "ec2": "RequestEntityTooLarge"}
 """Codes of forms whose services call the error otherwise than CODE."""
 _ADMIN_PATH = b"/_hashrange/"
-_FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
 def refuse_long_body(request: HttpRequest, *, has_admin: bool, has_functions: bool) -> Refusal:
@@ -53,7 +53,7 @@ def long_body_reply(request: HttpRequest, *, has_admin: bool, has_functions: boo
         if lambda_reply is not None:
             return lambda_reply
     content_type = request.header(b"content-type") or b""
-    if content_type.startswith(_FORM_TYPE):
+    if content_type.startswith(FORM_TYPE):
         request = msgspec.structs.replace(request, body=b"Action=")
     service = service_of(request)
     is_json = request.method == b"POST" and is_json_content_type(content_type)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hashrange.features.late_code import LateCode
 from hashrange.server.access import Access, sessions_for
 from hashrange.server.incoming import Respond
+from hashrange.server.protocols.unserved.services import FORM_TYPE
 from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.service.call import Call
 from hashrange.service.features import FEATURES
@@ -28,7 +29,6 @@ _code = LateCode(
     "hashrange.server.dax.nodes",
 )
 """What the protocol and the services' APIs consist of."""
-_FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
 class OtherServices(WireProtocol):
@@ -47,7 +47,7 @@ class OtherServices(WireProtocol):
         target = request.header(b"x-amz-target")
         if target is not None:
             return target.startswith(self._target_prefixes)
-        may_be_form = b"Action=" in request.url or (request.header(b"content-type") or b"").startswith(_FORM_TYPE)
+        may_be_form = b"Action=" in request.url or (request.header(b"content-type") or b"").startswith(FORM_TYPE)
         if not may_be_form and _is_cbor_path(request.url) is None:
             return False
         return self._load().claims(request)

@@ -25,7 +25,7 @@ from hashrange.server.protocols.aws_forms.shapes import (
     tree_of,
     with_scalars,
 )
-from hashrange.server.protocols.unserved.services import signing_name_of
+from hashrange.server.protocols.unserved.services import FORM_TYPE, signing_name_of
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.shape import structure_of
@@ -33,7 +33,6 @@ from hashrange.wire.shape import structure_of
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]+)/operation/([A-Za-z0-9_]+)/?(?:\?|$)").match
 CBOR_PIECE_BYTES = 4096
 """Bytes of CBOR that are decoded before other work has its turn: 0.1 ms, however many members they are."""
-_FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
 class Named(NamedTuple):
@@ -73,7 +72,7 @@ class Requests:
         if path != b"/":
             return None
         if request.method == b"POST" and b"Action=" not in query:  # else presigned: the form is in the query
-            is_form = (request.header(b"content-type") or b"").partition(b";")[0].strip().lower() == _FORM_TYPE
+            is_form = (request.header(b"content-type") or b"").partition(b";")[0].strip().lower() == FORM_TYPE
             text = _plain_form(request) if is_form else None
             if not is_form:
                 return None

@@ -28,7 +28,7 @@ _target_of_aws = re.compile(rb"((?:AWS|Amazon)[A-Za-z0-9_]{1,60})\.[A-Za-z0-9_]{
 """Targets without a signature that name a service, such as Cognito's.
 DynamoDB answers for all others, as the service does."""
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]{1,64})/operation/").match
-_FORM_TYPE = b"application/x-www-form-urlencoded"
+FORM_TYPE = b"application/x-www-form-urlencoded"
 _EC2_FORM = frozenset(("ec2", "sdb"))
 _S3 = frozenset(("s3", "s3express", "s3-outposts", "s3-object-lambda"))
 _REST_XML = frozenset(("route53", "cloudfront"))
@@ -88,7 +88,7 @@ def _form_of(request: HttpRequest, name: str) -> ErrorForm:
 
 def _is_form(request: HttpRequest) -> bool:
     """True if the request names its operation in the Query form."""
-    if (request.header(b"content-type") or b"").startswith(_FORM_TYPE):
+    if (request.header(b"content-type") or b"").startswith(FORM_TYPE):
         return b"Action=" in request.body[:2048]
     return b"?Action=" in request.url or b"&Action=" in request.url
 
