@@ -106,9 +106,9 @@ async def exchange(
 ) -> RemoteReply:
     """Send a request and read its reply, whatever its status is.
 
-    `method`: any but HEAD. `headers`: ASCII; Host, Content-Length and Connection are added. `reply_bytes_max`: greatest
-    length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge for a body that is longer or a head of more
-    than 64 KB. Has no time-out; may be cancelled at any time.
+    `method`: any but HEAD. `headers`: ASCII; Content-Length and Connection are added, and Host if it is not there.
+    `reply_bytes_max`: greatest length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge for a body that is
+    longer or a head of more than 64 KB. Has no time-out; may be cancelled at any time.
     """
     return await exchange_message(target, _encode_head(target, method, headers, len(body)), body, reply_bytes_max)
 
@@ -164,13 +164,8 @@ async def _connect(target: HttpTarget) -> tuple[asyncio.StreamReader, asyncio.St
 
 
 def _encode_head(target: HttpTarget, method: str, headers: Mapping[str, str], length_bytes: int) -> bytes:
-    lines = [
-        f"{method} {target.path} HTTP/1.1",
-        f"Host: {target.authority}",
-        f"Content-Length: {length_bytes}",
-        "Connection: close",
-        *(f"{name}: {value}" for name, value in headers.items()),
-    ]
+    complete = {"Host": target.authority, "Content-Length": str(length_bytes), "Connection": "close", **headers}
+    lines = [f"{method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in complete.items())]
     assert all(line.isprintable() for line in lines), "a line end would begin another header"
     return "\r\n".join([*lines, "", ""]).encode("ascii")
 

@@ -115,10 +115,8 @@ async def send_to_url(target: HttpTarget, message: FailureMessage, *, has_event:
 def _sign(
     signer: OutgoingSigner, target: HttpTarget, method: str, headers: Mapping[str, str], body: bytes
 ) -> Mapping[str, str]:
-    """The headers to send, without Host, which the exchange adds."""
     named = {"Host": target.authority, **headers}
-    signed = signed_headers(signer, method, target.path, named, body, SystemClock.wall_time())
-    return {name: value for name, value in signed.items() if name != "Host"}
+    return signed_headers(signer, method, target.path, named, body, SystemClock.wall_time())
 
 
 async def _send(target: HttpTarget, method: str, headers: Mapping[str, str], body: bytes) -> None:

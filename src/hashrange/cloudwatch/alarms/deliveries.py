@@ -63,7 +63,6 @@ async def publish_to_topic(endpoint: HttpTarget, told: AlarmAction) -> str | Non
     signer = OutgoingSigner(told.alarm.account, _SECRET_KEY, told.alarm.region, "sns")
     headers = {"Host": endpoint.authority, "Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
     signed = signed_headers(signer, "POST", endpoint.path, headers, body, SystemClock.wall_time())
-    del signed["Host"]  # the exchange adds it
     return await _send(endpoint, signed, body)
 
 

@@ -145,7 +145,6 @@ class KinesisClient:
             "X-Amz-Target": f"Kinesis_20131202.{operation}",
         }
         headers = signed_headers(signer, "POST", target.path, headers, body, self._clock.wall_time())
-        del headers["Host"]
         try:
             async with asyncio.timeout(KINESIS_TIMEOUT_SECONDS):
                 reply = await exchange(target, "POST", headers, body, KINESIS_REPLY_BYTES_MAX)
