@@ -11,7 +11,7 @@ from hashrange.items.types import Item, Value
 from hashrange.wire.dax.attribute_values import attribute_value_of, attributes_of, number_text, write_attribute_value
 from hashrange.wire.dax.lex_decimal import read_lex_decimal, write_lex_decimal
 from hashrange.wire.dax.reading import VALUES_MAX, BadBytes, CborReader, ValueBudget, decoded_text
-from hashrange.wire.dax.writing import BREAK, OPEN_MAP, write_integer, write_number, write_text
+from hashrange.wire.dax.writing import BREAK, OPEN_MAP, as_cbor, write_number, write_text
 
 
 class KeyAttribute(NamedTuple):
@@ -108,6 +108,4 @@ def item_layout(schema: DaxKeySchema, names: Sequence[str], id_of: IdOf) -> tupl
     """
     keys = {attribute.name for attribute in schema}
     listed = sort([name for name in walk(names) if name not in keys])
-    out = bytearray()
-    write_integer(out, id_of(tuple(listed)))
-    return bytes(out), listed
+    return as_cbor(id_of(tuple(listed))), listed
