@@ -38,7 +38,6 @@ from hashrange.soon import kept_until_done
 
 if TYPE_CHECKING:
     from hashrange.dax.records import SharedCluster
-    from hashrange.functions.functions import Functions
     from hashrange.server.dax.nodes import DaxNodes
     from hashrange.server.exposition.otlp import OtlpExport
 
@@ -253,7 +252,8 @@ class Server:
             port = self._listener.sockets[0].getsockname()[1]
             endpoint = self._url("http", port)
             if (functions := self.service.features.loaded(FUNCTIONS)) is not None:
-                self._serve_functions(functions, endpoint)
+                functions.reach(endpoint, handler_credentials(self._secrets.credentials))
+                self.service.features.begin(functions.start())
             if self._otlp is not None:
                 self._otlp.start()
             await self._serve_dax()
@@ -301,11 +301,6 @@ class Server:
         if self.dax is None:
             self.dax = DaxNodes(self.service, self.access.known_keys, self._secrets.tls)
         return self.dax
-
-    def _serve_functions(self, functions: "Functions", endpoint: str) -> None:
-        """Let handlers find the server, and try the code of declared functions."""
-        functions.reach(endpoint, handler_credentials(self._secrets.credentials))
-        self.service.features.begin(functions.start())
 
     async def stop(self) -> None:
         """Close the server, stop the jobs, and continue no request; the store stays open."""
