@@ -21,7 +21,7 @@ from hashrange.functions.http_client import (
 from hashrange.messages import unserved as sentences
 from hashrange.server.clients import free_reservation
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved.services import ServiceRefusal, UnservedService, refuse_service
+from hashrange.server.protocols.unserved.services import ServiceRefusal, UnservedService, formed
 from hashrange.wire.http import COMPLETE_HEAD, NOT_MODIFIED, HttpRequest
 
 TOGETHER_MAX = 200
@@ -75,12 +75,12 @@ class OtherEmulator:
         """Let the other emulator answer the request, later; if its client leaves, the exchange is given up."""
         if request.header(MARK) is not None:
             message = sentences.LOOP.format(service=service.name, url=self._target.url)
-            refuse_service(request, respond, service.form, ServiceRefusal(508, "LoopDetected", message))
+            respond(*formed(request, service.form, ServiceRefusal(508, "LoopDetected", message)))
             return
         size_bytes = len(request.body)
         if size_bytes and self._bodies_bytes + size_bytes > BODIES_BYTES_MAX:
             message = sentences.TOO_MANY.format(service=service.name, url=self._target.url, most=BODIES_BYTES_MAX)
-            refuse_service(request, respond, service.form, ServiceRefusal(503, "ServiceUnavailable", message))
+            respond(*formed(request, service.form, ServiceRefusal(503, "ServiceUnavailable", message)))
             return
         self._bodies_bytes += size_bytes
         task = asyncio.get_running_loop().create_task(self._answer(request, respond, service))
@@ -116,7 +116,7 @@ class OtherEmulator:
         except ExchangeFailed as error:
             reason = str(error)
         message = sentences.UNREACHABLE.format(service=service.name, url=self._target.url, reason=reason)
-        refuse_service(request, respond, service.form, ServiceRefusal(502, "BadGateway", message))
+        respond(*formed(request, service.form, ServiceRefusal(502, "BadGateway", message)))
 
     async def _exchange(self, request: HttpRequest) -> RemoteReply:
         parts: list[int] = []

@@ -11,7 +11,7 @@ from hashrange.server.protocols.unserved.services import (
     UNNAMED,
     ServiceRefusal,
     UnservedService,
-    refuse_service,
+    formed,
     service_of,
     signing_name_of,
 )
@@ -45,7 +45,7 @@ class _ForOthers(WireProtocol):
             return
         self._hint_other_service(request)
         message = sentences.NOT_SERVED.format(service=service.name)
-        refuse_service(request, respond, service.form, ServiceRefusal(501, "NotImplemented", message))
+        respond(*formed(request, service.form, ServiceRefusal(501, "NotImplemented", message)))
 
 
 class SignedForOthers(_ForOthers):

@@ -107,12 +107,7 @@ class ServiceRefusal(NamedTuple):
 def refuse_in_form(request: HttpRequest, respond: Respond, refusal: ServiceRefusal) -> None:
     """Answer the request with an error in the form of the service that it seems to be for."""
     service = service_of(request) or UnservedService(UNNAMED, "rest-json")
-    refuse_service(request, respond, service.form, refusal)
-
-
-def refuse_service(request: HttpRequest, respond: Respond, form: ErrorForm, refusal: ServiceRefusal) -> None:
-    """Answer the request with an error in this form."""
-    respond(*formed(request, form, refusal))
+    respond(*formed(request, service.form, refusal))
 
 
 def formed(request: HttpRequest, form: ErrorForm, refusal: ServiceRefusal) -> WrittenReply:
