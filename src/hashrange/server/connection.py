@@ -31,7 +31,7 @@ from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.incoming import LARGE, NONE, PIECE_BYTES, SMALL
 from hashrange.server.outgoing import LARGE_BYTES
-from hashrange.server.reading import OFFER, Reading
+from hashrange.server.reading import Reading
 from hashrange.server.receive_budget import Share
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
 from hashrange.wire.http import CONTINUE, HttpRequest
@@ -173,13 +173,13 @@ class Connection(asyncio.Protocol):
             reading.keep(data)
             self.read_on()
             return
-        outcome = reading.feed(data)
-        if outcome is None:
-            self.look_at_progress()
-        elif outcome is OFFER:
+        refusal = reading.feed(data)
+        if refusal is not None:
+            self.refuse(refusal)
+        elif reading.rest:  # the client has offered another protocol
             self.read_on()
         else:
-            self.refuse(outcome)
+            self.look_at_progress()
 
     def reach_end(self) -> None:
         """Note the end of input, queued behind all earlier bytes; `incoming.py` calls `take` next."""

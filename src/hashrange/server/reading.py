@@ -7,8 +7,7 @@ Source of limits: operations.md 1.1.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import httptools
 
@@ -46,16 +45,6 @@ class LongBodies(NamedTuple):
 
 PLAIN_LONG_BODIES = LongBodies(usual_body_limit, lambda _request: BODY_TOO_LARGE)
 """With refusals in no service's form."""
-
-
-class Stop(Enum):
-    """Reasons, other than errors, why the parser stops before the end of its input."""
-
-    OFFER = auto()
-    """The client offers a protocol upgrade, as Java's HTTP client does. The offer is ignored."""
-
-
-OFFER: Final = Stop.OFFER
 
 
 def head_bytes(url: bytes, names: Sequence[bytes], values: Sequence[bytes | None]) -> int:
@@ -156,11 +145,11 @@ class Reading:
         self.on_header = None  # type: ignore[assignment]
         self.parser = None  # type: ignore[assignment]
 
-    def feed(self, data: bytes | memoryview) -> Refusal | Stop | None:
-        """Parse bytes into requests. Returns None if all are parsed, and a Refusal after a fault.
+    def feed(self, data: bytes | memoryview) -> Refusal | None:
+        """Parse bytes into requests; returns a Refusal after a fault.
 
-        At a request that offers an upgrade, it returns OFFER: `rest` now begins with this request,
-        the offer cut out, and is to be parsed next.
+        The parser stops at a request that offers a protocol upgrade, as Java's HTTP client does. The offer is ignored:
+        `rest` now begins with this request, the offer cut out, and is to be parsed next.
         """
         self.message_bytes += len(data)
         try:
@@ -182,16 +171,16 @@ class Reading:
                 break
             size = self.next_bytes()
             piece, self.rest = self.rest[:size], self.rest[size:]
-            outcome = self.feed(piece)
-            if outcome is not None and outcome is not OFFER:
-                return outcome
+            refusal = self.feed(piece)
+            if refusal is not None:
+                return refusal
         return None
 
-    def _begin_again(self, behind: bytes | memoryview) -> Refusal | Stop:
+    def _begin_again(self, behind: bytes | memoryview) -> Refusal | None:
         """Replace the parser, which stopped at an upgrade offer. Prepend the request's head without the offer, and
         `behind`, the bytes after the head, to `rest`.
 
-        Returns OFFER, or MALFORMED if the method is CONNECT.
+        Returns MALFORMED if the method is CONNECT.
         """
         request = self.ready.pop()
         if request.method == b"CONNECT":
@@ -200,7 +189,7 @@ class Reading:
         head = request.head_without(b"upgrade", self.parser.get_http_version())
         self.parser = httptools.HttpRequestParser(self)
         self.rest = memoryview(b"".join((head, behind, self.rest)))
-        return OFFER
+        return None
 
     def next_bytes(self) -> int:
         """Size of the next piece: `PIECE_BYTES` or, if more, all a body of known length lacks: copying is cheap."""
