@@ -62,9 +62,7 @@ def answer_query_or_scan(
         cache_key = (scope.account, scope.region, operation, table, key_condition, tuple(asked))
         known = caches.reply(cache_key, operation)
         if known is not None:
-            consumed = None
-            if wants_capacity(options):
-                consumed = results.capacity({"TableName": name, "CapacityUnits": 0.0})
+            consumed = {"TableName": name, "CapacityUnits": 0.0} if wants_capacity(options) else None
             answer.send(_with_capacity(known, consumed))
             return
     shape = node.shapes.find(scope, name)
@@ -84,8 +82,7 @@ def answer_query_or_scan(
         content = results.result(parts)
         if cache_key is not None and node.lists.passing_uses == uses:
             caches.keep_reply(cache_key, _size_bytes(cache_key), content)
-        consumed = reply.get("ConsumedCapacity")
-        return _with_capacity(content, None if consumed is None else results.capacity(consumed))
+        return _with_capacity(content, reply.get("ConsumedCapacity"))
 
     node.ask(scope, operation, members, answer, write)
 
@@ -127,11 +124,11 @@ def _size_bytes(cache_key: Iterable[Any]) -> int:
     return size_bytes
 
 
-def _with_capacity(content: bytes, consumed: bytes | None) -> bytes:
+def _with_capacity(content: bytes, consumed: Mapping[str, Any] | None) -> bytes:
     """A result with ConsumedCapacity behind its last member."""
     if consumed is None:
         return content
-    return content.removesuffix(BREAK) + bytes((results.CAPACITY,)) + consumed + BREAK
+    return content.removesuffix(BREAK) + bytes((results.CAPACITY,)) + results.capacity(consumed) + BREAK
 
 
 METHODS: Mapping[str, Method] = {
