@@ -57,9 +57,7 @@ def judge(threshold: Threshold, observed: Sequence[Observed], before: StateValue
     missing = wanted - len(evaluated)
     breaching = sum(_breaches(threshold, value) for _, value in evaluated)
     state = _state(threshold, before, breaching, len(evaluated), missing)
-    if state is None:
-        return None
-    return Verdict(state, evaluated, missing)
+    return None if state is None else Verdict(state, evaluated, missing)
 
 
 def _breaches(threshold: Threshold, value: float | None) -> bool:
