@@ -134,7 +134,9 @@ class Attempts:
         elif batch.discard is not None:
             self._conclude_message(shard, lane, batch, is_accepted=task.result())
         else:
-            self._try_throttled(consumer.mapping.function_arn)
+            throttled = self._throttled.take(consumer.mapping.function_arn)
+            if throttled is not None:  # there may be room for it, because an invocation has ended
+                self._try_early(*throttled)
             invocation: Invocation = task.result()
             epoch = self._passes.epoch
             outcome = conclude_invocation(consumer.mapping, lane, invocation, self._clock.service_time())
@@ -188,12 +190,6 @@ class Attempts:
         lane.batches.popleft()
         self._roster.save_positions(shard.consumer, [shard])
         self._agenda.mark(shard, lane)
-
-    def _try_throttled(self, function_arn: str) -> None:
-        """Let a throttled lane try again, because an invocation has ended."""
-        found = self._throttled.take(function_arn)
-        if found is not None:
-            self._try_early(*found)
 
 
 # --- throttled lanes ------------------------------------------------------------------------------
