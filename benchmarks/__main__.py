@@ -29,6 +29,8 @@ from benchmarks.servers import BY_NAME, CONTENDERS, Contender
 from benchmarks.workloads import SECTION_NAMES, Plan, read_plan
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+REFERENCE = Path(__file__).with_name("reference")
+"""Names the quickest commit so far, with which `--pair` compares. It moves only to a quicker one."""
 SECONDS, QUICK_SECONDS, SIDE_SECONDS = 3.0, 2.0, 1.0
 WARM_UP_SECONDS = 1.0
 TINY_SECONDS = 1.0
@@ -101,7 +103,10 @@ def add_pair_options(parser: argparse.ArgumentParser, plan: Plan) -> None:
         " HEAD~1 --only update-2-indexes",
     )
     group.add_argument(
-        "--pair", nargs="+", metavar=("BEFORE", "AFTER"), help="compare these two commits, and nothing else"
+        "--pair",
+        nargs="*",
+        metavar=("BEFORE", "AFTER"),
+        help="compare these two commits, and nothing else; BEFORE [the one that benchmarks/reference names]",
     )
     group.add_argument("--pairs", type=int, metavar="N", help=f"pairs of fresh processes [{paired.pairs}]")
     group.add_argument(
@@ -240,7 +245,7 @@ def run_pair(arguments: argparse.Namespace, plan: Plan) -> int:
         raise SystemExit("--pair compares two commits: BEFORE and AFTER")
     if foreign := [name for name in NOT_WITH_PAIR if getattr(arguments, name)]:
         raise SystemExit(f"--pair does not go with --{foreign[0]}")
-    before, after = (*arguments.pair, None)[:2]
+    before, after = (*(arguments.pair or [REFERENCE.read_text().split()[0]]), None)[:2]
     comparison = make_comparison(arguments, smaller(plan, arguments), split(arguments.only))
     handle_signals()
     remove_leftovers()
@@ -312,7 +317,7 @@ def main() -> int:
     """Run; returns the exit status."""
     plan = read_plan()
     arguments = arguments_parser(plan).parse_args()
-    if arguments.pair:
+    if arguments.pair is not None:
         return run_pair(arguments, plan)
     check_no_pair_options(arguments)
     if arguments.render:

@@ -14,6 +14,7 @@ of a socket; it carries commands, one line of JSON each, and one line in reply t
 
 import asyncio
 import json
+import os
 import re
 import runpy
 import socket
@@ -22,12 +23,17 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 CONNECTIONS = 8
 """Number of connections; each has one request under way, so this many are answered together."""
 GOOD = b"HTTP/1.1 200 "
 REFUSAL_LENGTH_MAX = 400
+COUNT_INSTRUCTIONS = "BENCHMARKS_COUNT_INSTRUCTIONS"
+"""Environment variable; if it is set, the process can count the bytecode instructions that it executes."""
+SLOWNESS = 10_000
+"""How much slower time passes where instructions are counted."""
 _content_length = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
@@ -118,13 +124,50 @@ class Wire(asyncio.Transport):
         return False
 
 
+class Instructions:
+    """Counts bytecode instructions that the thread of the event loop executes, without those of this file. Code takes
+    some thirty times as long while it is counted.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.is_on = False
+
+    def trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        """Trace function of `sys.settrace`, for every call."""
+        if not self.is_on or frame.f_code.co_filename == __file__:
+            return None
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        return self.step
+
+    def step(self, frame: FrameType, event: str, argument: object) -> Any:
+        """Trace function within a call."""
+        self.count += event == "opcode"
+        return self.step
+
+    def install(self) -> None:
+        """Be ready to count. Time passes slowly from now on, so that no slice is over early."""
+        time.monotonic, time.time = _slow(time.monotonic), _slow(time.time)
+        sys.settrace(self.trace)
+
+
+def _slow(clock: Callable[[], float]) -> Callable[[], float]:
+    began_at = clock()
+    return lambda: began_at + (clock() - began_at) / SLOWNESS
+
+
 class Served:
     """The server, controlled over a channel."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, connect: Callable[[], asyncio.BaseProtocol], channel: socket.socket
+        self,
+        loop: asyncio.AbstractEventLoop,
+        connect: Callable[[], asyncio.BaseProtocol],
+        channel: socket.socket,
+        instructions: Instructions,
     ) -> None:
         self._loop = loop
+        self._instructions = instructions
         self._connect = connect
         self._channel = channel
         self._unread = b""
@@ -154,8 +197,9 @@ class Served:
         {"do": "load", "name", "file"}: read requests, as prepare.write_requests writes them → {"requests"}.
         {"do": "connect"}: replace the connections by new ones → {}.
         {"do": "call", "request"}: one request, whose characters are bytes → {"status_line", "body"}.
-        {"do": "run", "name", "start", "count"}: answer `count` requests from `start` on, wrapping → {"cpu_ns"},
-        and "refusal" if any. {"do": "used"}: CPU time of the process so far → {"cpu_ns"}.
+        {"do": "run", "name", "start", "count", "counts"}: answer `count` requests from `start` on, wrapping →
+        {"cpu_ns", "instructions"}, these if `counts`, and "refusal" if any.
+        {"do": "used"}: CPU time of the process so far → {"cpu_ns"}.
         """
         match command["do"]:
             case "load":
@@ -173,6 +217,7 @@ class Served:
                 numbers = range(command["start"], command["start"] + command["count"])
                 self._run = [requests[number % len(requests)] for number in numbers]
                 self._place, self._refusal = 0, ""
+                self._instructions.count, self._instructions.is_on = 0, command["counts"]
                 self._began_ns = time.process_time_ns()
                 self._ask_together()
             case _:
@@ -196,7 +241,9 @@ class Served:
             self._loop.call_soon(self._ask_together)
         else:
             cpu_ns = time.process_time_ns() - self._began_ns
-            self._say({"cpu_ns": cpu_ns, **({"refusal": self._refusal} if self._refusal else {})})
+            self._instructions.is_on = False
+            counted = {"instructions": self._instructions.count}
+            self._say({"cpu_ns": cpu_ns, **counted, **({"refusal": self._refusal} if self._refusal else {})})
 
     def _tell(self, wire: Wire) -> None:
         head, _, body = wire.reply.partition(b"\r\n\r\n")
@@ -218,7 +265,7 @@ def read_requests(file: Path) -> list[bytes]:
     return requests
 
 
-def lead(channel: socket.socket) -> None:
+def lead(channel: socket.socket, instructions: Instructions) -> None:
     """Let `channel` control the server that starts listening in this process."""
     try:
         loop_class: Any = import_module("uvloop").Loop
@@ -230,13 +277,16 @@ def lead(channel: socket.socket) -> None:
         loop: Any, connect: Callable[[], asyncio.BaseProtocol], *arguments: Any, **options: Any
     ) -> Any:
         server = await listen(loop, connect, *arguments, **options)
-        Served(loop, connect, channel)
+        Served(loop, connect, channel, instructions)
         return server
 
     loop_class.create_server = create_server
 
 
 if __name__ == "__main__":
-    lead(socket.socket(fileno=int(sys.argv[1])))
+    counted = Instructions()
+    lead(socket.socket(fileno=int(sys.argv[1])), counted)
+    if COUNT_INSTRUCTIONS in os.environ:
+        counted.install()
     sys.argv = ["hashrange", *sys.argv[2:]]
     runpy.run_module("hashrange", run_name="__main__", alter_sys=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.client import ReplyError
 from benchmarks.generator import LoadFailed
+from benchmarks.pair_served import COUNT_INSTRUCTIONS
 from benchmarks.processes import die_with_parent, on_cores
 from benchmarks.signing import CREDENTIALS_TOML, Signer
 
@@ -47,10 +48,17 @@ class Side:
         """CPU nanoseconds of `count` requests from number `start` on, wrapping.
         Raises LoadFailed when one is refused.
         """
-        reply = self._do(do="run", name=workload, start=start, count=count)
+        return int(self._run(workload, start, count)["cpu_ns"])
+
+    def count(self, workload: str, start: int, count: int) -> int:
+        """Bytecode instructions that `run` of these requests executes, of a server started with `counts`."""
+        return int(self._run(workload, start, count, counts=True)["instructions"])
+
+    def _run(self, workload: str, start: int, count: int, *, counts: bool = False) -> dict[str, Any]:
+        reply = self._do(do="run", name=workload, start=start, count=count, counts=counts)
         if "refusal" in reply:
             raise LoadFailed(f"{self.name} refuses a request of {workload}: {reply['refusal']}")
-        return int(reply["cpu_ns"])
+        return reply
 
     def used_ns(self) -> int:
         """Return the CPU nanoseconds of the server process so far."""
@@ -83,8 +91,11 @@ class Side:
 
 
 @contextlib.contextmanager
-def started(name: str, sources: Path, folder: Path, kind: str, hash_seed: int, cores: str) -> Iterator[Side]:
+def started(
+    name: str, sources: Path, folder: Path, kind: str, hash_seed: int, cores: str, *, counts: bool = False
+) -> Iterator[Side]:
     """Start a server of the package in `sources`, in memory or on disk, in the new folder `folder`; stopped at the end.
+    With `counts`, it can count instructions.
 
     Raises LoadFailed when it does not start, or runs a package from another folder.
     """
@@ -118,6 +129,7 @@ def started(name: str, sources: Path, folder: Path, kind: str, hash_seed: int, c
                 "PYTHONPATH": str(sources),
                 "PYTHONHASHSEED": str(hash_seed),
                 "PYTHONDONTWRITEBYTECODE": "",
+                **({COUNT_INSTRUCTIONS: "1"} if counts else {}),
             },
             stdin=subprocess.DEVNULL,
             stdout=output,

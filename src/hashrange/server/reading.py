@@ -1,4 +1,5 @@
-"""How do a connection's bytes become requests? One message after the other, by httptools' parser.
+"""How do a connection's bytes become requests? One message after the other, by httptools' parser; without it if a
+message has a head like the last one (`usual_head.py`).
 
 A long read is parsed only until a request is complete. This file limits the size of a message. It must not know
 transports, replies, states of connections or time: it returns refusals to its caller.
@@ -18,6 +19,7 @@ from hashrange.server.misdirected_clients import TLS_HANDSHAKE
 from hashrange.server.receive_budget import SMALL_BYTES
 from hashrange.server.refusals import BODY_TOO_LARGE, MALFORMED, SPEAKS_TLS, Refusal
 from hashrange.wire.http import HEAD_BYTES_MAX, HeaderLayout, HttpRequest, layout_of
+from hashrange.wire.usual_head import UsualHead, usual_head
 
 PIECES_MAX = 4
 """Most pieces of a long read that are parsed in a row; fewer if one of them completes a request."""
@@ -88,6 +90,7 @@ class Reading:
         "framing",
         "head_names",
         "head_values",
+        "is_between",
         "layout",
         "long_bodies",
         "message_bytes",
@@ -97,6 +100,7 @@ class Reading:
         "refusal",
         "rest",
         "url",
+        "usual",
         "wants_continue",
     )
 
@@ -112,6 +116,10 @@ class Reading:
 
         self.on_header = on_header
         self.parser = httptools.HttpRequestParser(self)
+        self.usual: UsualHead | None = None
+        """Of the last request, if its client may send more like it."""
+        self.is_between = True
+        """True while the parser has no part of a message."""
         self.url = b""
         self.layout: HeaderLayout | None = None
         """Positions of the headers in `head_values`; None until the message's head is complete."""
@@ -151,6 +159,11 @@ class Reading:
         The parser stops at a request that offers a protocol upgrade, as Java's HTTP client does. The offer is ignored:
         `rest` now begins with this request, the offer cut out, and is to be parsed next.
         """
+        if self.usual is not None and self.is_between and isinstance(data, bytes):
+            request = self.usual.request(data)
+            if request is not None:
+                self.ready.append(request)
+                return None
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -188,6 +201,7 @@ class Reading:
         self.message_bytes = 0
         head = request.head_without(b"upgrade", self.parser.get_http_version())
         self.parser = httptools.HttpRequestParser(self)
+        self.usual = None
         self.rest = memoryview(b"".join((head, behind, self.rest)))
         return None
 
@@ -217,6 +231,10 @@ class Reading:
         return self.framing is not None and self.framing.is_too_large(self.message_bytes, self._body_bytes(), trailers)
 
     # --- parser callbacks -----------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """A message begins."""
+        self.is_between = False
 
     def on_url(self, url: bytes) -> None:
         """Append this part of the request's URL; the parser may find the URL in parts."""
@@ -289,6 +307,9 @@ class Reading:
         if layout.host < 0:
             request.lacks_host = parser.get_http_version() != "1.0"
         self.ready.append(request)
+        is_usual = request.keeps_alive and request.url == b"/" and request.method == b"POST"
+        self.usual = usual_head(layout, self.head_names) if is_usual else None
+        self.is_between = True
         self.head_names.clear()
         self.head_values.clear()
         self.url = self.body = b""

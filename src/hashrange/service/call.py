@@ -25,7 +25,7 @@ class _Begun(msgspec.Struct, kw_only=True, gc=False, eq=False):
     """What has happened to a request; a struct by itself, because the members of a `Call` are given by place."""
 
     begin_seconds: float = 0.0
-    """Monotonic time at which the operation began. Set only while metrics are recorded."""
+    """Monotonic time at which the operation began."""
     overtaken: int = 0
     """How often the operation has raised RecordsChanged."""
 

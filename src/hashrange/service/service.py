@@ -126,17 +126,20 @@ class Service:
     def run_while_there_is_time(self, calls: deque[Call]) -> None:
         """Run at least one call, and more until the turn's slice is over; the others stay in `calls`."""
         monotonic, requests = self._monotonic, self.requests
-        held_until_seconds = monotonic() + HELD_SECONDS_MAX
+        now_seconds = monotonic()
+        held_until_seconds = now_seconds + HELD_SECONDS_MAX
         while calls:
             call = calls.popleft()
+            call.begin_seconds = now_seconds
             if requests.drawing is None or self._meets_no_error(call, requests.drawing):
                 self._begin(call)
             now_seconds = monotonic()
             if now_seconds >= held_until_seconds:
                 self.release()
-                held_until_seconds = now_seconds + HELD_SECONDS_MAX
                 if self.workers.is_over(now_seconds):
                     return
+                now_seconds = monotonic()
+                held_until_seconds = now_seconds + HELD_SECONDS_MAX
         self.release()
 
     def _begin(self, call: Call) -> None:
@@ -144,8 +147,6 @@ class Service:
         operation = call.operation
         workers = self.workers
         soon: Any
-        if self.recording is not None:
-            call.begin_seconds = self._monotonic()
         try:
             workers.running = call
             if operation.capacity is None:
