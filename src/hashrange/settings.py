@@ -19,8 +19,8 @@ ThroughputSetting = Literal["unlimited", "enforced"]
 MetricsSetting = Literal["on", "off"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-UNIT_SUFFIXES = {"_seconds": "seconds", "_bytes": "bytes"}
-"""Ending of a field's name → unit. Flags, variables and keys of the TOML file omit it; the help shows the unit."""
+UNITS = ("seconds", "bytes")
+"""Units with which names of fields end. Flags, variables and keys of the TOML file omit them; the help shows them."""
 
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
 """Address that stands for all addresses → one at which this machine is reached."""
@@ -31,288 +31,173 @@ class SettingUnusable(HashrangeError):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """Options of `hashrange serve`, already checked."""
+    """Options of `hashrange serve`, already checked. Bounds and help text of each are in its annotation."""
 
-    host: Annotated[str, Meta(description="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")] = 8000
-    data_dir: Annotated[str | None, Meta(description="Folder of the data; made when it does not exist.")] = (
-        "./hashrange-data"
-    )
+    host: Annotated[str, "Address to listen on; 0.0.0.0 lets other machines in."] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535), "Port to listen on; 0 takes a free one."] = 8000
+    data_dir: Annotated[str | None, "Folder of the data; made when it does not exist."] = "./hashrange-data"
     """None keeps everything in memory (`--in-memory`)."""
     snapshot: Annotated[
-        str | None,
-        Meta(
-            description="Snapshot file (hashrange snapshot) to begin with; for --in-memory, or a folder without tables."
-        ),
+        str | None, "Snapshot file (hashrange snapshot) to begin with; for --in-memory, or a folder without tables."
     ] = None
     init: Annotated[
         str | None,
-        Meta(
-            description=(
-                "Folder of tables and items that the server begins with (docs/init.md);"
-                " each of its files is applied once to a data folder."
-            )
-        ),
+        "Folder of tables and items that the server begins with (docs/init.md);"
+        " each of its files is applied once to a data folder.",
     ] = None
     credentials: Annotated[
         str | None,
-        Meta(
-            description=(
-                "TOML or JSON file of access keys (docs/credentials.md). Without it, any key is let in"
-                " and no signature is checked."
-            )
-        ),
+        "TOML or JSON file of access keys (docs/credentials.md). Without it, any key is let in"
+        " and no signature is checked.",
     ] = None
-    shared_db: Annotated[bool, Meta(description="Keep one set of tables for all accounts and Regions.")] = False
-    tls_cert: Annotated[str | None, Meta(description="PEM file of a certificate: serves HTTPS, with --tls-key.")] = None
-    tls_key: Annotated[str | None, Meta(description="PEM file of the certificate's private key.")] = None
-    log_level: Annotated[LogLevel, Meta(description="Least severity that is logged, on standard error.")] = "warning"
+    shared_db: Annotated[bool, "Keep one set of tables for all accounts and Regions."] = False
+    tls_cert: Annotated[str | None, "PEM file of a certificate: serves HTTPS, with --tls-key."] = None
+    tls_key: Annotated[str | None, "PEM file of the certificate's private key."] = None
+    log_level: Annotated[LogLevel, "Least severity that is logged, on standard error."] = "warning"
     access_log: Annotated[
         bool,
-        Meta(
-            description=(
-                "Log one line per request: client, method, path, target, status, bytes of the reply, request id, "
-                "table, units read, units written and, of a refused one, the exception. "
-                "Costs about as much as a small request."
-            )
-        ),
+        "Log one line per request: client, method, path, target, status, bytes of the reply, request id, "
+        "table, units read, units written and, of a refused one, the exception. "
+        "Costs about as much as a small request.",
     ] = False
     admin: Annotated[
         bool,
-        Meta(
-            description=(
-                "Serve the admin API below /_hashrange/v1/ on the same port (docs/admin.md):"
-                " moves the clock, expires items, splits partitions."
-            )
-        ),
+        "Serve the admin API below /_hashrange/v1/ on the same port (docs/admin.md):"
+        " moves the clock, expires items, splits partitions.",
     ] = False
     admin_from: Annotated[
         AdminFrom,
-        Meta(
-            description=(
-                "Who may use the admin API, which knows no credentials: clients of the same machine, or"
-                " everyone who reaches the port."
-            )
-        ),
+        "Who may use the admin API, which knows no credentials: clients of the same machine, or"
+        " everyone who reaches the port.",
     ] = "loopback"
     allowed_hosts: Annotated[
         str | None,
-        Meta(
-            description=(
-                "Names, with commas between them, by which clients may call the server besides those of its machine,"
-                " such as db.test or *.example.com (docs/security.md)."
-            )
-        ),
+        "Names, with commas between them, by which clients may call the server besides those of its machine,"
+        " such as db.test or *.example.com (docs/security.md).",
     ] = None
     allowed_origins: Annotated[
         str | None,
-        Meta(
-            description=(
-                "Origins of web pages, with commas between them, that may call more than DynamoDB's own API, such as"
-                " http://localhost:3000 (docs/security.md)."
-            )
-        ),
+        "Origins of web pages, with commas between them, that may call more than DynamoDB's own API, such as"
+        " http://localhost:3000 (docs/security.md).",
     ] = None
     table_state_delay_seconds: Annotated[
-        float, Meta(ge=0, le=3600, description="How long tables stay CREATING, UPDATING and DELETING.")
+        float, Meta(ge=0, le=3600), "How long tables stay CREATING, UPDATING and DELETING."
     ] = 0.0
     """0: a new table is CREATING in CreateTable's reply and ACTIVE in the next call."""
     index_delay_seconds: Annotated[
-        float, Meta(ge=0, le=3600, description="How much later than their items entries of global indexes are written.")
+        float, Meta(ge=0, le=3600), "How much later than their items entries of global indexes are written."
     ] = 0.0
     """0: index entries are written in the commit of their item, except late ones (1 MB or more in one commit)."""
     ttl_delay_seconds: Annotated[
-        float, Meta(ge=0, le=604_800, description="How long after its time an item with time to live is deleted.")
+        float, Meta(ge=0, le=604_800), "How long after its time an item with time to live is deleted."
     ] = 0.0
     """0: items are deleted within a second or two of their expiry time; DynamoDB itself takes up to some days."""
     clock_behind_seconds: Annotated[
         float,
-        Meta(
-            ge=0,
-            le=366 * 86_400,
-            description=(
-                "How far service time begins behind the machine's, so that advances of the clock make a past that ends"
-                " now; for a database without tables."
-            ),
-        ),
+        Meta(ge=0, le=366 * 86_400),
+        "How far service time begins behind the machine's, so that advances of the clock make a past that ends"
+        " now; for a database without tables.",
     ] = 0.0
     metrics: Annotated[
         MetricsSetting,
-        Meta(
-            description=(
-                "on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not."
-            )
-        ),
+        "on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not.",
     ] = "on"
     metrics_from: Annotated[
         str | None,
-        Meta(
-            description=(
-                "Access keys of the credentials file, with commas between them, that read the metrics of all accounts"
-                " at /metrics; everyone: each key does. Others read those of their own account."
-            )
-        ),
+        "Access keys of the credentials file, with commas between them, that read the metrics of all accounts"
+        " at /metrics; everyone: each key does. Others read those of their own account.",
     ] = None
     sns_endpoint: Annotated[
-        str | None,
-        Meta(description="URL of an SNS to which alarms publish, for actions that are topics (docs/metrics.md)."),
+        str | None, "URL of an SNS to which alarms publish, for actions that are topics (docs/metrics.md)."
     ] = None
     otlp_endpoint: Annotated[
         str | None,
-        Meta(
-            description=(
-                "URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics;"
-                " needs the extra otlp (docs/installing.md)."
-            )
-        ),
+        "URL that metrics are sent to over OTLP, such as http://localhost:4318/v1/metrics;"
+        " needs the extra otlp (docs/installing.md).",
     ] = None
     dax_port: (
         Annotated[
             int,
-            Meta(
-                ge=0,
-                le=65_535,
-                description=(
-                    "Port of a DAX cluster named default, of one node, that is there at once (docs/dax.md);"
-                    " 0 takes a free one."
-                ),
-            ),
+            Meta(ge=0, le=65_535),
+            "Port of a DAX cluster named default, of one node, that is there at once (docs/dax.md);"
+            " 0 takes a free one.",
         ]
         | None
     ) = None
     dax_advertise: Annotated[
         str | None,
-        Meta(
-            description=(
-                "HOST or HOST:PORT at which DAX's clients reach the nodes, if not at the address that they connect to,"
-                " as behind a port mapping; further nodes have the ports behind PORT."
-            )
-        ),
+        "HOST or HOST:PORT at which DAX's clients reach the nodes, if not at the address that they connect to,"
+        " as behind a port mapping; further nodes have the ports behind PORT.",
     ] = None
     dax_memory_bytes: (
         Annotated[
             int,
-            Meta(
-                ge=1024,
-                le=1024**5,
-                description=(
-                    "Memory of the caches of a DAX node; by default that of the cluster's node type,"
-                    " which is 2 GB for `default`."
-                ),
-            ),
+            Meta(ge=1024, le=1024**5),
+            "Memory of the caches of a DAX node; by default that of the cluster's node type,"
+            " which is 2 GB for `default`.",
         ]
         | None
     ) = None
     functions: Annotated[
         bool,
-        Meta(
-            description=(
-                "Serve Lambda's API and run functions' code on this machine, with the rights of this"
-                " process (docs/functions.md)."
-            )
-        ),
+        "Serve Lambda's API and run functions' code on this machine, with the rights of this"
+        " process (docs/functions.md).",
     ] = False
     triggers: Annotated[
         str | None,
-        Meta(
-            description=(
-                "TOML file of functions, event source mappings and failure destinations (docs/functions.md);"
-                " serves Lambda's API."
-            )
-        ),
+        "TOML file of functions, event source mappings and failure destinations (docs/functions.md);"
+        " serves Lambda's API.",
     ] = None
     kinesis_endpoint: Annotated[
         str | None,
-        Meta(
-            description=(
-                "URL of Kinesis, to which tables with a Kinesis destination send their changes, such as that of"
-                " kinesis-local (docs/kinesis.md)."
-            )
-        ),
+        "URL of Kinesis, to which tables with a Kinesis destination send their changes, such as that of"
+        " kinesis-local (docs/kinesis.md).",
     ] = None
     others: Annotated[
         str | None,
-        Meta(
-            description=(
-                "URL of another emulator, which gets the requests of all services that are not served"
-                " here (docs/one-endpoint.md)."
-            )
-        ),
+        "URL of another emulator, which gets the requests of all services that are not served"
+        " here (docs/one-endpoint.md).",
     ] = None
     faults: Annotated[
-        str | None,
-        Meta(
-            description="TOML file of faults (docs/testing/faults.md): throttling, errors, lost replies, stale reads."
-        ),
+        str | None, "TOML file of faults (docs/testing/faults.md): throttling, errors, lost replies, stale reads."
     ] = None
     like_aws: Annotated[
         bool,
-        Meta(
-            description=(
-                "Let states, index entries and expired items take as long as in the service:"
-                " sets the three delays above that are 0."
-            )
-        ),
+        "Let states, index entries and expired items take as long as in the service:"
+        " sets the three delays above that are 0.",
     ] = False
     ttl_cooldown_seconds: Annotated[
         float,
-        Meta(
-            ge=0,
-            le=604_800,
-            description=(
-                "How long after a change time to live cannot be changed again; by default an hour, as the service's."
-            ),
-        ),
+        Meta(ge=0, le=604_800),
+        "How long after a change time to live cannot be changed again; by default an hour, as the service's.",
     ] = TTL_COOLDOWN_SECONDS
     item_collection_limit_bytes: Annotated[
         int,
-        Meta(
-            ge=1,
-            le=1024**5,
-            description=(
-                "Size that no item collection of a table with local indexes may grow beyond;"
-                " by default 10 GB, as the service's."
-            ),
-        ),
+        Meta(ge=1, le=1024**5),
+        "Size that no item collection of a table with local indexes may grow beyond;"
+        " by default 10 GB, as the service's.",
     ] = ITEM_COLLECTION_SIZE_MAX_BYTES
     partition_size_bytes: Annotated[
         int,
-        Meta(
-            ge=1024,
-            le=1024**5,
-            description="Size beyond which a partition of a table or index splits; by default 10 GB, as the service's.",
-        ),
+        Meta(ge=1024, le=1024**5),
+        "Size beyond which a partition of a table or index splits; by default 10 GB, as the service's.",
     ] = PARTITION_SIZE_MAX_BYTES
     initial_partitions: Annotated[
-        InitialPartitions,
-        Meta(description="Partitions of a new table: one, or service: as many as the service gives it."),
+        InitialPartitions, "Partitions of a new table: one, or service: as many as the service gives it."
     ] = "one"
     throughput: Annotated[
         ThroughputSetting,
-        Meta(
-            description=(
-                "unlimited counts capacity units; enforced throttles who uses more than there are (docs/throughput.md)."
-            )
-        ),
+        "unlimited counts capacity units; enforced throttles who uses more than there are (docs/throughput.md).",
     ] = "unlimited"
     adaptive_capacity: Annotated[
         AdaptiveSetting,
-        Meta(
-            description=(
-                "Enforced units of a partition: instant, up to what a partition serves;"
-                " shares, an equal share of the table's; off, as many as the table has."
-            )
-        ),
+        "Enforced units of a partition: instant, up to what a partition serves;"
+        " shares, an equal share of the table's; off, as many as the table has.",
     ] = "instant"
     max_connections: Annotated[
         int,
-        Meta(
-            ge=1,
-            le=1_000_000,
-            description=(
-                "Connections open at a time; further ones are refused. Fewer where the process may open few files."
-            ),
-        ),
+        Meta(ge=1, le=1_000_000),
+        "Connections open at a time; further ones are refused. Fewer where the process may open few files.",
     ] = 65_536
 
 
@@ -329,6 +214,8 @@ def with_delays(settings: Settings) -> Settings:
 
 
 OptionKind = Literal["text", "integer", "number", "switch", "choice"]
+_KINDS: dict[Any, OptionKind] = {bool: "switch", int: "integer", float: "number", str: "text", str | None: "text"}
+"""Type of a field → kind of its option; all others are choices."""
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -347,10 +234,7 @@ class Option(msgspec.Struct, frozen=True):
     @property
     def key(self) -> str:
         """Key in the TOML file, such as `data_dir`."""
-        for suffix in UNIT_SUFFIXES:
-            if self.field.endswith(suffix):
-                return self.field.removesuffix(suffix)
-        return self.field
+        return self.field if self.unit is None else self.field.removesuffix(f"_{self.unit}")
 
     @property
     def flag(self) -> str:
@@ -392,18 +276,9 @@ def options() -> list[Option]:
 def _option(field: msgspec.structs.FieldInfo) -> Option:
     """The option that a field of Settings declares."""
     described = field.type if hasattr(field.type, "__metadata__") else field.type.__args__[0]  # of a union with None
-    annotated, meta = described.__origin__, described.__metadata__[0]
-    kind: OptionKind
-    choices: tuple[str, ...] = ()
-    if annotated is bool:
-        kind = "switch"
-    elif annotated is int:
-        kind = "integer"
-    elif annotated is float:
-        kind = "number"
-    elif annotated in {str, str | None}:
-        kind = "text"
-    else:
-        kind, choices = "choice", annotated.__args__
-    unit = next((unit for suffix, unit in UNIT_SUFFIXES.items() if field.name.endswith(suffix)), None)
-    return Option(field.name, field.default, meta.description, kind, unit, choices, meta.ge or 0, meta.le or 0)
+    annotated, (*bounds, text) = described.__origin__, described.__metadata__
+    kind = _KINDS.get(annotated, "choice")
+    choices = annotated.__args__ if kind == "choice" else ()
+    unit = next((unit for unit in UNITS if field.name.endswith(f"_{unit}")), None)
+    least, most = (bounds[0].ge, bounds[0].le) if bounds else (0, 0)
+    return Option(field.name, field.default, text, kind, unit, choices, least, most)
