@@ -54,7 +54,7 @@ def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds:
     meter = call.meter
     names = [meter[0].table.name] if name == "ExecuteStatement" and meter else _tables(call)
     for metric in _metrics(call, LATENCY, names):
-        counts.add_latency(metric, microseconds)
+        counts.add(metric, microseconds)
     if reply is None:
         return
     if name in {"Query", "Scan"}:

@@ -7,15 +7,14 @@ their values are appended to arrays, which `fold` counts.
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import TypeAlias
 
-from hashrange.cloudwatch.dynamodb.definitions import UNITS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
 from hashrange.cloudwatch.dynamodb.metric_ids import consumed_metric, operation_metrics
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.cloudwatch.percentiles import Distribution, distribution_of
-from hashrange.cloudwatch.statistic import StatisticSet
+from hashrange.cloudwatch.percentiles import distribution_of
+from hashrange.cloudwatch.statistic import Cell, StatisticSet
 from hashrange.tables.open_table import OpenTable, ReadSource
 
 Counted = dict[float, int]
@@ -27,15 +26,6 @@ MICROSECONDS_PER_SECOND = 1e6
 MICROSECONDS_PER_MILLISECOND = 1000.0
 MILLISECONDS_PER_SECOND = 1000.0
 LATENCY, RETURNED_ITEMS = "SuccessfulRequestLatency", "ReturnedItemCount"
-
-
-class Observation(NamedTuple):
-    """What was observed of one metric."""
-
-    metric: MetricId
-    unit: str
-    statistics: StatisticSet
-    distribution: Distribution | None = None
 
 
 class Counts:
@@ -52,7 +42,7 @@ class Counts:
         self._indexes: dict[bytes, tuple[OpenTable, str]] = {}
         """Table and name of each index in `of_entries`."""
         self._values: dict[MetricId, Counted] = {}
-        self._microseconds: dict[MetricId, dict[int, int]] = {}
+        """Latencies are whole microseconds, rounded down."""
 
     def begin_index(self, table: OpenTable, source: ReadSource) -> ValueArray:
         """The values of a global index that `of_entries` lacks."""
@@ -72,13 +62,6 @@ class Counts:
         """Forget what `add` has counted of a metric."""
         self._values.pop(metric, None)
 
-    def add_latency(self, metric: MetricId, microseconds: int, times: int = 1) -> None:
-        """Count a latency, rounded down."""
-        counted = self._microseconds.get(metric)
-        if counted is None:
-            counted = self._microseconds[metric] = {}
-        counted[microseconds] = counted.get(microseconds, 0) + times
-
     def fold(self) -> None:
         """Count what the arrays hold, so that they do not grow. 0.2 µs for each call."""
         for name, by_table in self.of_items.items():
@@ -94,69 +77,41 @@ class Counts:
         for source_id, values in self.of_entries.items():
             table, index_name = self._indexes[source_id]
             metric = consumed_metric(place_of_table(table.schema), table.name, index_name, is_write=True)
-            self._fold_units(metric, values)
+            self._fold_values(metric, values)
         self.of_entries.clear()
         self._indexes.clear()
 
     def _fold_items(self, operation: str, table: OpenTable, values: ValueArray) -> None:
         place = place_of_table(table.schema)
-        self._fold_units(consumed_metric(place, table.name, None, is_write=ITEM_OPERATIONS[operation]), values[::2])
+        self._fold_values(consumed_metric(place, table.name, None, is_write=ITEM_OPERATIONS[operation]), values[::2])
         self._fold_seconds(operation_metrics(LATENCY, place, table.name, operation)[0], values[1::2])
 
     def _fold_pages(self, operation: str, table: OpenTable, index_name: str | None, values: ValueArray) -> None:
         place = place_of_table(table.schema)
-        self._fold_units(consumed_metric(place, table.name, index_name, is_write=False), values[::3])
+        self._fold_values(consumed_metric(place, table.name, index_name, is_write=False), values[::3])
         self._fold_seconds(operation_metrics(LATENCY, place, table.name, operation)[0], values[1::3])
-        self._fold_units(operation_metrics(RETURNED_ITEMS, place, table.name, operation)[0], values[2::3])
+        self._fold_values(operation_metrics(RETURNED_ITEMS, place, table.name, operation)[0], values[2::3])
 
-    def _fold_units(self, metric: MetricId, values: ValueArray) -> None:
-        for units, times in Counter(values).items():
-            self.add(metric, units, times)
+    def _fold_values(self, metric: MetricId, values: Iterable[float]) -> None:
+        for value, times in Counter(values).items():
+            self.add(metric, value, times)
 
     def _fold_seconds(self, metric: MetricId, values: ValueArray) -> None:
-        for one, times in Counter([int(seconds * MICROSECONDS_PER_SECOND) for seconds in values]).items():
-            self.add_latency(metric, one, times)
+        self._fold_values(metric, [int(seconds * MICROSECONDS_PER_SECOND) for seconds in values])
 
-    def take(self) -> "TakenCounts":
-        """All that has been counted; it is then forgotten."""
+    def take(self) -> dict[MetricId, Counted]:
+        """All that has been counted, by metric; it is then forgotten."""
         self.fold()
-        taken = TakenCounts(self._values, self._microseconds)
-        self._values, self._microseconds = {}, {}
+        taken, self._values = self._values, {}
         return taken
 
 
-class TakenCounts:
-    """What was counted up to some moment, until it is recorded."""
-
-    def __init__(self, values: dict[MetricId, Counted], microseconds: dict[MetricId, dict[int, int]]) -> None:
-        self._values, self._microseconds = values, microseconds
-
-    @property
-    def is_empty(self) -> bool:
-        """True if all has been taken out, or nothing was counted."""
-        return not self._values and not self._microseconds
-
-    def pop(self, metric: MetricId | None = None) -> Observation | None:
-        """Take out what was observed of a metric, None: of any. None if nothing was observed of it."""
-        if metric is None:
-            metric = next(iter(self._values or self._microseconds), None)
-            if metric is None:
-                return None
-        counted = self._values.pop(metric, None)
-        if counted is not None:
-            return Observation(metric, UNITS[metric.name], observed_values(counted))
-        latencies = self._microseconds.pop(metric, None)
-        if latencies is None:
-            return None
+def observed_of(metric: MetricId, counted: Counted) -> Cell:
+    """What was observed of a metric, given what has been counted of it: at least one value."""
+    distribution = None
+    if metric.name == LATENCY:
         # A latency lies, on the average, half a microsecond above the one that was rounded down.
-        milliseconds = {(one + 0.5) / MICROSECONDS_PER_MILLISECOND: times for one, times in latencies.items()}
-        distribution = distribution_of(milliseconds.items())
-        return Observation(metric, UNITS[metric.name], observed_values(milliseconds), distribution)
-
-
-def observed_values(counted: Mapping[float, int]) -> StatisticSet:
-    """The statistics of values, at least one."""
-    count = sum(counted.values())
-    return StatisticSet(
-        float(count), sum([value * times for value, times in counted.items()]), min(counted), max(counted)
-    )
+        counted = {(one + 0.5) / MICROSECONDS_PER_MILLISECOND: times for one, times in counted.items()}
+        distribution = distribution_of(counted.items())
+    total = sum([value * times for value, times in counted.items()])
+    return Cell(StatisticSet(float(sum(counted.values())), total, min(counted), max(counted)), distribution)

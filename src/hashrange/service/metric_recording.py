@@ -9,10 +9,11 @@ what was counted before is recorded for the minute before.
 from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from hashrange.cloudwatch.dynamodb.definitions import PERIODS_SECONDS
+from hashrange.cloudwatch.dynamodb.definitions import PERIODS_SECONDS, UNITS
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
 from hashrange.cloudwatch.dynamodb.metric_ids import CONSUMED, WRITTEN, Place, customer_metric, table_metric
 from hashrange.cloudwatch.feature import METRICS
@@ -35,7 +36,7 @@ from hashrange.service.metric_calls import (
     is_user_error,
     user_errors,
 )
-from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counts, Observation, TakenCounts
+from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counted, Counts, observed_of
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.service.metric_places import MetricPlaces
 from hashrange.tables.capacity import entry_units
@@ -70,7 +71,7 @@ class MetricRecording:
         self._of_items, self._of_pages, self._of_entries = counts.of_items, counts.of_pages, counts.of_entries
         self._places = MetricPlaces(metrics)
         self._gauges = MetricGauges(self._store.catalog, metrics, self._places, self._record_use)
-        self._aside: deque[tuple[int, TakenCounts]] = deque()
+        self._aside: deque[tuple[int, dict[MetricId, Counted]]] = deque()
         """What was counted in minutes that are over, each with its begin, and is recorded when somebody reads."""
         self._beginnings = 0
         """How often recording has begun anew."""
@@ -286,9 +287,9 @@ class MetricRecording:
         aside = self._aside
         while aside:
             at_seconds, taken = aside[0]
-            for _ in range(RECORDED_TOGETHER):
-                self._record_observation(at_seconds, taken.pop())
-            if taken.is_empty:
+            for metric in list(islice(taken, RECORDED_TOGETHER)):
+                self._record_counted(at_seconds, metric, taken.pop(metric))
+            if not taken:
                 aside.popleft()
             yield
         yield from self._gauges.record_zeros(minute_seconds)
@@ -296,20 +297,19 @@ class MetricRecording:
     def _put_aside(self) -> None:
         """Put what has been counted in this minute aside, to be recorded when somebody reads."""
         taken = self._counts.take()
-        if not taken.is_empty:
+        if taken:
             self._aside.append((self._minute_seconds, taken))
 
     def _record_use(self, metric: MetricId) -> None:
         """Record what is put aside of a metric, which ends."""
         for minute_seconds, taken in self._aside:
-            self._record_observation(minute_seconds, taken.pop(metric))
+            if (counted := taken.pop(metric, None)) is not None:
+                self._record_counted(minute_seconds, metric, counted)
 
-    def _record_observation(self, minute_seconds: int, observed: Observation | None) -> None:
-        if observed is None:
-            return
-        metric, unit, statistics, distribution = observed
+    def _record_counted(self, minute_seconds: int, metric: MetricId, counted: Counted) -> None:
         if not self._places.keeps(Place(metric.account, metric.region)):
             return
+        unit, (statistics, distribution) = UNITS[metric.name], observed_of(metric, counted)
         if metric.name in CONSUMED:
             self._gauges.note_use(metric, minute_seconds)
         if metric.name == WRITTEN:
