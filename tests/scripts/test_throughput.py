@@ -13,10 +13,11 @@ from typing import Any
 
 from hashrange.errors import ApiError
 from hashrange.items.types import Key
+from hashrange.settings import AdaptiveSetting
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import first_partitions
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SideTerms
+from hashrange.throughput.capacity_side import CapacitySide, SideTerms
 from tests.scripts.cases import case_test
 
 KEYS = KeySchema(("pk",), ("S",))
@@ -27,9 +28,7 @@ class World:
 
     def __init__(self, line: str) -> None:
         self.now_seconds = 0.0
-        self._adaptive: AdaptiveCapacity = (
-            "shares" if "shares" in line else "off" if line.endswith("off") else "instant"
-        )
+        self._adaptive: AdaptiveSetting = "shares" if "shares" in line else "off" if line.endswith("off") else "instant"
         self.last_load = ""
         table = described(line)
         index = next(iter(table.schema.indexes), None)

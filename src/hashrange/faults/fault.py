@@ -13,6 +13,7 @@ from hashrange.errors import ApiError, Malformed
 from hashrange.items.steps import spend
 from hashrange.items.values import check_item, type_of
 from hashrange.settings import SettingUnusable
+from hashrange.tables.throttling import ThrottlingCode, ThroughputLimit
 from hashrange.written.values import TomlFault, fault_in, read_toml
 
 FaultKind = Literal[
@@ -31,13 +32,6 @@ FaultKind = Literal[
     "small-batches",
 ]
 Moment = Literal["before", "after"]
-ThrottlingError = Literal["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]
-ThrottlingReason = Literal[
-    "ProvisionedThroughputExceeded",
-    "KeyRangeThroughputExceeded",
-    "AccountLimitExceeded",
-    "MaxOnDemandThroughputExceeded",
-]
 
 _WHERE = frozenset({"operation", "table", "key"})
 MEMBERS: dict[str, frozenset[str]] = {
@@ -108,9 +102,9 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """For "slow": the real time by which a reply is late. For all other kinds, service time:
     how old the rows of a stale read are, how late index entries and stream records are, how long table states last,
     and how close to each other two requests for one item must be to be in conflict."""
-    exception: ThrottlingError | None = None
+    exception: ThrottlingCode | None = None
     """Exception of a throttled request; None: the one that fits the table's billing mode."""
-    reason: ThrottlingReason | None = None
+    reason: ThroughputLimit | None = None
     """Last words of the reason in ThrottlingReasons: `KeyRangeThroughputExceeded` for
     `TableReadKeyRangeThroughputExceeded`. None: the reason that fits the exception."""
     retry_after_ms: Annotated[int, Meta(ge=0, le=RETRY_AFTER_MS_MAX)] | None = None

@@ -203,9 +203,8 @@ async def _is_done(scope: Scope, operation: Operation[JsonWire], body: bytes) ->
 
 def _told(error: ApiError) -> str:
     """Code and message of an error, as a sentence."""
-    message = " ".join((error.message or "").split())[
-        :TOLD_CHARACTERS_MAX
-    ]  # some messages repeat what a request holds, line breaks too
+    words = (error.message or "").split()  # some messages repeat what a request holds, line breaks too
+    message = " ".join(words)[:TOLD_CHARACTERS_MAX]
     ending = "" if not message or message.endswith((".", "!", "?")) else "."
     return f"{error.code}: {message}{ending}" if message else f"{error.code}."
 

@@ -114,7 +114,7 @@ class AdmittingStep(FrontStep):
         throughput = self._short(read.source_id, now_seconds)
         if throughput is not None and self.note_of(meter) is None:
             first = Key(read.span.lower.ljust(HASH_BYTES, b"\0"))
-            throughput.reads.admit_page(first, now_seconds, meter.operation.name)
+            throughput.reads.admit(first, now_seconds, meter.operation.name, is_item=False)
 
     def after_page(self, meter: RequestMeter, kept: None, read: SpanRead, page: Page) -> Page:
         """Take the units of a slice of a page as soon as it has been read, so that reads at the same time see it,

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import ceil, inf
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from hashrange.items.types import Key
 from hashrange.limits import (
@@ -26,6 +26,7 @@ from hashrange.limits import (
     PARTITION_WRITE_UNITS,
     TABLE_CAPACITY_UNITS_MAX,
 )
+from hashrange.settings import AdaptiveSetting
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Index, Table
@@ -33,12 +34,6 @@ from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents, ThroughputLimit, throttling_error, usual_code
 from hashrange.throughput.bucket import Bucket, Growth
 from hashrange.throughput.hot_items import HotItems
-
-AdaptiveCapacity = Literal["instant", "shares", "off"]
-"""How a table's units are spread over its partitions. `instant`: a partition may use whatever the table has left,
-up to what a partition serves; `shares`: each has an equal share of provisioned units, as before 2019;
-`off`: partitions are not looked at."""
-
 
 WantPartitions = Callable[[bytes, int], None]
 """Source id, and the number of partitions that an on-demand table or index needs for what it may use now."""
@@ -49,7 +44,10 @@ SeeBlocked = Callable[[float], None]
 class SideTerms(NamedTuple):
     """What holds for the reads and the writes of a table or index alike."""
 
-    adaptive: AdaptiveCapacity
+    adaptive: AdaptiveSetting
+    """How a table's units are spread over its partitions. `instant`: a partition may use whatever the table has left,
+    up to what a partition serves; `shares`: each has an equal share of provisioned units, as before 2019;
+    `off`: partitions are not looked at."""
     throttle_events: ThrottleEvents | None = None
     """Is told of each throttled part of a request; None: nobody is."""
     want_partitions: WantPartitions = lambda source_id, count: None
@@ -103,6 +101,7 @@ class CapacitySide:
         `shown`: the description whose units hold now, if the table is UPDATING (`tables.states.shown_table`).
         """
         self._table, self._index = table, index
+        self._source = table.read_source(None if index is None else index.name)
         subject: Table | Index = table.schema if index is None else index
         if shown is not None:
             subject = shown if index is None else next(one for one in shown.indexes if one.name == index.name)
@@ -110,9 +109,8 @@ class CapacitySide:
             given = subject.throughput
             assert given is not None, "a provisioned table has units, and so has each of its global indexes"
             units = float(given.write_units if self._is_write else given.read_units)
-            if (
-                self._growing is not None
-            ):  # what is left on demand stays, so that a switch gives nothing; a debt does not
+            if self._growing is not None:
+                # What is left on demand stays, so that a switch gives nothing; a debt does not.
                 former = [one for one in (self._bucket, self._growing) if one is not None]
                 left = max(0.0, min([one.level(now_seconds) for one in former]))
                 self._bucket = Bucket(units, units * BURST_SECONDS, now_seconds)
@@ -164,7 +162,7 @@ class CapacitySide:
 
     def _all_buckets(self) -> list[Bucket]:
         own = [one for one in (self._bucket, self._growing) if one is not None]
-        return [*own, *self._buckets, *self._hot_items.buckets.values()]
+        return [*own, *self._buckets, *self._isolated.values()]
 
     def describe(self, now_seconds: float) -> dict[str, object]:
         """What the buckets hold now, for the admin API: of the table or index, and of each partition by its number."""
@@ -173,7 +171,7 @@ class CapacitySide:
             "units_per_second": min([one.rate for one in own], default=None),
             "units_left": min([one.level(now_seconds) for one in own], default=None),
             "partitions": {str(number): one.level(now_seconds) for number, one in self._partitions.items()},
-            "isolated_items": len(self._hot_items.buckets),
+            "isolated_items": len(self._isolated),
         }
 
     @property
@@ -183,8 +181,7 @@ class CapacitySide:
 
     def _partitions_now(self) -> Sequence[Partition]:
         """The partitions of the table or index, in order of hashes."""
-        source = self._table.read_source(None if self._index is None else self._index.name)
-        return () if source is None else self._table.partitions[source.source_id]
+        return () if self._source is None else self._table.partitions[self._source.source_id]
 
     @property
     def _may_isolate(self) -> bool:
@@ -212,20 +209,13 @@ class CapacitySide:
         self._begins = [one.hashes.first.to_bytes(HASH_BYTES, "big") for one in partitions[1:]]
         self._usual = self._bucket if self._growth is None and partitions and not self._isolated else None
 
-    def admit(self, key: Key, now_seconds: float, operation: str) -> None:
+    def admit(self, key: Key, now_seconds: float, operation: str, *, is_item: bool = True) -> None:
         """Raise the error of a throttled request for the item at `key` unless all buckets admit one now.
-        `operation`: the name of the request's.
+        `operation`: the name of the request's. `is_item`: False for a page that begins at this key, or at the begin of
+        its hash.
         """
-        if now_seconds <= self.blocked_until_seconds:
-            self._require_units(key, now_seconds, operation, is_item=True)
-
-    def admit_page(self, first: Key, now_seconds: float, operation: str) -> None:
-        """`admit` for a page that begins at this key, or at the begin of its hash."""
-        if now_seconds <= self.blocked_until_seconds:
-            self._require_units(first, now_seconds, operation, is_item=False)
-
-    def _require_units(self, key: Key, now_seconds: float, operation: str, *, is_item: bool) -> None:
-        """Raise the error of a throttled request if a bucket that it needs is empty."""
+        if now_seconds > self.blocked_until_seconds:
+            return
         if self._bucket is not None and not self._bucket.admits(now_seconds):
             is_provisioned = self._growth is None
             limit: ThroughputLimit = (
@@ -238,7 +228,7 @@ class CapacitySide:
             self._refuse("AccountLimitExceeded" if is_most else "KeyRangeThroughputExceeded", key, operation)
         partition = self._partition(key)
         if partition is not None and not partition.admits(now_seconds):
-            if is_item and self._may_isolate and not self._hot_items.is_isolated(key):
+            if is_item and self._may_isolate and key not in self._isolated:
                 self._hot_items.refused(key, partition, now_seconds)
                 self._usual = None if self._isolated else self._usual
             self._refuse("KeyRangeThroughputExceeded", key, operation)
@@ -307,10 +297,9 @@ class CapacitySide:
 
     def _grow_partitions(self, units_per_second: float) -> None:
         """Ask for the partitions that serve `units_per_second`, if there are fewer."""
-        source = self._table.read_source(None if self._index is None else self._index.name)
         needed = ceil(units_per_second / self._served)
-        if source is not None and len(self._partitions_now()) < needed:
-            self._terms.want_partitions(source.source_id, needed)
+        if self._source is not None and len(self._partitions_now()) < needed:
+            self._terms.want_partitions(self._source.source_id, needed)
 
     def _partition(self, key: Key) -> Bucket | None:
         """The bucket of the partition that the key falls into, or of its item alone;

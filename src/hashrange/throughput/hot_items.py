@@ -34,10 +34,6 @@ class HotItems:
         self._suspects: dict[int, _Suspect] = {}
         """By identity of the partition's bucket."""
 
-    def is_isolated(self, key: Key) -> bool:
-        """True if the item has a bucket of its own."""
-        return key in self.buckets
-
     def refused(self, key: Key, partition: Bucket, now_seconds: float) -> None:
         """Note that a partition had no units for a request to this item, and isolate the item if it is hot."""
         suspect = self._suspects.get(id(partition))

@@ -7,20 +7,18 @@ there may be thousands. A table whose throughput is not enforced has none.
 
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from hashrange.settings import AdaptiveSetting, ThroughputSetting
 from hashrange.store.interface import WholeStore
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.source_id import table_id_of
 from hashrange.tables.states import changing_until_seconds, shown_table
 from hashrange.tables.throttling import ThrottleEvents
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SeeBlocked, SideTerms
-
-ThroughputMode = Literal["unlimited", "enforced"]
-"""`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
+from hashrange.throughput.capacity_side import CapacitySide, SeeBlocked, SideTerms
 
 
 class ThroughputBuckets(msgspec.Struct, frozen=True, eq=False):
@@ -36,8 +34,9 @@ class ThroughputBuckets(msgspec.Struct, frozen=True, eq=False):
 class ThroughputTerms(NamedTuple):
     """How the throughput of a table is enforced."""
 
-    mode: ThroughputMode
-    adaptive: AdaptiveCapacity
+    mode: ThroughputSetting
+    """`unlimited`: units are counted and reported; `enforced`: who uses more than there are is throttled."""
+    adaptive: AdaptiveSetting
 
 
 OwnTerms = Mapping[tuple[str, str, str], ThroughputTerms]
@@ -165,7 +164,7 @@ class TableThroughputs:
             self.by_source.update(known)
 
     def _buckets(
-        self, table: OpenTable, former: Mapping[bytes, ThroughputBuckets | None], adaptive: AdaptiveCapacity
+        self, table: OpenTable, former: Mapping[bytes, ThroughputBuckets | None], adaptive: AdaptiveSetting
     ) -> dict[bytes, ThroughputBuckets | None]:
         """The buckets of a table and its indexes, by source id; `former`: those that it has."""
         terms = SideTerms(adaptive, self._throttle_events, self._store.maintenance.want_partitions, self._see_blocked)

@@ -9,11 +9,12 @@ import pytest
 
 from hashrange.errors import ApiError
 from hashrange.items.types import Key
+from hashrange.settings import AdaptiveSetting
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition, first_partitions
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
 from hashrange.tables.source_id import make_source_id
-from hashrange.throughput.capacity_side import AdaptiveCapacity, CapacitySide, SideTerms
+from hashrange.throughput.capacity_side import CapacitySide, SideTerms
 
 THOUSANDTHS = 1_000
 PARTITIONS = 4
@@ -64,7 +65,7 @@ def key(partition: int) -> Key:
 class Simulation:
     """A table's bucket and those of its partitions, in steps of a thousandth of a second, in thousandths of a unit."""
 
-    def __init__(self, units: int, adaptive: AdaptiveCapacity) -> None:
+    def __init__(self, units: int, adaptive: AdaptiveSetting) -> None:
         share = units / PARTITIONS
         served = {"instant": 1_000.0, "shares": share, "off": 10**9}[adaptive]
         burst = {"instant": 1_000.0, "shares": share * 300, "off": 10**9}[adaptive]
@@ -90,7 +91,7 @@ class Simulation:
 
 @pytest.mark.parametrize("adaptive", ["instant", "shares", "off"])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_table_agrees_with_a_slow_one(seed: int, adaptive: AdaptiveCapacity) -> None:
+def test_a_table_agrees_with_a_slow_one(seed: int, adaptive: AdaptiveSetting) -> None:
     chosen = random.Random(seed)
     units = chosen.choice([4, 40, 1_600])
     side = CapacitySide(table(Throughput(1, units), PARTITIONS), None, SideTerms(adaptive), 0.0, is_write=True)
