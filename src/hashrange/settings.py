@@ -22,6 +22,9 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 UNITS = ("seconds", "bytes")
 """Units with which names of fields end. Flags, variables and keys of the TOML file omit them; the help shows them."""
 
+SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
+"""Account and Region that hold all data with `--shared-db`, and that whatever names none belongs to."""
+
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound to
 """Address that stands for all addresses → one at which this machine is reached."""
 

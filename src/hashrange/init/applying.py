@@ -24,7 +24,7 @@ from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.settings import Settings
+from hashrange.settings import SHARED_ACCOUNT, SHARED_REGION, Settings
 from hashrange.store.interface import WholeStore
 from hashrange.tables.schema import Table
 from hashrange.wire.body_members import has_many_members
@@ -61,8 +61,6 @@ class InitTarget(NamedTuple):
     settings: Settings
     operations: Mapping[str, Operation[JsonWire]]
     in_go: InGo
-    place_of: Callable[[str, str], tuple[str, str]]
-    """Account and Region of a file → those whose tables it changes."""
 
 
 class FolderApplication:
@@ -82,7 +80,8 @@ class FolderApplication:
         hashes = {}
         for file in files:
             hashes[file.name] = await hash_of(file)
-            place = self._target.place_of(file.account, file.region)
+            is_shared = self._settings.shared_db
+            place = (SHARED_ACCOUNT, SHARED_REGION) if is_shared else (file.account, file.region)
             scope = Scope(*place, self._target.store, self._target.clock, self._settings)
             if file.kind == "lines":
                 await self._put_items(file, scope, "line", read_lines(file))

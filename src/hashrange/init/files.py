@@ -24,12 +24,10 @@ import msgspec
 
 from hashrange.items.steps import look
 from hashrange.limits import BODY_BYTES_MAX
-from hashrange.settings import SettingUnusable
+from hashrange.settings import SHARED_ACCOUNT, SHARED_REGION, SettingUnusable
 from hashrange.store.documents import Documents
 from hashrange.terminal import escape_controls
 
-DEFAULT_ACCOUNT, DEFAULT_REGION = "000000000000", "us-east-1"
-"""Account and Region of files that are in no folder of another one."""
 REQUESTS_ENDING = ".json"
 LINES_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 GZIP_ENDING = ".gz"
@@ -118,7 +116,7 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
         elif not os.path.isfile(path):
             raise InitError(path, "it is no file, or a link to one that does not exist.")
         else:
-            yield InitFile(path, f"{prefix}{name}", account or DEFAULT_ACCOUNT, region or DEFAULT_REGION, kind)
+            yield InitFile(path, f"{prefix}{name}", account or SHARED_ACCOUNT, region or SHARED_REGION, kind)
 
 
 def _is_text(name: str) -> bool:

@@ -16,7 +16,6 @@ from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.operations.operation import JsonWire
 from hashrange.service.drive import in_turns
-from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, handed_over, initial_time, return_in_turns
 from hashrange.service.store_opening import open_copy_of
@@ -104,10 +103,9 @@ async def _applied_to(
     # Imported here: most servers have no init folder, and start time counts.
     from hashrange.init.applying import FolderApplication, InitTarget  # noqa: PLC0415
 
-    place_of = _shared_place if settings.shared_db else _own_place
     copy = await open_copy_of(settings, clock, base)
     try:
-        application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go, place_of))
+        application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go))
         await application.apply(files)
         return await copying_of(copy).checkpoint(), application.counts
     finally:
@@ -119,11 +117,3 @@ async def _in_task(work: Coroutine[Any, Any, Any]) -> Any:
     result = await work
     await asyncio.sleep(0)
     return result
-
-
-def _shared_place(account: str, region: str) -> tuple[str, str]:
-    return SHARED_ACCOUNT, SHARED_REGION
-
-
-def _own_place(account: str, region: str) -> tuple[str, str]:
-    return account, region

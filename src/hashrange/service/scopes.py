@@ -7,13 +7,11 @@ from weakref import WeakSet
 
 from hashrange.clock import Clock
 from hashrange.operations.operation import Scope
-from hashrange.settings import Settings
+from hashrange.settings import SHARED_ACCOUNT, SHARED_REGION, Settings
 from hashrange.store.interface import WholeStore
 
 SCOPES_MAX = 4096
 """Most Scopes that are kept in memory; a client may name any number of Regions."""
-SHARED_ACCOUNT, SHARED_REGION = "000000000000", "us-east-1"
-"""Account and Region that hold all data with `--shared-db`."""
 
 
 class Scopes:

@@ -17,9 +17,8 @@ from hashrange.jobs.virtual_time import advance
 from hashrange.operations.meter import Meter
 from hashrange.service.initial_content import reset_service
 from hashrange.service.opening import open_fork, open_service
-from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.snapshots import ServiceSnapshot, return_to, take_snapshot, write_snapshot
-from hashrange.settings import Settings
+from hashrange.settings import SHARED_ACCOUNT, SHARED_REGION, Settings
 from hashrange.store.snapshot_file import FilePath, replaced_file
 from hashrange.testing.blocks import Held, HeldBlocks
 from hashrange.testing.database_faults import DatabaseFaults

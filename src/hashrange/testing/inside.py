@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange.jobs.virtual_time import advance
 from hashrange.server.protocols.values import ValuesCall
-from hashrange.service.scopes import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.service.service import Service
 from hashrange.service.snapshots import movable_clock
+from hashrange.settings import SHARED_ACCOUNT, SHARED_REGION
 from hashrange.wire.sigv4 import is_region
 
 if TYPE_CHECKING:
