@@ -8,7 +8,7 @@ returns what is throttled as unprocessed, and a transaction names the action.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,8 +24,10 @@ from hashrange.faults.drawing import REQUEST_KINDS, Drawing, Touch
 from hashrange.faults.fault import Fault, FaultKind
 from hashrange.faults.remembered import RecentRequests, StaleRows, TableRows, UnfinishedRead, find_table_rows
 from hashrange.items.types import Key, Row
+from hashrange.items.values import check_item
 from hashrange.messages.http import INTERNAL_ERROR
 from hashrange.messages.transactions import CONFLICT
+from hashrange.operations.naming import bare_name
 from hashrange.store.front import FrontStep, RequestMeter, SpanRead
 from hashrange.store.interface import ItemPlaces, Page, Store, Transacted, TransactionRefused, TransactionStep
 from hashrange.store.refused_steps import RefusedSteps
@@ -50,17 +52,8 @@ WRITE_KINDS: frozenset[FaultKind] = READ_KINDS | {"conflict"}
 BATCHES = {"BatchGetItem", "BatchWriteItem"}
 
 
-class MetByRequests(Protocol):
-    """What the service knows of requests, and does with faults that whole requests meet."""
-
-    def writes(self, meter: RequestMeter) -> Iterator[tuple[OpenTable, Key]]:
-        """Tables and keys of all items that the request writes one after the other, in this order.
-
-        Yields nothing for a request that writes at most one item, or all of its items at once.
-        """
-
-    def mark(self, call: Any, fault: Fault) -> None:
-        """Let the call's reply meet a fault of a kind that whole requests meet."""
+MarkCall = Callable[[Any, Fault], None]
+"""Lets the reply of the service's call meet a fault of a kind that whole requests meet."""
 
 
 class _Met(msgspec.Struct):
@@ -82,7 +75,7 @@ class FaultStep(FrontStep):
         store: Store,
         drawing: Drawing,
         clock: Clock,
-        requests: MetByRequests,
+        mark: MarkCall,
         throttle_events: ThrottleEvents | None = None,
         find_noted: Callable[[], StaleRows | None] = lambda: None,
     ) -> None:
@@ -95,7 +88,7 @@ class FaultStep(FrontStep):
         self._throttle_events = throttle_events
         self.drawing = drawing
         self._clock = clock
-        self._requests = requests
+        self._mark = mark
         self._has_before = drawing.has_request_faults("before", with_key=True)
         self._has_after = drawing.has_request_faults("after", with_key=True)
         self._recent = None if drawing.most_seconds("conflict") is None else RecentRequests(clock)
@@ -108,7 +101,7 @@ class FaultStep(FrontStep):
     def ended(self, note: _Met, call: Any) -> None:
         """Let the reply meet what the request has met."""
         for fault in note.faults:
-            self._requests.mark(call, fault)
+            self._mark(call, fault)
 
     def _met(self, meter: RequestMeter) -> _Met:
         met: _Met = self.note_of(meter) or self.remember(meter, _Met())
@@ -200,7 +193,7 @@ class FaultStep(FrontStep):
         """True if the request writes several items one after the other. If the item is the first of them, draws the
         faults that come before the request, for all of them; raises InternalServerError if it is not to be carried out.
         """
-        writes = self._requests.writes(meter)
+        writes = _written_by(meter)
         first = next(writes, None)
         if first is None:
             return False
@@ -366,6 +359,23 @@ class _Access(NamedTuple):
 
 def _touches_of(steps: Sequence[TransactionStep]) -> list[Touch | None]:
     return [None if step.key is None else Touch(step.table, None, step.key) for step in steps]
+
+
+def _written_by(meter: RequestMeter) -> Iterator[tuple[OpenTable, Key]]:
+    """Tables and keys of all items that the request writes one after the other, in this order;
+    nothing if it writes at most one, or all at once.
+    """
+    if meter.operation.items is None:
+        return
+    for name, attributes in meter.operation.items(meter.request):
+        table = meter.scope.tables.get(bare_name(name))
+        if table is None:
+            continue
+        try:
+            key_map = {name: attributes[name] for name in table.table_source.key_names}
+            yield table, table.lookup_key(check_item(key_map)[0])
+        except (KeyError, ApiError):  # the table has been replaced since the request was checked
+            continue
 
 
 def _common_prefix(span: Span) -> bytes:

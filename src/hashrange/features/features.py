@@ -35,7 +35,7 @@ from hashrange.tables.schema import Table
 from hashrange.tables.throttling import ThrottleEvents
 
 if TYPE_CHECKING:
-    from hashrange.faults.fault_step import MetByRequests
+    from hashrange.faults.fault_step import MarkCall
 
 PartT = TypeVar("PartT")
 RunSlice = Callable[[], Coroutine[Any, Any, float | None]]
@@ -139,7 +139,7 @@ class TableRequests:
 
     def __init__(
         self,
-        faulted: "MetByRequests",
+        mark_faulted: "MarkCall",
         operations: Collection[str],
         scope_of: Callable[[str, str], Scope],
         set_up_scopes: Callable[[Callable[[Scope], None]], None],
@@ -147,8 +147,7 @@ class TableRequests:
         """`operations`: the names of DynamoDB's. `scope_of(account, region)`: what serves them;
         `set_up_scopes(set_up)`: calls `set_up` for every Scope in use, and from now on for every new one.
         """
-        self.faulted = faulted
-        """Those that meet faults as a whole."""
+        self.mark_faulted = mark_faulted
         self.operations = operations
         self.scope_of = scope_of
         self.set_up_scopes = set_up_scopes

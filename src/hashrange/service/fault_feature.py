@@ -113,7 +113,7 @@ class FaultsInPlace:
 
         drawing = Drawing(faults, features.clock)
         throttle_events, find_noted = requests.throttle_events, self._find_stale
-        step = FaultStep(features.store, drawing, features.clock, requests.faulted, throttle_events, find_noted)
+        step = FaultStep(features.store, drawing, features.clock, requests.mark_faulted, throttle_events, find_noted)
 
         def state_delay(name: str, operation: str) -> float:
             return max(state_seconds, drawing.seconds_of("table-states", name, operation))

@@ -12,12 +12,8 @@ from hashrange.aws_services.operation import ServiceError
 from hashrange.errors import ApiError
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Fault, Moment
-from hashrange.items.types import Key
-from hashrange.items.values import check_item
 from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
-from hashrange.store.front import RequestMeter
-from hashrange.tables.open_table import OpenTable
 
 HALF = 0.5
 Later = Callable[[float, Callable[[], None]], object]
@@ -39,10 +35,7 @@ class _Drawn(NamedTuple):
 
 
 class FaultedCalls:
-    """The calls that have met faults as a whole, or may yet, and whose replies have not been sent.
-
-    Is the `MetByRequests` of the step at which rows meet faults.
-    """
+    """The calls that have met faults as a whole, or may yet, and whose replies have not been sent."""
 
     def __init__(self, on_error: Callable[[Call, Sequence[str]], None]) -> None:
         """`on_error`: called if an error replaces the reply of a call that has been carried out, with the names of its
@@ -54,29 +47,9 @@ class FaultedCalls:
         """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
         self._on_error = on_error
 
-    # --- calls whose rows meet faults -------------------------------------------------------------
-
-    def writes(self, meter: RequestMeter) -> Iterator[tuple[OpenTable, Key]]:
-        """Tables and keys of all items that a request writes one after the other;
-        nothing if it writes at most one, or all at once.
-        """
-        if meter.operation.items is None:
-            return
-        for name, attributes in meter.operation.items(meter.request):
-            table = meter.scope.tables.get(bare_name(name))
-            if table is None:
-                continue
-            try:
-                key_map = {name: attributes[name] for name in table.table_source.key_names}
-                yield table, table.lookup_key(check_item(key_map)[0])
-            except (KeyError, ApiError):  # the table has been replaced since the request was checked
-                continue
-
     def mark(self, call: Call, fault: Fault) -> None:
         """Let the reply of a call meet a fault."""
         self.replies.setdefault(call, []).append(fault)
-
-    # --- from a call's begin to its reply ---------------------------------------------------------
 
     def begin(self, call: Call, drawing: Drawing) -> ApiError | None:
         """Draw the faults that come before a call; returns an error if it is not to be carried out, or None."""
@@ -87,7 +60,7 @@ class FaultedCalls:
         met = list(drawn.draw(call, "before"))
         for fault in met:
             if fault.kind != "error":
-                self.replies.setdefault(call, []).append(fault)
+                self.mark(call, fault)
         if drawing.has_request_faults("after", with_key=False):
             self.replies.setdefault(call, [])
             self._after[call] = drawn

@@ -68,7 +68,7 @@ class Service:
         scopes = Scopes(store, clock, settings)
         self.scope = scopes.of
         self.faulted = FaultedCalls(self._replied_with_error)
-        self.requests = TableRequests(self.faulted, self.operations.keys(), scopes.of, scopes.set_up_by)
+        self.requests = TableRequests(self.faulted.mark, self.operations.keys(), scopes.of, scopes.set_up_by)
         in_worker = partial(in_turns, workers=self.workers, begins_now=True)
         self.features = Features(FEATURES, store, clock, settings, self.requests, in_worker)
         self.jobs = self.features.runner

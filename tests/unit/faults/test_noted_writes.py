@@ -19,7 +19,7 @@ from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.soon import settled
 from hashrange.store.embedded import late_entries, open_store
-from hashrange.store.front import RequestMeter, in_front_of
+from hashrange.store.front import in_front_of
 from hashrange.store.interface import Payer, Store, TransactionRefused, TransactionStep
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
@@ -32,14 +32,9 @@ from tests.unit.store.test_late_entries import LARGE, LATE_BYTES, SMALL, begin, 
 STALE_SECONDS = 60.0
 
 
-class Requests:
-    """Write one item each, and meet no faults as a whole."""
-
-    def writes(self, meter: RequestMeter) -> Iterator[tuple[OpenTable, Key]]:
-        return iter(())
-
-    def mark(self, call: Any, fault: Fault) -> None:
-        raise AssertionError(fault)
+def refuse_to_mark(call: Any, fault: Fault) -> None:
+    """No request of these tests meets a fault as a whole."""
+    raise AssertionError(fault)
 
 
 class World:
@@ -54,7 +49,7 @@ class World:
         """Time and changes of each note; those that change nothing are left out."""
         faults = Faults((Fault("stale-read", seconds=STALE_SECONDS),), 0)
         drawing = Drawing(checked(faults.faults, 0), self.clock)
-        self.step = FaultStep(self.embedded, drawing, self.clock, Requests(), find_noted=lambda: self.stale)
+        self.step = FaultStep(self.embedded, drawing, self.clock, refuse_to_mark, find_noted=lambda: self.stale)
         self.front = self.in_front_of(self.embedded)
 
     def in_front_of(self, inner: Store) -> Store:
