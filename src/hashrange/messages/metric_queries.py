@@ -26,9 +26,6 @@ ALARM_RETURNS_ONE = "Exactly one element of the metrics list should return data.
 # Service's words, from reports of users.
 ALARM_SEARCHES = "SEARCH is not supported on Metric Alarms."
 ALARM_QUERIES = "The metrics list of an alarm must not have more than {most} metrics, nor more than {most} expressions."
-ALARM_WINDOW = (
-    "Metrics cannot be checked across more than {most} seconds (EvaluationPeriods * Period must be <= {most})."
-)
 
 # Our own wording.
 OTHER_ACCOUNT = "The account {account} is not linked to this account, which can only read metrics of its own."

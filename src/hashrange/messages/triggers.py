@@ -18,9 +18,6 @@ STREAM_MISSING = "PROBLEM: Stream not found"
 FILTERS_INVALID = "PROBLEM: Filter criteria are invalid"
 MAPPING_UNUSABLE = "PROBLEM: The mapping cannot be used; the log of the server says why"
 
-# Source: InvalidParameterValueException of CreateEventSourceMapping, reports of users.
-INVALID_FILTER_PATTERN = "Invalid filter pattern definition."
-
 
 def destination_unknown(arn: str, records: int, function: str, table: str) -> str:
     """A warning in the log."""

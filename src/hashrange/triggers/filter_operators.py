@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 from hashrange.errors import HashrangeError
 from hashrange.limits import FILTER_DECIMALS_MAX, FILTER_NUMBER_MAX
-from hashrange.messages.triggers import INVALID_FILTER_PATTERN
+from hashrange.messages.event_source_mappings import INVALID_PATTERN
 
 ValueTest = Callable[[Any], bool]
 """True if a string, number, boolean or null is accepted. Never raises an error for these."""
@@ -47,10 +47,10 @@ ValueTest = Callable[[Any], bool]
 class InvalidPattern(HashrangeError):
     """A filter pattern is not valid. The API answers InvalidParameterValueException with `message`."""
 
-    message = INVALID_FILTER_PATTERN
+    message = INVALID_PATTERN
 
     def __init__(self) -> None:
-        super().__init__(INVALID_FILTER_PATTERN)
+        super().__init__(INVALID_PATTERN)
 
 
 class ValueRule(NamedTuple):

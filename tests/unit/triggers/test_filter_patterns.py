@@ -12,7 +12,7 @@ import pytest
 from hashrange.errors import HashrangeError
 from hashrange.items import steps
 from hashrange.limits import FILTER_LEVELS_MAX, FILTER_PATTERN_LENGTH_MAX
-from hashrange.messages.triggers import INVALID_FILTER_PATTERN
+from hashrange.messages.event_source_mappings import INVALID_PATTERN
 from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.filter_patterns import compile_filters, members_of
 
@@ -118,7 +118,7 @@ def test_the_error_carries_the_words_of_the_service() -> None:
     with pytest.raises(HashrangeError) as caught:
         compile_filters(["{"])
     assert isinstance(caught.value, InvalidPattern)
-    assert caught.value.message == str(caught.value) == INVALID_FILTER_PATTERN == "Invalid filter pattern definition."
+    assert caught.value.message == str(caught.value) == INVALID_PATTERN == "Invalid filter pattern definition."
 
 
 def test_a_result_is_a_boolean_even_of_a_match_by_absence() -> None:

@@ -33,7 +33,7 @@ def check_queries(caller: Caller, queries: Sequence[MetricDataQuery], threshold:
     read.check_series(read.returned[0])
     read.check_accounts(caller)
     if read.period_seconds * threshold.evaluation_periods > ALARM_SECONDS_MAX:
-        raise ServiceError("ValidationError", sentences.ALARM_WINDOW.format(most=ALARM_SECONDS_MAX))
+        raise ServiceError("ValidationError", alarm_sentences.WINDOW_TOO_LONG.format(most=ALARM_SECONDS_MAX))
 
 
 def read_queries(queries: Sequence[Mapping[str, Any]]) -> list[MetricDataQuery]:
