@@ -30,11 +30,10 @@ class World:
         self.now_seconds = 0.0
         self._adaptive: AdaptiveSetting = "shares" if "shares" in line else "off" if line.endswith("off") else "instant"
         self.last_load = ""
-        table = described(line)
-        index = next(iter(table.schema.indexes), None)
         self._reads, self._writes = (
-            CapacitySide(table, index, SideTerms(self._adaptive), 0.0, is_write=is_write) for is_write in (False, True)
+            CapacitySide(SideTerms(self._adaptive), is_write=is_write) for is_write in (False, True)
         )
+        self.change(line)
 
     def change(self, line: str) -> None:
         table = described(line)

@@ -55,19 +55,9 @@ class SideTerms(NamedTuple):
 
 
 class CapacitySide:
-    """Reads or writes of one table or global index."""
+    """Reads or writes of one table or global index: of which one, `follow` is told before anything else."""
 
-    def __init__(
-        self,
-        table: OpenTable,
-        index: Index | None,
-        terms: SideTerms,
-        now_seconds: float,
-        *,
-        is_write: bool,
-        shown: Table | None = None,
-    ) -> None:
-        """`shown`: as for `follow`."""
+    def __init__(self, terms: SideTerms, *, is_write: bool) -> None:
         self._terms, self._is_write = terms, is_write
         self._bucket: Bucket | None = None
         """Of provisioned units, or of the on-demand maximum; None: neither."""
@@ -93,7 +83,6 @@ class CapacitySide:
         self.indexes_blocked_until_seconds = -inf
         """On the side of a table's writes: the time until which one of the table's global indexes may refuse a
         write."""
-        self.follow(table, index, now_seconds, shown)
 
     def follow(self, table: OpenTable, index: Index | None, now_seconds: float, shown: Table | None = None) -> None:
         """Take over the table's, and index's, present description. What buckets hold stays as far as possible.

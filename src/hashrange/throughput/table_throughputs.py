@@ -187,15 +187,13 @@ class TableThroughputs:
         """The buckets of a table, or of one of its global indexes: new ones, or `former`, which keep to the description
         from before a change until that is over.
         """
-        now_seconds, service_seconds = self._now(), self._service_seconds()
+        service_seconds = self._service_seconds()
+        shown = None
         if former is None:
+            former = ThroughputBuckets(CapacitySide(terms, is_write=False), CapacitySide(terms, is_write=True))
             shown, _ = shown_table(table.schema, service_seconds)
-            reads, writes = [
-                CapacitySide(table, index, terms, now_seconds, is_write=is_write, shown=shown)
-                for is_write in (False, True)
-            ]
-            return ThroughputBuckets(reads, writes)
-        if changing_until_seconds(table.schema, index) <= service_seconds:
-            for side in (former.reads, former.writes):
-                side.follow(table, index, now_seconds)
+        elif changing_until_seconds(table.schema, index) > service_seconds:
+            return former
+        for side in (former.reads, former.writes):
+            side.follow(table, index, self._now(), shown)
         return former

@@ -62,6 +62,13 @@ def key(partition: int) -> Key:
     return Key(bytes([partition * 256 // PARTITIONS]) * 8 + b"item")
 
 
+def writes(opened: OpenTable, index: Index | None, terms: SideTerms) -> CapacitySide:
+    """The side of the writes of a table or index."""
+    side = CapacitySide(terms, is_write=True)
+    side.follow(opened, index, 0.0)
+    return side
+
+
 class Simulation:
     """A table's bucket and those of its partitions, in steps of a thousandth of a second, in thousandths of a unit."""
 
@@ -94,7 +101,7 @@ class Simulation:
 def test_a_table_agrees_with_a_slow_one(seed: int, adaptive: AdaptiveSetting) -> None:
     chosen = random.Random(seed)
     units = chosen.choice([4, 40, 1_600])
-    side = CapacitySide(table(Throughput(1, units), PARTITIONS), None, SideTerms(adaptive), 0.0, is_write=True)
+    side = writes(table(Throughput(1, units), PARTITIONS), None, SideTerms(adaptive))
     slow, now = Simulation(units, adaptive), 0
     refusals = 0
     for _ in range(3_000):
@@ -131,31 +138,31 @@ def admitted(side: CapacitySide, now_seconds: float, partitions: int = PARTITION
 
 
 def test_a_new_table_on_demand_serves_as_much_whatever_its_partitions() -> None:
-    side = CapacitySide(table(None), None, SideTerms("off"), 0.0, is_write=True)
+    side = writes(table(None), None, SideTerms("off"))
     assert admitted(side, 0.0) == 4_000
 
 
 def test_an_index_has_partitions_of_its_own() -> None:
     opened = table(None, partitions=4, index_partitions=8)
-    side = CapacitySide(opened, opened.schema.indexes[0], SideTerms("off"), 0.0, is_write=True)
+    side = writes(opened, opened.schema.indexes[0], SideTerms("off"))
     assert admitted(side, 0.0) == 8_000
 
 
 def test_more_warm_throughput_is_served_at_once() -> None:
-    side = CapacitySide(table(None), None, SideTerms("off"), 0.0, is_write=True)
+    side = writes(table(None), None, SideTerms("off"))
     side.follow(table(None, warm_units=9_000), None, 0.0)
     assert admitted(side, 2.0) == 9_000
 
 
 def test_a_table_that_was_provisioned_serves_as_much_on_demand() -> None:
-    side = CapacitySide(table(Throughput(1, 6_000)), None, SideTerms("off"), 0.0, is_write=True)
+    side = writes(table(Throughput(1, 6_000)), None, SideTerms("off"))
     side.follow(table(None), None, 10.0)
     assert admitted(side, 10.0) == 6_000
 
 
 def test_more_partitions_serve_more_of_one_table() -> None:
     opened = table(Throughput(1, 20_000))
-    side = CapacitySide(opened, None, SideTerms("instant"), 0.0, is_write=True)
+    side = writes(opened, None, SideTerms("instant"))
     assert admitted(side, 0.0) == 1_000
     side.follow(table(Throughput(1, 20_000), PARTITIONS), None, 0.0)
     assert admitted(side, 5.0) == 4_000
@@ -166,14 +173,14 @@ def test_items_of_a_table_with_local_indexes_stay_with_their_collection() -> Non
     local = msgspec.structs.replace(opened.schema.indexes[0], is_global=False, throughput=None)
     with_local = OpenTable(msgspec.structs.replace(opened.schema, indexes=(local,)))
     for one, isolated in ((opened, 1), (with_local, 0)):
-        side = CapacitySide(one, None, SideTerms("instant"), 0.0, is_write=True)
+        side = writes(one, None, SideTerms("instant"))
         for second in range(302):
             admitted(side, float(second), 1)
         assert side.describe(302.0)["isolated_items"] == isolated
 
 
 def test_a_debt_lasts_longer_at_a_lower_rate() -> None:
-    side = CapacitySide(table(Throughput(1, 10)), None, SideTerms("off"), 0.0, is_write=True)
+    side = writes(table(Throughput(1, 10)), None, SideTerms("off"))
     side.take(key(0), 3_010, 0.0)  # ten below zero
     side.follow(table(Throughput(1, 1)), None, 0.0)
     for now_seconds, expected in ((9.0, 0), (12.0, 2)):
