@@ -39,8 +39,8 @@ from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream, sequence_at
 from hashrange.tables.throttling import (
+    SeeThrottled,
     ThrottleEvent,
-    ThrottleEvents,
     ThrottlingCode,
     ThroughputLimit,
     throttling_error,
@@ -76,16 +76,16 @@ class FaultStep(FrontStep):
         drawing: Drawing,
         clock: Clock,
         mark: MarkCall,
-        throttle_events: ThrottleEvents | None = None,
+        see_throttled: Sequence[SeeThrottled] = (),
         find_noted: Callable[[], StaleRows | None] = lambda: None,
     ) -> None:
-        """`throttle_events` is told of each part of a request that a fault throttles; None: nobody is.
+        """`see_throttled` are told of each part of a request that a fault throttles.
 
         `find_noted`: returns the StaleRows of the faults that are in place, in which writes are noted. It need not be
         this step's, which a request may pass that began with earlier faults.
         """
         self._catalog = store.catalog
-        self._throttle_events = throttle_events
+        self._see_throttled = see_throttled
         self.drawing = drawing
         self._clock = clock
         self._mark = mark
@@ -275,7 +275,7 @@ class FaultStep(FrontStep):
         for fault in self.drawing.on_touch(kinds, meter.operation.name, touch, changed, is_possible):
             kind = fault.kind
             if kind == "throttle":
-                raise throttled(fault, touch, meter.operation.name, self._throttle_events, is_write=is_write)
+                raise throttled(fault, touch, meter.operation.name, self._see_throttled, is_write=is_write)
             if kind == "unprocessed":
                 raise LeftUnprocessed
             if kind == "conflict":
@@ -450,9 +450,11 @@ _LIMITS: dict[ThrottlingCode, ThroughputLimit] = {
 }
 
 
-def throttled(fault: Fault, touch: Touch, operation: str, events: ThrottleEvents | None, *, is_write: bool) -> ApiError:
+def throttled(
+    fault: Fault, touch: Touch, operation: str, see_throttled: Sequence[SeeThrottled], *, is_write: bool
+) -> ApiError:
     """The error of an access by a request that meets a fault of the kind `throttle`: for a part of the request, a table
-    or one of its indexes has no capacity. Tells `events` of it.
+    or one of its indexes has no capacity. Tells `see_throttled` of it.
 
     By default that of the table's billing mode: ProvisionedThroughputExceededException, or ThrottlingException for an
     on-demand table. Reads of a local index use the capacity of its table.
@@ -462,9 +464,9 @@ def throttled(fault: Fault, touch: Touch, operation: str, events: ThrottleEvents
         index = None
     code = fault.exception or usual_code(table, "KeyRangeThroughputExceeded")
     limit = fault.reason or _LIMITS[code]
-    if events is not None:
-        key = touch.key if touch.index is None and index is None else None
-        events.tell(ThrottleEvent(table, index, limit, is_write, key, operation))
+    key = touch.key if touch.index is None and index is None else None
+    for see in see_throttled:
+        see(ThrottleEvent(table, index, limit, is_write, key, operation))
     error = throttling_error(table, index, code, limit, is_write=is_write)
     error.retry_after_ms = fault.retry_after_ms
     return error

@@ -32,7 +32,7 @@ from hashrange.store.front import FrontStep, in_front_of
 from hashrange.store.interface import SeeChanges, Store, WholeStore
 from hashrange.tables.change import Change
 from hashrange.tables.schema import Table
-from hashrange.tables.throttling import ThrottleEvents
+from hashrange.tables.throttling import SeeThrottled
 
 if TYPE_CHECKING:
     from hashrange.faults.fault_step import MarkCall
@@ -151,7 +151,7 @@ class TableRequests:
         self.operations = operations
         self.scope_of = scope_of
         self.set_up_scopes = set_up_scopes
-        self.throttle_events = ThrottleEvents()
+        self.see_throttled: list[SeeThrottled] = []
         """Told of each part of a request that is throttled, whether for want of throughput or by a fault."""
         self.counters: list[Callable[[Meter], None]] = []
         """Called with the meter of each request that has ended."""

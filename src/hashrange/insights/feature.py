@@ -29,7 +29,7 @@ class WatchedRequests:
         self.is_counting = False
         """True if requests are counted."""
         self.insights = Insights(features.store, features.clock.service_time, features.waker(JOB))
-        features.requests.throttle_events.follow(self.insights.throttled)
+        features.requests.see_throttled.append(self.insights.throttled)
         features.give(METRICS, self._read_rule)
 
     def step(self) -> FrontStep | None:

@@ -112,8 +112,8 @@ class FaultsInPlace:
         from hashrange.faults.fault_step import FaultStep  # noqa: PLC0415
 
         drawing = Drawing(faults, features.clock)
-        throttle_events, find_noted = requests.throttle_events, self._find_stale
-        step = FaultStep(features.store, drawing, features.clock, requests.mark_faulted, throttle_events, find_noted)
+        see_throttled, find_noted = requests.see_throttled, self._find_stale
+        step = FaultStep(features.store, drawing, features.clock, requests.mark_faulted, see_throttled, find_noted)
 
         def state_delay(name: str, operation: str) -> float:
             return max(state_seconds, drawing.seconds_of("table-states", name, operation))

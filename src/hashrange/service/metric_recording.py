@@ -93,7 +93,7 @@ class MetricRecording:
         self._features.see_expired.append(self._expired)
         if (kinesis := self._features.loaded(KINESIS)) is not None:
             kinesis.on_delivered(self._delivered)
-        self._features.requests.throttle_events.follow(self._throttled)
+        self._features.requests.see_throttled.append(self._throttled)
         self._clock.on_advance(self._moved)
         self._metrics.sources.add(self.record)
 

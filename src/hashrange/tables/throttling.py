@@ -1,7 +1,7 @@
 """Which error does a request get for which a table, or one of its indexes, has no capacity left?
 The exception, reason and resource of the service.
 
-Also who is told of it: `ThrottleEvents`. Source: errors.md 9; API reference, *ThrottlingReason*.
+Also what others are told of it. Source: errors.md 9; API reference, *ThrottlingReason*.
 """
 
 from collections.abc import Callable
@@ -50,25 +50,8 @@ class ThrottleEvent(NamedTuple):
     """Name of the request's operation."""
 
 
-class ThrottleEvents:
-    """Who is told of throttled parts of requests. One for each service."""
-
-    def __init__(self) -> None:
-        self._listeners: tuple[Callable[[ThrottleEvent], None], ...] = ()
-
-    def follow(self, listener: Callable[[ThrottleEvent], None]) -> Callable[[], None]:
-        """Call `listener` with each event, on the thread of the event loop, until the returned function is called."""
-        self._listeners += (listener,)
-
-        def leave() -> None:
-            self._listeners = tuple([one for one in self._listeners if one is not listener])
-
-        return leave
-
-    def tell(self, event: ThrottleEvent) -> None:
-        """Call all listeners, in the order in which they began to follow."""
-        for listener in self._listeners:
-            listener(event)
+SeeThrottled = Callable[[ThrottleEvent], None]
+"""Is told of each throttled part of a request, on the thread of the event loop."""
 
 
 def usual_code(table: OpenTable, limit: ThroughputLimit) -> ThrottlingCode:

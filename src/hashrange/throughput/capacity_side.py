@@ -31,7 +31,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Index, Table
 from hashrange.tables.source_id import HASH_BYTES
-from hashrange.tables.throttling import ThrottleEvent, ThrottleEvents, ThroughputLimit, throttling_error, usual_code
+from hashrange.tables.throttling import SeeThrottled, ThrottleEvent, ThroughputLimit, throttling_error, usual_code
 from hashrange.throughput.bucket import Bucket, Growth
 from hashrange.throughput.hot_items import HotItems
 
@@ -48,8 +48,7 @@ class SideTerms(NamedTuple):
     """How a table's units are spread over its partitions. `instant`: a partition may use whatever the table has left,
     up to what a partition serves; `shares`: each has an equal share of provisioned units, as before 2019;
     `off`: partitions are not looked at."""
-    throttle_events: ThrottleEvents | None = None
-    """Is told of each throttled part of a request; None: nobody is."""
+    see_throttled: Sequence[SeeThrottled] = ()
     want_partitions: WantPartitions = lambda source_id, count: None
     see_blocked: SeeBlocked = lambda until_seconds: None
 
@@ -302,9 +301,8 @@ class CapacitySide:
 
     def _refuse(self, limit: ThroughputLimit, key: Key, operation: str) -> None:
         name = None if self._index is None else self._index.name
-        if self._terms.throttle_events is not None:
-            event = ThrottleEvent(self._table, name, limit, self._is_write, key, operation)
-            self._terms.throttle_events.tell(event)
+        for see in self._terms.see_throttled:
+            see(ThrottleEvent(self._table, name, limit, self._is_write, key, operation))
         raise throttling_error(self._table, name, usual_code(self._table, limit), limit, is_write=self._is_write)
 
 

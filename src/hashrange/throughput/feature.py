@@ -26,7 +26,7 @@ class EnforcedThroughput:
         usual = ThroughputTerms(settings.throughput, settings.adaptive_capacity)
         self.now_seconds = clock.monotonic if isinstance(clock, SystemClock) else SmallTimes(clock).now_seconds
         self.throughputs = TableThroughputs(
-            features.store, self.now_seconds, clock.service_time, usual, requests.throttle_events
+            features.store, self.now_seconds, clock.service_time, usual, requests.see_throttled
         )
         self._step = AdmittingStep(self.throughputs, self.now_seconds)
 

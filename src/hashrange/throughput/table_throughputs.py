@@ -5,7 +5,7 @@ at once, and keep what they hold; until then, nothing is known of the table. So 
 there may be thousands. A table whose throughput is not enforced has none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.source_id import table_id_of
 from hashrange.tables.states import changing_until_seconds, shown_table
-from hashrange.tables.throttling import ThrottleEvents
+from hashrange.tables.throttling import SeeThrottled
 from hashrange.throughput.capacity_side import CapacitySide, SeeBlocked, SideTerms
 
 
@@ -57,7 +57,7 @@ class TableThroughputs:
         now: Callable[[], float],
         service_seconds: Callable[[], float],
         usual: ThroughputTerms,
-        throttle_events: ThrottleEvents,
+        see_throttled: Sequence[SeeThrottled],
     ) -> None:
         """`now`: seconds of a clock that passes as service time does; `service_seconds`: of service time.
         `usual`: the terms of tables that have none of their own.
@@ -68,7 +68,7 @@ class TableThroughputs:
         self._now = now
         self._service_seconds = service_seconds
         self._usual = usual
-        self._throttle_events = throttle_events
+        self._see_throttled = see_throttled
         self.own_terms: dict[tuple[str, str, str], ThroughputTerms] = {}
         """By account, Region and name of the table."""
         self._known: dict[int, dict[bytes, ThroughputBuckets | None]] = {}
@@ -167,7 +167,7 @@ class TableThroughputs:
         self, table: OpenTable, former: Mapping[bytes, ThroughputBuckets | None], adaptive: AdaptiveSetting
     ) -> dict[bytes, ThroughputBuckets | None]:
         """The buckets of a table and its indexes, by source id; `former`: those that it has."""
-        terms = SideTerms(adaptive, self._throttle_events, self._store.maintenance.want_partitions, self._see_blocked)
+        terms = SideTerms(adaptive, self._see_throttled, self._store.maintenance.want_partitions, self._see_blocked)
         own = self._source_buckets(table, None, former.get(table.source_id), terms)
         own.writes.indexes_blocked_until_seconds = -inf
         known: dict[bytes, ThroughputBuckets | None] = {}
