@@ -19,7 +19,7 @@ from typing import Any
 from hashrange.items.number_set_order import hash_ordered_row
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Item, Row
-from hashrange.tables.stream_records import record_values
+from hashrange.tables.stream_records import forms_of, record_values
 from hashrange.tables.streams import Sequence, Stream
 
 Reply = dict[str, Any]
@@ -74,7 +74,8 @@ def plain_values(value: Any) -> Any:
         case Items() | Rows():
             return [plain_values(one) for one in value]
         case Records():
-            return [record_values(value.stream, sequence, record) for sequence, record in value]
+            forms = forms_of(value.stream)
+            return [record_values(forms, sequence, record) for sequence, record in value]
         case Structure():
             return {name: plain_values(one) for name, one in value.items()}
         case _:

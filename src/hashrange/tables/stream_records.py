@@ -12,12 +12,12 @@ unpacked). Source: developer guide of 2026, "Streams".
 
 import struct
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
-from hashrange.items.number_set_order import hash_ordered_json, hash_ordered_row
+from hashrange.items.number_set_order import hash_ordered_json
 from hashrange.items.row_layout import PLAIN_VERSION, ROW_HEADER_BYTES, row_size_bytes
 from hashrange.items.rows import attributes_reader, decode_attributes, decode_row
 from hashrange.items.sizes import item_size_bytes
@@ -32,9 +32,9 @@ from hashrange.tables.streams import (
     Purpose,
     Sequence,
     Stream,
-    sequence_text,
 )
 
+T = TypeVar("T")
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
 VERSION = 3
@@ -299,10 +299,14 @@ def keys_of(record: StreamRecord, key_names: tuple[str, ...]) -> Item:
 
 
 def _decode_keys(keys_json: bytes) -> Item:
+    return _decoded(_decode_item, keys_json, "the keys of a stream record")
+
+
+def _decoded(decode: Callable[[bytes], T], text: bytes, noun: str) -> T:
     try:
-        return _decode_item(keys_json)
+        return decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StorageCorruption(f"the keys of a stream record cannot be read: {error}") from error
+        raise StorageCorruption(f"{noun} cannot be read: {error}") from error
 
 
 def keys_json_of(record: bytes) -> bytes:
@@ -380,32 +384,9 @@ def _images_json(record: bytes, keys_end: int, old_end: int) -> bytes:
     return images
 
 
-def record_values(stream: Stream, sequence: Sequence, record: bytes) -> dict[str, Any]:
-    """A record as in GetRecords, as plain, decoded values. Raises StorageCorruption, StorageFormatUnknown."""
-    flags, keys_end, old_end, size_bytes = _ends_of(record)
-    content: dict[str, Any] = {
-        "ApproximateCreationDateTime": (sequence >> SEQUENCE_COUNTER_BITS) // 1000,
-        "Keys": _decode_keys(record[_HEADER_BYTES:keys_end]),
-    }
-    if len(record) > old_end:
-        content["NewImage"] = decode_row(hash_ordered_row(Row(record[old_end:])))
-    if old_end > keys_end:
-        content["OldImage"] = decode_row(hash_ordered_row(Row(record[keys_end:old_end])))
-    content |= {
-        "SequenceNumber": sequence_text(sequence),
-        "SizeBytes": size_bytes,
-        "StreamViewType": stream.view_type,
-    }
-    told: dict[str, Any] = {
-        "eventID": f"{stream.stream_id & 0xFFFFFFFF:08x}{sequence:024x}",
-        "eventName": _NAMES[flags & _EVENT],
-        "eventVersion": EVENT_VERSION,
-        "eventSource": EVENT_SOURCE,
-        "awsRegion": stream.region,
-    }
-    if flags & _BY_TIME_TO_LIVE:
-        told["userIdentity"] = dict(USER_IDENTITY)
-    return told | {"dynamodb": content}
+def record_values(forms: RecordForms, sequence: Sequence, record: bytes) -> dict[str, Any]:
+    """What `record_json` returns, decoded. Raises StorageCorruption, StorageFormatUnknown."""
+    return _decoded(msgspec.json.decode, record_json(forms, sequence, record), "a stream record")
 
 
 def _image(record: bytes, start: int, end: int) -> bytes:
