@@ -12,11 +12,8 @@ from msgspec import Meta
 from hashrange.errors import HashrangeError
 from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES, TTL_COOLDOWN_SECONDS
 
-AdminFrom = Literal["loopback", "everyone"]
 AdaptiveSetting = Literal["instant", "shares", "off"]
-InitialPartitions = Literal["one", "service"]
 ThroughputSetting = Literal["unlimited", "enforced"]
-MetricsSetting = Literal["on", "off"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 UNITS = ("seconds", "bytes")
@@ -69,7 +66,7 @@ class Settings(msgspec.Struct, frozen=True):
         " moves the clock, expires items, splits partitions.",
     ] = False
     admin_from: Annotated[
-        AdminFrom,
+        Literal["loopback", "everyone"],
         "Who may use the admin API, which knows no credentials: clients of the same machine, or"
         " everyone who reaches the port.",
     ] = "loopback"
@@ -102,7 +99,7 @@ class Settings(msgspec.Struct, frozen=True):
         " now; for a database without tables.",
     ] = 0.0
     metrics: Annotated[
-        MetricsSetting,
+        Literal["on", "off"],
         "on records the metrics of DynamoDB that CloudWatch's API returns (docs/metrics.md); off does not.",
     ] = "on"
     metrics_from: Annotated[
@@ -186,7 +183,7 @@ class Settings(msgspec.Struct, frozen=True):
         "Size beyond which a partition of a table or index splits; by default 10 GB, as the service's.",
     ] = PARTITION_SIZE_MAX_BYTES
     initial_partitions: Annotated[
-        InitialPartitions, "Partitions of a new table: one, or service: as many as the service gives it."
+        Literal["one", "service"], "Partitions of a new table: one, or service: as many as the service gives it."
     ] = "one"
     throughput: Annotated[
         ThroughputSetting,

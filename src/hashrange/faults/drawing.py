@@ -5,6 +5,7 @@ in order, and reported.
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -77,8 +78,6 @@ class _Drawn:
         self.matches = 0
         self.met = 0
         self._seed = f"{seed}/{number}"
-        self._chance: Callable[[], float] | None = None
-        """Returns the next random number; None: none has been needed yet."""
         self.operations = fault.operations
 
     def is_met(self) -> bool:
@@ -87,22 +86,20 @@ class _Drawn:
         self.matches += 1
         if self.matches <= fault.skip or (fault.count is not None and self.met >= fault.count):
             return False
-        if fault.share < 1 and self._drawn_chance() >= fault.share:
+        if fault.share < 1 and self._chance() >= fault.share:
             return False
         self.met += 1
         return True
 
-    def _drawn_chance(self) -> float:
-        """The next random number. The first one takes 25 µs, because a generator is seeded for it."""
-        if self._chance is None:
-            self.be_seeded()
-        assert self._chance is not None
-        return self._chance()
+    @cached_property
+    def _chance(self) -> Callable[[], float]:
+        """Returns the next random number. To seed its generator when it is first needed takes 25 µs."""
+        return random.Random(self._seed).random  # noqa: S311 - reproducible, not secret
 
     def be_seeded(self) -> None:
         """Seed the fault's generator, if it is needed and has not been seeded yet."""
-        if self._chance is None and self.fault.share < 1:
-            self._chance = random.Random(self._seed).random  # noqa: S311 - reproducible, not secret
+        if self.fault.share < 1:
+            _ = self._chance
 
     def names_operation(self, operation: str) -> bool:
         """True if the fault concerns this operation."""

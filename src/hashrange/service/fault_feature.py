@@ -156,10 +156,8 @@ def _may_meet_services(fault: Fault) -> bool:
 
 def _lagging_table(changes: Sequence[Change]) -> str | None:
     """Name of the first table of which a commit changes a global index; None if there is none."""
-    for change in changes:
-        if any(source.index is not None and source.index.is_global for source, _, _ in change.entries):
-            return change.table.name
-    return None
+    lagging = (one.table.name for one in changes if any(source.is_global for source, _, _ in one.entries))
+    return next(lagging, None)
 
 
 FAULTS = Feature(

@@ -20,7 +20,7 @@ from hashrange.cloudwatch.dynamodb.metric_ids import (
     table_metric,
 )
 from hashrange.cloudwatch.metric_id import MetricId
-from hashrange.errors import ApiError, InternalServerError, Malformed
+from hashrange.errors import THROTTLED, ApiError, InternalServerError, Malformed
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
@@ -39,7 +39,6 @@ USER_ERRORS = "UserErrors"
 USER_STATUS = 400
 NO_USER_ERRORS = {"ConditionalCheckFailedException", "ProvisionedThroughputExceededException"}
 """Codes of errors with the status 400 that do not count as UserErrors."""
-THROTTLED = {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
 THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestLimitExceeded"}
 """Codes of throttled actions of a transaction, and of throttled statements of a batch."""
 _VERBS = {verb: f"PartiQL{verb.capitalize()}" for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")}
@@ -80,7 +79,7 @@ def count_refusal(counts: Counts, call: Call, error: ApiError) -> None:
         _count_conflicts(counts, call, _tables(call))
     elif code == "TransactionCanceledException":
         _count_reasons(counts, call, error.members)
-    elif code in THROTTLED:
+    elif isinstance(error, THROTTLED):
         _count_of_operation(counts, call, "ThrottledRequests", _tables(call))
     elif isinstance(error, InternalServerError):
         count_induced_error(counts, call, _tables(call))

@@ -15,7 +15,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint, Opened, copying_of
 from hashrange.store.interface import WholeStore
-from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter, StoredRow
+from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter
 from hashrange.work_threads import free_entries
 
 PIECE_BYTES = 256 * 1024
@@ -120,18 +120,12 @@ def movable_clock(service: Service) -> MovableClock:
     return clock
 
 
-def pieces_of(checkpoint: Checkpoint) -> Iterator[list[StoredRow]]:
-    """Yield all rows of a checkpoint, some PIECE_BYTES at a time. Raises StorageError."""
-    after = None
-    while rows := checkpoint.rows(after, PIECE_BYTES):
-        after = rows[-1][0]
-        yield rows
-
-
 def write_snapshot(file: BinaryIO, snapshot: ServiceSnapshot) -> None:
     """Write a snapshot to a file. Raises StorageError and OSError."""
     writer = SnapshotWriter(file, snapshot.service_seconds)
-    for rows in pieces_of(snapshot.checkpoint):
+    after = None
+    while rows := snapshot.checkpoint.rows(after, PIECE_BYTES):
+        after = rows[-1][0]
         writer.write(rows)
     writer.finish()
 

@@ -10,7 +10,7 @@ from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded.opening import open_fork_engine, open_store, open_store_in
 from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
-from hashrange.tables.partitions import CountInitialPartitions, one_partition, partitions_of_service
+from hashrange.tables.partitions import one_partition, partitions_of_service
 
 
 def open_store_of(settings: Settings, clock: Clock) -> WholeStore:
@@ -33,18 +33,12 @@ async def open_copy_of(
 
 def _options(settings: Settings, lag_seconds: float = 0.0) -> Options:
     index_delay_seconds = max(settings.index_delay_seconds, lag_seconds)
+    # Enforced throughput of fewer partitions than the service's would be too low.
+    is_service = settings.initial_partitions == "service" or settings.throughput == "enforced"
     return Options(
         (lambda: index_delay_seconds) if index_delay_seconds else None,
         settings.item_collection_limit_bytes,
         settings.ttl_delay_seconds,
         settings.partition_size_bytes,
-        _initial_partitions(settings),
+        partitions_of_service if is_service else one_partition,
     )
-
-
-def _initial_partitions(settings: Settings) -> CountInitialPartitions:
-    """How many partitions a new table or index begins with.
-    Enforced throughput of fewer partitions than the service's would be too low.
-    """
-    is_service = settings.initial_partitions == "service" or settings.throughput == "enforced"
-    return partitions_of_service if is_service else one_partition

@@ -68,12 +68,9 @@ def partitions_of_service(table: Table, source_id: SourceId) -> int:
     at_least = ON_DEMAND_PARTITIONS
     if table.billing_mode == "PROVISIONED":
         given = subject.throughput if index is None or index.is_global else table.throughput
-        at_least = _count_for(given or Throughput(0, 0))
+        units = given or Throughput(0, 0)
+        at_least = ceil(units.read_units / PARTITION_READ_UNITS + units.write_units / PARTITION_WRITE_UNITS)
     return min(PARTITIONS_MAX // (1 + len(table.indexes)), max(1, at_least, warm))
-
-
-def _count_for(units: Throughput) -> int:
-    return ceil(units.read_units / PARTITION_READ_UNITS + units.write_units / PARTITION_WRITE_UNITS)
 
 
 def first_partitions(source_id: SourceId, count: int = 1) -> list[Partition]:
