@@ -156,7 +156,8 @@ class PolicyActions:
             self._low, self._low_at_seconds = {}, at_seconds
         low = self._low
         low[policy.id] = observed
-        lowering = [one for one in self._auto_scaling.policies_of(policy.place) if not one.tracking.never_scales_in]
+        policies = self._auto_scaling.policies.among(policy.place).values()
+        lowering = [one for one in policies if not one.tracking.never_scales_in]
         if not all(one.id in low for one in lowering):
             return None
         wanted = [(wanted_capacity(one.tracking, capacity, low[one.id]), one) for one in lowering]

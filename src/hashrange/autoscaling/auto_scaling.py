@@ -36,30 +36,31 @@ REFUSED_SECONDS = 60.0
 """Service time after which capacity outside of its bounds is looked at again if UpdateTable has refused the change:
 decreases are allowed again each hour, and alarms try each minute too."""
 
-SeeAccount = Callable[[str, str], Scope]
-"""What belongs to a target."""
-
 
 class AutoScaling:
-    """Application Auto Scaling of one store."""
+    """Application Auto Scaling of one store.
+
+    `targets`, `policies` and `scheduled` have all records. Each is found among those of its account and Region,
+    policies and scheduled actions also among those of their target.
+    """
 
     def __init__(
         self,
         documents: Documents,
         clock: Clock,
         alarms: Alarms,
-        scope_of: SeeAccount,
+        scope_of: Callable[[str, str], Scope],
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         """`wake` is called when the job has work."""
         targets = KeptRecords(documents, TARGET_PREFIX, ScalableTarget, "scalable target")
-        self._targets = RememberedRecords(
+        self.targets = RememberedRecords(
             targets, lambda one: _path(one.place), groups_of=lambda one: (one.place[:2],), when_read=self._look_at_all
         )
         policies = KeptRecords(documents, POLICY_PREFIX, ScalingPolicy, "scaling policy")
-        self._policies = RememberedRecords(policies, lambda one: (one.id,), groups_of=_groups_of)
+        self.policies = RememberedRecords(policies, lambda one: (one.id,), groups_of=_groups_of)
         scheduled = KeptRecords(documents, SCHEDULED_PREFIX, ScheduledAction, "scheduled action")
-        self._scheduled = RememberedRecords(scheduled, lambda one: (one.id,), groups_of=_groups_of)
+        self.scheduled = RememberedRecords(scheduled, lambda one: (one.id,), groups_of=_groups_of)
         self._activities = KeptRecords(documents, ACTIVITY_PREFIX, list[Activity], "list of scaling activities")
         self._clock = clock
         self._scope_of = scope_of
@@ -77,58 +78,30 @@ class AutoScaling:
 
     # --- what there is ---------------------------------------------------------------------------
 
-    def targets(self, account: str, region: str) -> Sequence[ScalableTarget]:
-        """The targets of one account and Region, sorted; gives way."""
-        return sort(self._targets.among((account, region)).values(), key=lambda one: one.place)
-
-    def count_targets(self, account: str, region: str) -> int:
-        """Number of targets of one account and Region."""
-        return len(self._targets.among((account, region)))
-
     def target(self, place: TargetPlace) -> ScalableTarget | None:
         """The target; None if it is not registered."""
-        return self._targets.get(*_path(place))
+        return self.targets.get(*_path(place))
 
     @property
     def unsettled(self) -> dict[TargetPlace, float]:
         """Targets whose capacity is, or may be, outside of their bounds,
         and the service time at which to look at each.
         """
-        self._targets.by_path()  # of other content, all are looked at
+        self.targets.by_path()  # of other content, all are looked at
         return self._unsettled
-
-    def policies(self, account: str, region: str) -> Sequence[ScalingPolicy]:
-        """The policies of one account and Region, sorted; gives way."""
-        return sort(self._policies.among((account, region)).values(), key=_order)
-
-    def policies_of(self, place: TargetPlace) -> Sequence[ScalingPolicy]:
-        """The policies of one target."""
-        return list(self._policies.among(place).values())
 
     def policy(self, place: TargetPlace, name: str) -> ScalingPolicy | None:
         """A target's policy of this name; None if there is none."""
-        return next(iter(self._policies.among((place, name)).values()), None)
+        return next(iter(self.policies.among((place, name)).values()), None)
 
     def policy_of_arn(self, arn: str) -> ScalingPolicy | None:
         """The policy with this ARN; None if there is none."""
-        found = self._policies.get(arn.partition(":scalingPolicy:")[2].partition(":")[0])
+        found = self.policies.get(arn.partition(":scalingPolicy:")[2].partition(":")[0])
         return found if found is not None and found.arn == arn else None
-
-    def scheduled_actions(self, account: str, region: str) -> Sequence[ScheduledAction]:
-        """The scheduled actions of one account and Region, sorted; gives way."""
-        return sort(self._scheduled.among((account, region)).values(), key=_order)
-
-    def count_scheduled(self, place: TargetPlace) -> int:
-        """Number of scheduled actions of one target."""
-        return len(self._scheduled.among(place))
 
     def scheduled_action(self, place: TargetPlace, name: str) -> ScheduledAction | None:
         """A target's scheduled action of this name; None if there is none."""
-        return next(iter(self._scheduled.among((place, name)).values()), None)
-
-    def all_scheduled(self) -> Sequence[ScheduledAction]:
-        """The scheduled actions of all accounts."""
-        return list(self._scheduled.by_path().values())
+        return next(iter(self.scheduled.among((place, name)).values()), None)
 
     def activities(self, account: str, region: str) -> Sequence[tuple[TargetPlace, Activity]]:
         """The activities of the last six weeks, newest first, those of former targets too;
@@ -147,26 +120,26 @@ class AutoScaling:
 
     async def keep_target(self, target: ScalableTarget) -> None:
         """Create or replace a target. Raises StorageError."""
-        await self._write(self._targets.change(target))
+        await self._write(self.targets.change(target))
 
     async def remove_target(self, target: ScalableTarget) -> None:
         """Deregister a target, with its policies, their alarms, and scheduled actions. Raises StorageError."""
         place = target.place
-        policies = self.policies_of(place)
-        scheduled = list(self._scheduled.among(place).values())
+        policies = list(self.policies.among(place).values())
+        scheduled = list(self.scheduled.among(place).values())
         for policy in policies:
             await self.alarms.delete(*place[:2], policy.alarms.values())
         if await self._write(
-            self._targets.removal(target),
-            *[self._policies.removal(one) for one in policies],
-            *[self._scheduled.removal(one) for one in scheduled],
+            self.targets.removal(target),
+            *[self.policies.removal(one) for one in policies],
+            *[self.scheduled.removal(one) for one in scheduled],
         ):
             self._unsettled.pop(place, None)
 
     async def keep_policy(self, policy: ScalingPolicy) -> None:
         """Create or replace a policy; alarms that it has no longer are deleted. Raises StorageError."""
         before = self.policy(policy.place, policy.name)
-        if not await self._write(self._policies.change(policy)):
+        if not await self._write(self.policies.change(policy)):
             return
         if before is not None:
             gone = set(before.alarms.values()) - set(policy.alarms.values())
@@ -184,16 +157,16 @@ class AutoScaling:
     async def remove_policy(self, policy: ScalingPolicy) -> None:
         """Delete a policy and its alarms. Raises StorageError."""
         await self.alarms.delete(*policy.place[:2], policy.alarms.values())
-        await self._write(self._policies.removal(policy))
+        await self._write(self.policies.removal(policy))
 
     async def keep_scheduled(self, action: ScheduledAction) -> None:
         """Create or replace a scheduled action. Raises StorageError."""
-        if await self._write(self._scheduled.change(action)):
+        if await self._write(self.scheduled.change(action)):
             self.wake()
 
     async def remove_scheduled(self, action: ScheduledAction) -> None:
         """Delete a scheduled action. Raises StorageError."""
-        await self._write(self._scheduled.removal(action))
+        await self._write(self.scheduled.removal(action))
 
     # --- capacity --------------------------------------------------------------------------------
 
@@ -235,7 +208,7 @@ class AutoScaling:
         activity = Activity(str(uuid.uuid4()), begin_seconds, self.now_seconds(), description, cause, status, message)
         await self.note(place, activity)
         if status == "Successful":
-            for policy in self.policies_of(place):
+            for policy in list(self.policies.among(place).values()):
                 await self.put_alarms(policy)
         return status == "Successful"
 
@@ -254,11 +227,11 @@ class AutoScaling:
 
     async def _write(self, *changes: RecordChange) -> bool:
         """Returns False if the store's content has been replaced meanwhile: nothing was written."""
-        self._targets.by_path()  # so that what is written is of the present content
-        return await self._targets.write(*changes)
+        self.targets.by_path()  # so that what is written is of the present content
+        return await self.targets.write(*changes)
 
     def _look_at_all(self) -> None:
-        self._unsettled = {one.place: 0.0 for one in self._targets.by_path().values()}
+        self._unsettled = {one.place: 0.0 for one in self.targets.by_path().values()}
 
 
 def next_time(action: ScheduledAction, after_seconds: float) -> float | None:
@@ -281,10 +254,6 @@ def next_time(action: ScheduledAction, after_seconds: float) -> float | None:
 def _groups_of(one: ScalingPolicy | ScheduledAction) -> tuple[Hashable, ...]:
     """What it is found by: account and Region, target, target and name."""
     return (one.place[:2], one.place, (one.place, one.name))
-
-
-def _order(one: ScalingPolicy | ScheduledAction) -> tuple[TargetPlace, str]:
-    return (one.place, one.name)
 
 
 def _path(place: TargetPlace) -> tuple[str, str, str, str]:

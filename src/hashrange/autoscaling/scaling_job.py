@@ -25,7 +25,7 @@ class ScalingJob:
         """
         scaling = self._auto_scaling
         now_seconds = scaling.now_seconds()
-        actions = [one for one in walk(scaling.all_scheduled()) if one.due_seconds is not None]
+        actions = [one for one in walk(list(scaling.scheduled.by_path().values())) if one.due_seconds is not None]
         first = min(walk(actions), key=lambda one: one.due_seconds or 0.0, default=None)
         if first is not None and first.due_seconds is not None and first.due_seconds <= now_seconds:
             await self._execute(first, now_seconds)

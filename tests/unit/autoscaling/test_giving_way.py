@@ -59,7 +59,7 @@ def test_many_scheduled_actions_are_read_listed_and_looked_up_in_pieces() -> Non
     finish(store.documents.write({SCHEDULED_PREFIX + one.id: msgspec.json.encode(one) for one in actions}))
     unused: Any = None
     scaling = AutoScaling(store.documents, VirtualClock(), unused, unused)
-    assert lines_between_looks(scaling.all_scheduled) < 5_000
+    assert lines_between_looks(scaling.scheduled.by_path) < 5_000
     request = DescribeScheduledActionsRequest(ServiceNamespace="dynamodb")
 
     def describe() -> None:
@@ -69,8 +69,8 @@ def test_many_scheduled_actions_are_read_listed_and_looked_up_in_pieces() -> Non
     assert lines_between_looks(describe) < 5_000
     assert lines_between_looks(lambda: asyncio.run(ScalingJob(scaling).run_slice())) < 5_000
     assert calls_of(scaling.scheduled_action, places[0], "a60") < 50
-    assert calls_of(scaling.count_scheduled, places[0]) < 50
-    assert scaling.count_scheduled(places[0]) == 200
+    assert calls_of(scaling.scheduled.among, places[0]) < 50
+    assert len(scaling.scheduled.among(places[0])) == 200
     found = scaling.scheduled_action(places[0], "a60")
     assert found is not None
     assert found.id == "00060"

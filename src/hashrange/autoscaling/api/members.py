@@ -3,7 +3,7 @@ and how faults of members are worded.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
@@ -26,7 +26,7 @@ from hashrange.aws_services.constraints import MemberChecks, lower_path, out_of_
 from hashrange.aws_services.operation import Caller, ErrorShape, MemberFault, ServiceError
 from hashrange.aws_services.paging import part_from, place_of_token
 from hashrange.aws_services.tagging import is_reserved_tag
-from hashrange.items.steps import walk
+from hashrange.items.steps import sort, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.messages.constraints import MATCHING
 
@@ -164,14 +164,17 @@ class DescribingResourceRequest(DescribingRequest, frozen=True, kw_only=True):
 def described_named(
     request: DescribingResourceRequest,
     path: str,
-    records: Sequence[NamedT],
+    records: Mapping[str, NamedT],
     key: str,
     show: Callable[[NamedT], dict[str, Any]],
 ) -> dict[str, Any]:
-    """As `described_records`, of the records with the names at `path` of the request; without any, of all."""
+    """As `described_records`, of the records with the names at `path` of the request; without any, of all: in the order
+    of their places and names.
+    """
     names = getattr(request, path) or ()
     check_scaling_names(path, names, limits.SCALING_DESCRIBED_MAX)
-    named = [one for one in walk(records) if one.name in names] if names else records
+    every = sort(records.values(), key=lambda one: (one.place, one.name))
+    named = [one for one in walk(every) if one.name in names] if names else every
     return described_records(request, request.resource_ids, named, lambda one: one.place, key, show)
 
 

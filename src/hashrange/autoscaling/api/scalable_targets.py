@@ -30,7 +30,7 @@ from hashrange.autoscaling.capacity import current_capacity, names_of
 from hashrange.autoscaling.records import Activity, ScalableTarget, Suspended, TargetPlace
 from hashrange.aws_services.operation import FORM, Caller, Operation, ServiceError
 from hashrange.aws_services.tagging import TaggedArnRequest, Tagging, TagSet, UntagArnRequest, kept_by
-from hashrange.items.steps import walk
+from hashrange.items.steps import sort, walk
 from hashrange.messages import autoscaling as sentences
 
 ROLE_ARN = (
@@ -72,7 +72,9 @@ async def register_scalable_target(
     _check_resource(scaling, place, is_new=before is None)
     if before is not None and request.Tags:
         refuse_scaling(sentences.TARGET_EXISTS)
-    _check_tags(request.Tags or {})
+    check_target_tags(request.Tags or {})
+    if len(request.Tags or {}) > limits.SCALING_TAGS_MAX:
+        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX))
     target = _new(scaling, place, request) if before is None else _changed(before, request)
     if target.minimum > target.maximum:
         refuse_scaling(sentences.BOUNDS_CROSSED)
@@ -81,16 +83,10 @@ async def register_scalable_target(
     return {"ScalableTargetARN": target.arn}
 
 
-def _check_tags(tags: dict[str, str]) -> None:
-    check_target_tags(tags)
-    if len(tags) > limits.SCALING_TAGS_MAX:
-        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX))
-
-
 def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
     if request.MinCapacity is None or request.MaxCapacity is None:
         raise scaling_invalid(sentences.BOUNDS_MISSING)
-    if scaling.count_targets(place.account, place.region) >= limits.SCALING_TARGETS_MAX:
+    if len(scaling.targets.among(place[:2])) >= limits.SCALING_TARGETS_MAX:
         message = sentences.TOO_MANY.format(most=limits.SCALING_TARGETS_MAX, what="scalable targets")
         raise ServiceError("LimitExceededException", message)
     return ScalableTarget(
@@ -160,7 +156,7 @@ async def describe_scalable_targets(
     Returns a page of targets. Raises ServiceError.
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
-    every = scaling.targets(caller.account, caller.region)
+    every = sort(scaling.targets.among(caller).values(), key=lambda one: one.place)
     return described_records(
         request, request.ResourceIds, every, lambda one: one.place, "ScalableTargets", _described_target
     )
@@ -243,7 +239,7 @@ def _find(scaling: AutoScaling, caller: Caller, request: TaggedArnRequest) -> Sc
     if isinstance(request, UntagArnRequest):
         check_scaling_names("TagKeys", request.TagKeys, limits.SCALING_TAG_KEYS_MAX, limits.SCALING_TAG_KEY_LENGTH_MAX)
     arn = request.ResourceARN
-    target = next((one for one in scaling.targets(caller.account, caller.region) if one.arn == arn), None)
+    target = next((one for one in scaling.targets.among(caller).values() if one.arn == arn), None)
     if target is None:
         message = sentences.NO_TAGGED.format(arn=arn[:1011])
         raise ServiceError("ResourceNotFoundException", message, ResourceName=arn[:1011])

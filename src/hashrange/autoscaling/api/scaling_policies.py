@@ -191,7 +191,7 @@ def _check_metric(given: CustomizedMetricMember) -> None:
 
 def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking: Tracking) -> None:
     """Raise ServiceError if another policy of the target follows the same metric, or there are too many."""
-    others = [one for one in scaling.policies_of(place) if one.name != name]
+    others = [one for one in scaling.policies.among(place).values() if one.name != name]
     metric = tracking.predefined, tracking.customized
     if any((one.tracking.predefined, one.tracking.customized) == metric for one in others):
         refuse_scaling(sentences.SECOND_POLICY)
@@ -226,7 +226,7 @@ async def describe_scaling_policies(
     Returns a page of policies. Raises ServiceError.
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
-    every = scaling.policies(caller.account, caller.region)
+    every = scaling.policies.among(caller)
     return described_named(request, "PolicyNames", every, "ScalingPolicies", _described_policy)
 
 

@@ -77,7 +77,7 @@ async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: Pu
     if before is None:
         if request.Schedule is None:
             raise scaling_invalid(sentences.SCHEDULE_MISSING)
-        if scaling.count_scheduled(place) >= SCHEDULED_ACTIONS_MAX:
+        if len(scaling.scheduled.among(place)) >= SCHEDULED_ACTIONS_MAX:
             message = sentences.TOO_MANY.format(
                 most=SCHEDULED_ACTIONS_MAX, what="scheduled actions of a scalable target"
             )
@@ -144,7 +144,7 @@ async def describe_scheduled_actions(
     Returns a page of scheduled actions. Raises ServiceError.
     """
     check_space(request.ServiceNamespace, request.ScalableDimension)
-    every = scaling.scheduled_actions(caller.account, caller.region)
+    every = scaling.scheduled.among(caller)
     return described_named(request, "ScheduledActionNames", every, "ScheduledActions", _described_action)
 
 
