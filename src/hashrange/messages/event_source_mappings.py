@@ -4,8 +4,7 @@ else marked as ours or unconfirmed.
 Source: reports of users up to 2026; Lambda's API reference.
 """
 
-SHOWN_ARN_CHARACTERS_MAX = 500
-"""Most characters of an ARN that a message repeats."""
+from hashrange.messages.functions_api import cut
 
 # Code ResourceInUseException.
 UPDATE_IN_USE = "Cannot update the event source mapping because it is in use."
@@ -30,14 +29,9 @@ WINDOW_AND_PARALLELIZATION = "With a TumblingWindowInSeconds, the Parallelizatio
 SUCCESS_DESTINATION = "Event source mappings have no destination for successful invocations, only OnFailure."
 
 
-def shown_arn(arn: str) -> str:
-    """An ARN of a client, as much of it as a message repeats."""
-    return arn if len(arn) <= SHOWN_ARN_CHARACTERS_MAX else arn[:SHOWN_ARN_CHARACTERS_MAX] + "…"
-
-
 def stream_not_found(arn: str) -> str:
     """There is no such stream, or it ended more than a day ago."""
-    return f"Stream not found: {shown_arn(arn)}"
+    return f"Stream not found: {cut(arn)}"
 
 
 def unknown_destination(arn: str) -> str:
@@ -45,7 +39,7 @@ def unknown_destination(arn: str) -> str:
     our own, since the service looks it up at AWS.
     """
     return (
-        f"Hashrange does not know the destination {shown_arn(arn)}: add it to the table [destinations] of the file "
+        f"Hashrange does not know the destination {cut(arn)}: add it to the table [destinations] of the file "
         "that --triggers names, which says where its messages go"
     )
 
@@ -65,19 +59,19 @@ def unsupported_parameter(member: str) -> str:
 
 def unsupported_position(arn: str) -> str:
     """A stream of DynamoDB has no records by time. (unconfirmed)."""
-    return f"Unsupported starting position for arn type: {shown_arn(arn)}"
+    return f"Unsupported starting position for arn type: {cut(arn)}"
 
 
 def no_dynamodb_stream(source: str) -> str:
     """The event source is no stream of DynamoDB. (ours)."""
-    return f"Hashrange serves event source mappings of DynamoDB streams only, not of {shown_arn(source)}"
+    return f"Hashrange serves event source mappings of DynamoDB streams only, not of {cut(source)}"
 
 
 def unusable_destination(arn: str) -> str:
     """Records of failed batches cannot be sent there. (ours)."""
     return (
         "Records of failed batches go to standard SQS queues, standard SNS topics and S3 buckets only, not to "
-        f"{shown_arn(arn)}"
+        f"{cut(arn)}"
     )
 
 
