@@ -15,7 +15,7 @@ from hashrange.cloudwatch.dynamodb.metric_ids import consumed_metric, operation_
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import distribution_of
 from hashrange.cloudwatch.statistic import Cell, StatisticSet
-from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.open_table import OpenTable
 
 Counted = dict[float, int]
 """Value → how often it was observed."""
@@ -37,19 +37,10 @@ class Counts:
         self.of_pages: dict[str, dict[tuple[OpenTable, str | None], ValueArray]] = {"Query": {}, "Scan": {}}
         """Name of the operation → table and global index that was read → units,
         seconds and items of each page, in turns."""
-        self.of_entries: dict[bytes, ValueArray] = {}
-        """Source id of a global index → units of each change of an entry."""
-        self._indexes: dict[bytes, tuple[OpenTable, str]] = {}
-        """Table and name of each index in `of_entries`."""
+        self.of_entries: dict[bytes, tuple[OpenTable, str, ValueArray]] = {}
+        """Source id of a global index → its table, its name, and units of each change of an entry."""
         self._values: dict[MetricId, Counted] = {}
         """Latencies are whole microseconds, rounded down."""
-
-    def begin_index(self, table: OpenTable, source: ReadSource) -> ValueArray:
-        """The values of a global index that `of_entries` lacks."""
-        assert source.index is not None
-        self._indexes[source.source_id] = (table, source.index.name)
-        values = self.of_entries[source.source_id] = array("d")
-        return values
 
     def add(self, metric: MetricId, value: float = 1.0, times: int = 1) -> None:
         """Count a value that was observed."""
@@ -74,12 +65,10 @@ class Counts:
                 for (table, index_name), values in by_subject.items():
                     self._fold_pages(name, table, index_name, values)
                 by_subject.clear()
-        for source_id, values in self.of_entries.items():
-            table, index_name = self._indexes[source_id]
+        for table, index_name, values in self.of_entries.values():
             metric = consumed_metric(place_of_table(table.schema), table.name, index_name, is_write=True)
             self._fold_values(metric, values)
         self.of_entries.clear()
-        self._indexes.clear()
 
     def _fold_items(self, operation: str, table: OpenTable, values: ValueArray) -> None:
         place = place_of_table(table.schema)

@@ -148,13 +148,12 @@ class MetricRecording:
         """Count the units of global indexes; returns those of local indexes, which are their table's."""
         of_entries, local_units = self._of_entries, 0.0
         for entry in entries:
-            source = entry.source
-            if source.index.is_global:  # type: ignore[union-attr]  # an entry's source is that of an index
-                try:
-                    values = of_entries[source.source_id]
-                except KeyError:
-                    values = self._counts.begin_index(table, source)
-                values.append(entry_units(entry))
+            source_id, index = entry.source.source_id, entry.source.index
+            if index is not None and index.is_global:
+                known = of_entries.get(source_id)
+                if known is None:
+                    known = of_entries[source_id] = (table, index.name, array("d"))
+                known[2].append(entry_units(entry))
             else:
                 local_units += entry_units(entry)
         return local_units
