@@ -71,7 +71,7 @@ class AdmittingStep(FrontStep):
         self._blocked_until_seconds = -inf
         self.acts_before = False
         """Until then any bucket may be empty."""
-        throughputs.see_blocked = self._see_blocked
+        throughputs.on_blocked(self._see_blocked)
 
     def _see_blocked(self, until_seconds: float) -> None:
         self._blocked_until_seconds = max(self._blocked_until_seconds, until_seconds)

@@ -80,9 +80,12 @@ class TableThroughputs:
         """Table id → service time until which buckets of the table keep to the description from before a change."""
         self._former: list[dict[bytes, ThroughputBuckets | None]] = []
         """Members of `_known` that were forgotten together, and are still to be freed."""
-        self.see_blocked: SeeBlocked = lambda until_seconds: None
-        """Set before any table's buckets are made."""
+        self._see_blocked: SeeBlocked = lambda until_seconds: None
         store.catalog.on_change(self._follow_change)
+
+    def on_blocked(self, see: SeeBlocked) -> None:
+        """Call `see` from now on when a bucket is empty; before any table's buckets are made."""
+        self._see_blocked = see
 
     def terms_of(self, account: str, region: str, name: str) -> ThroughputTerms:
         """How the throughput of this table is enforced."""
@@ -164,7 +167,7 @@ class TableThroughputs:
         self, table: OpenTable, former: Mapping[bytes, ThroughputBuckets | None], adaptive: AdaptiveSetting
     ) -> dict[bytes, ThroughputBuckets | None]:
         """The buckets of a table and its indexes, by source id; `former`: those that it has."""
-        terms = SideTerms(adaptive, self._see_throttled, self._store.maintenance.want_partitions, self.see_blocked)
+        terms = SideTerms(adaptive, self._see_throttled, self._store.maintenance.want_partitions, self._see_blocked)
         own = self._source_buckets(table, None, former.get(table.source_id), terms)
         own.writes.indexes_blocked_until_seconds = -inf
         known: dict[bytes, ThroughputBuckets | None] = {}

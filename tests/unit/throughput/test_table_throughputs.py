@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hashrange.settings import Settings
+from hashrange.tables.open_table import OpenTable
 from hashrange.testing import Database, server
 from hashrange.throughput import table_throughputs
 from hashrange.throughput.capacity_side import CapacitySide
@@ -40,10 +41,15 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
 
     class NotedSide(CapacitySide):
-        def __init__(self, table: Any, *others: Any, is_write: bool, **more: Any) -> None:
-            if is_write:
+        def __init__(self, *terms: Any, is_write: bool) -> None:
+            self.is_noted = not is_write
+            super().__init__(*terms, is_write=is_write)
+
+        def follow(self, table: OpenTable, *others: Any) -> None:
+            if not self.is_noted:
+                self.is_noted = True
                 made.append(table.name)
-            super().__init__(table, *others, is_write=is_write, **more)
+            super().follow(table, *others)
 
     monkeypatch.setattr(table_throughputs, "CapacitySide", NotedSide)
     return made
