@@ -75,7 +75,7 @@ class WorkThread:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(1, self._name)
             self._pieces_count += 1
-            future = self._executor.submit(_do, partial(work, *arguments, **named))
+            future = self._executor.submit(brief_turns()(partial(work, *arguments, **named)))
             future.add_done_callback(self._done)
         try:
             return await asyncio.wrap_future(future)
@@ -88,8 +88,3 @@ class WorkThread:
             if not self._pieces_count and self._executor is not None:
                 self._executor.shutdown(wait=False)
                 self._executor = None
-
-
-def _do(work: Callable[[], _Result]) -> _Result:
-    with brief_turns():
-        return work()

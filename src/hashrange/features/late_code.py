@@ -55,7 +55,7 @@ class LateCode:
             if not _is_ours:
                 self._import()
                 return
-            loading = self._loading = asyncio.ensure_future(_on_thread(self._import))
+            loading = self._loading = asyncio.ensure_future(asyncio.to_thread(brief_turns()(self._import)))
         if not loading.done():
             raise StillLoading(loading)
         self._loading = None
@@ -73,8 +73,3 @@ class LateCode:
         for module in self._modules:
             import_module(module)
         self._is_loaded = True
-
-
-async def _on_thread(load: Callable[[], None]) -> None:
-    with brief_turns():
-        await asyncio.to_thread(load)
