@@ -226,13 +226,6 @@ def _reading(file: InitFile) -> Iterator[None]:
 PREFIX = "init/"
 
 
-class AppliedMark(msgspec.Struct, frozen=True):
-    """The document of one file."""
-
-    sha256: str
-    """Hash of the file's content, in hexadecimal."""
-
-
 async def unapplied_files(files: Sequence[InitFile], documents: Documents) -> list[InitFile]:
     """The files that are new or have changed since they were applied to this store, in their order.
     Raises InitError, StorageError.
@@ -249,4 +242,4 @@ def marks_of(hashes: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def _mark(sha256: str) -> bytes:
-    return msgspec.json.encode(AppliedMark(sha256))
+    return msgspec.json.encode({"sha256": sha256})

@@ -6,7 +6,6 @@ Those that come after it are drawn when its reply is sent, unless it was refused
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from hashrange.aws_services.operation import ServiceError
 from hashrange.errors import ApiError
@@ -20,20 +19,6 @@ Later = Callable[[float, Callable[[], None]], object]
 """later(seconds, callback): calls `callback` after these seconds of real time."""
 
 
-class _Drawn(NamedTuple):
-    """What draws the faults of a call, as it begins and once it has been carried out."""
-
-    drawing: Drawing
-    tables: Sequence[str]
-    """Names of the tables in the request."""
-
-    def draw(self, call: Call, when: Moment) -> Iterator[Fault]:
-        """Draw the faults that the call meets at this moment."""
-        if call.kind == "service":
-            return self.drawing.on_service_request(call.operation.name, when)
-        return self.drawing.on_request(call.operation.name, self.tables, when)
-
-
 class FaultedCalls:
     """The calls that have met faults as a whole, or may yet, and whose replies have not been sent."""
 
@@ -43,8 +28,9 @@ class FaultedCalls:
         """
         self.replies: dict[Call, list[Fault]] = {}
         """Call → the faults that its reply meets; the list may be empty. Almost every server has no such call."""
-        self._after: dict[Call, _Drawn] = {}
-        """Calls for which faults are drawn once they have been carried out; all are in `replies` too."""
+        self._after: dict[Call, tuple[Drawing, Sequence[str]]] = {}
+        """Calls for which faults are drawn once they have been carried out, each with what draws them, and names of the
+        tables in the request; all are in `replies` too."""
         self._on_error = on_error
 
     def mark(self, call: Call, fault: Fault) -> None:
@@ -56,14 +42,14 @@ class FaultedCalls:
         if call.kind == "own":
             return None
         self._forget_left()
-        drawn = _Drawn(drawing, [bare_name(name) for name in call.operation.tables(call.request)])
-        met = list(drawn.draw(call, "before"))
+        tables = [bare_name(name) for name in call.operation.tables(call.request)]
+        met = list(_drawn(drawing, call, tables, "before"))
         for fault in met:
             if fault.kind != "error":
                 self.mark(call, fault)
         if drawing.has_request_faults("after", with_key=False):
             self.replies.setdefault(call, [])
-            self._after[call] = drawn
+            self._after[call] = drawing, tables
         kinds = {fault.kind for fault in met}
         if "throttle" in kinds:
             return _rate_exceeded(met)
@@ -91,10 +77,11 @@ class FaultedCalls:
             return
         after = self._after.pop(call, None)
         if after is not None:
-            met = list(after.draw(call, "after"))
+            drawing, tables = after
+            met = list(_drawn(drawing, call, tables, "after"))
             faults += met
             if any(fault.kind == "error" for fault in met):
-                self._on_error(call, after.tables)
+                self._on_error(call, tables)
         kinds = {fault.kind for fault in faults}
         if "error" in kinds:
             call.replace_reply(call.internal_error())
@@ -108,6 +95,13 @@ class FaultedCalls:
             later(late_seconds, send)
         else:
             send()
+
+
+def _drawn(drawing: Drawing, call: Call, tables: Sequence[str], when: Moment) -> Iterator[Fault]:
+    """Draw the faults that a call meets at this moment."""
+    if call.kind == "service":
+        return drawing.on_service_request(call.operation.name, when)
+    return drawing.on_request(call.operation.name, tables, when)
 
 
 def _rate_exceeded(met: Sequence[Fault]) -> ServiceError:
