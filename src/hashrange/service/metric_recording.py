@@ -148,12 +148,14 @@ class MetricRecording:
         """Count the units of global indexes; returns those of local indexes, which are their table's."""
         of_entries, local_units = self._of_entries, 0.0
         for entry in entries:
-            source_id, index = entry.source.source_id, entry.source.index
-            if index is not None and index.is_global:
-                known = of_entries.get(source_id)
-                if known is None:
-                    known = of_entries[source_id] = (table, index.name, array("d"))
-                known[2].append(entry_units(entry))
+            source = entry.source
+            if source.is_global:
+                try:
+                    values = of_entries[source.source_id][2]
+                except KeyError:
+                    values = array("d")
+                    of_entries[source.source_id] = (table, source.index.name, values)  # type: ignore[union-attr]
+                values.append(entry_units(entry))
             else:
                 local_units += entry_units(entry)
         return local_units
