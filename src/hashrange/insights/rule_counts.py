@@ -129,11 +129,6 @@ class RuleCounts:
             self._unsaved.setdefault(self._minute // HOUR_MINUTES, []).append((self._minute, summary))
             self._sketch = Sketch()
 
-    @property
-    def is_changed(self) -> bool:
-        """True if anything has been counted since the last save."""
-        return bool(self._unsaved) or self._sketch.total > 0
-
     def between(self, begin_seconds: float, end_seconds: float, now_seconds: float) -> Iterator[tuple[float, Summary]]:
         """Begin of each minute or hour in [begin, end) with something counted,
         in order of time. Raises StorageError.

@@ -168,10 +168,10 @@ def test_watches_are_read_in_pieces_or_when_their_table_is_asked_for(few: Watchi
     assert lines_between_looks(lambda: many.insights.rules(PLACE)) < 1_000
     rules = many.insights.rules(PLACE)
     assert len(rules) == 2 * MANY
-    counted = [rule.source.table.name for rule in rules if rule.counts.is_changed]
+    counted = [rule.source.table.name for rule in rules if rule.counts._sketch.total]
     assert counted == ["table7", "table8"]
     many.read("table9")
-    assert [rule.source.table.name for rule in many.insights.rules(PLACE) if rule.counts.is_changed][-1] == "table9"
+    assert [rule.source.table.name for rule in many.insights.rules(PLACE) if rule.counts._sketch.total][-1] == "table9"
 
 
 def test_what_is_switched_off_is_not_in_front_once_it_is_known() -> None:

@@ -111,7 +111,7 @@ def test_a_failed_save_loses_nothing() -> None:
     documents.refuses = False
     save(counts, FIRST_MINUTE * 60)
     assert total(RuleCounts(documents, "a/", lambda: None), FIRST_MINUTE) == 2
-    assert not counts.is_changed
+    assert not counts._unsaved
 
 
 def test_documents_stay_small() -> None:
