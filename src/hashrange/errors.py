@@ -4,6 +4,7 @@ ApiError the client, StorageError the operator, Malformed the slow path.
     HashrangeError
     ├── ApiError              sent to the client; the class name is the code, except below ValidationException.
     │   │                     Errors of other services (ServiceError, LambdaError) have a code each.
+    │   ├── CoralError        in the namespace of the layer that all operations share
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
     │   │   ├── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
@@ -21,10 +22,6 @@ Source of codes and `__type`: errors.md section 1 (the service's behaviour as ca
 
 from typing import ClassVar, TypeVar
 
-CORAL_SERVICE = "com.amazon.coral.service"
-CORAL_VALIDATE = "com.amazon.coral.validate"
-DYNAMODB = "com.amazonaws.dynamodb.v20120810"
-
 AnyError = TypeVar("AnyError", bound=BaseException)
 
 
@@ -38,7 +35,7 @@ class ApiError(HashrangeError):
     `members` (`Item`, `CancellationReasons`) have the types of any reply's members (`operations/reply.py`).
     """
 
-    namespace: ClassVar[str] = DYNAMODB
+    namespace: ClassVar[str] = "com.amazonaws.dynamodb.v20120810"
     code: str
     """The error code that SDKs see."""
     http_status: int = 400
@@ -63,12 +60,17 @@ class ApiError(HashrangeError):
 # --- the request as a whole (coral) -------------------------------------------------------------
 
 
-class SerializationException(ApiError):
+class CoralError(ApiError):
+    """An error in the namespace of the layer that all of the service's operations share."""
+
+    namespace = "com.amazon.coral.service"
+
+
+class SerializationException(CoralError):
     """The body is no JSON object, does not match its Content-Encoding or is invalid `aws-chunked`,
     or a member does not fit its declared JSON type.
     """
 
-    namespace = CORAL_SERVICE
     message_member = "Message"
 
 
@@ -76,68 +78,52 @@ class MalformedHttpRequestException(ApiError):
     """Lambda's API cannot undo the content codings of the body."""
 
 
-class RequestEntityTooLargeException(ApiError):
+class RequestEntityTooLargeException(CoralError):
     """The body has more than 16 MB, as it was sent or without its content codings."""
 
-    namespace = CORAL_SERVICE
     http_status = 413
 
 
-class UnknownOperationException(ApiError):
+class UnknownOperationException(CoralError):
     """X-Amz-Target is missing or names no operation of the API; the reply has no message."""
 
-    namespace = CORAL_SERVICE
 
-
-class UnsupportedOperationException(ApiError):
+class UnsupportedOperationException(CoralError):
     """Hashrange does not support the operation, or this use of it, yet; SDKs do not retry this code."""
 
-    namespace = CORAL_SERVICE
 
-
-class AccessDeniedException(ApiError):
+class AccessDeniedException(CoralError):
     """The caller may not do this: an ARN is incomplete or of another account, or a policy would lock the caller out."""
 
-    namespace = CORAL_SERVICE
     message_member = "Message"
 
 
-class MissingAuthenticationTokenException(ApiError):
+class MissingAuthenticationTokenException(CoralError):
     """The request carries no SigV4 signature at all."""
 
-    namespace = CORAL_SERVICE
 
-
-class IncompleteSignatureException(ApiError):
+class IncompleteSignatureException(CoralError):
     """The signature lacks a part such as `Credential`, or a part is malformed or not supported."""
 
-    namespace = CORAL_SERVICE
 
-
-class InvalidSignatureException(ApiError):
+class InvalidSignatureException(CoralError):
     """The signature, or that of an `aws-chunked` chunk, does not match; or it has expired or is not valid yet, is for
     another Region, service, day or terminator, or does not sign the host; or header and query both have one.
     """
 
-    namespace = CORAL_SERVICE
 
-
-class UnrecognizedClientException(ApiError):
+class UnrecognizedClientException(CoralError):
     """The access key is unknown, or the session token is not that of the key."""
 
-    namespace = CORAL_SERVICE
 
-
-class ExpiredTokenException(ApiError):
+class ExpiredTokenException(CoralError):
     """The access key, with its session token if it has one, has expired."""
-
-    namespace = CORAL_SERVICE
 
 
 class ValidationException(ApiError):
     """The request is well-formed JSON but not acceptable; unlike a RequestFault, it has one message for both layers."""
 
-    namespace = CORAL_VALIDATE
+    namespace = "com.amazon.coral.validate"
 
     def __init_subclass__(cls) -> None:
         """Subclasses have the code of this class."""
