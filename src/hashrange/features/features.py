@@ -134,29 +134,22 @@ def lag_seconds_of(features: Sequence[AnyFeature], states: Mapping[str, Any]) ->
 # --- those of one service ---------------------------------------------------------------------------
 
 
-class TableRequests:
+class TableRequests(msgspec.Struct, eq=False):
     """What features know of the requests of DynamoDB, and change in them."""
 
-    def __init__(
-        self,
-        mark_faulted: "MarkCall",
-        operations: Collection[str],
-        scope_of: Callable[[str, str], Scope],
-        set_up_scopes: Callable[[Callable[[Scope], None]], None],
-    ) -> None:
-        """`operations`: the names of DynamoDB's. `scope_of(account, region)`: what serves them;
-        `set_up_scopes(set_up)`: calls `set_up` for every Scope in use, and from now on for every new one.
-        """
-        self.mark_faulted = mark_faulted
-        self.operations = operations
-        self.scope_of = scope_of
-        self.set_up_scopes = set_up_scopes
-        self.see_throttled: list[SeeThrottled] = []
-        """Told of each part of a request that is throttled, whether for want of throughput or by a fault."""
-        self.counters: list[Callable[[Meter], None]] = []
-        """Called with the meter of each request that has ended."""
-        self.drawing: Drawing | None = None
-        """Draws who meets faults; None if there are no faults."""
+    mark_faulted: "MarkCall"
+    operations: Collection[str]
+    """The names of DynamoDB's."""
+    scope_of: Callable[[str, str], Scope]
+    """`scope_of(account, region)`: what serves them."""
+    set_up_scopes: Callable[[Callable[[Scope], None]], None]
+    """`set_up_scopes(set_up)`: calls `set_up` for every Scope in use, and from now on for every new one."""
+    see_throttled: list[SeeThrottled] = []
+    """Told of each part of a request that is throttled, whether for want of throughput or by a fault."""
+    counters: list[Callable[[Meter], None]] = []
+    """Called with the meter of each request that has ended."""
+    drawing: Drawing | None = None
+    """Draws who meets faults; None if there are no faults."""
 
 
 class _Known:
