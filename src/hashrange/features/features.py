@@ -20,6 +20,7 @@ from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.faults.drawing import Drawing
 from hashrange.features.late_code import LateCode
+from hashrange.jobs.job import Job, SlicedJob
 from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.store_jobs import jobs_of
 from hashrange.messages.cloudwatch import LOG_NOT_SAVED
@@ -199,7 +200,7 @@ class Features:
         self._given: dict[str, Any] = {}
         """By name of the feature that uses it."""
         self._begin_times = BeginTimes(store.documents)
-        late = [LateJob(self, feature, job) for feature in features for job in feature.jobs]
+        late = [_late_job(self, feature, job) for feature in features for job in feature.jobs]
         self.runner = Runner([*jobs_of(store.maintenance, clock, self.items_expired), *late], clock, in_turns)
         requests.set_up_scopes(self._set_up_scope)
         for feature in features:
@@ -419,22 +420,17 @@ class Features:
                 yield from feature.drop(part)
 
 
-class LateJob(Generic[PartT]):
+def _late_job(features: Features, feature: Feature[PartT], job: FeatureJob[PartT]) -> Job:
     """A job of a feature, which rests until the feature is loaded."""
+    run_loaded: RunSlice | None = None
 
-    def __init__(self, features: Features, feature: Feature[PartT], job: FeatureJob[PartT]) -> None:
-        self._features = features
-        self._feature = feature
-        self._job = job
-        self._run_slice: RunSlice | None = None
-        self.name = job.name
-        self.waits_for_service_time = job.waits_for_service_time
-
-    async def run_slice(self) -> float | None:
-        """The slice of the feature's job. Raises StorageError."""
-        if self._run_slice is None:
-            part = await self._features.found_on_thread(self._feature)
+    async def run_slice() -> float | None:
+        nonlocal run_loaded
+        if run_loaded is None:
+            part = await features.found_on_thread(feature)
             if part is None:
                 return None
-            self._run_slice = self._job.run_slice(part, self._features)
-        return await self._run_slice()
+            run_loaded = job.run_slice(part, features)
+        return await run_loaded()
+
+    return SlicedJob(job.name, run_slice, job.waits_for_service_time)

@@ -5,9 +5,9 @@ be driven by a `Runner`, or by hand in a test.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
@@ -45,6 +45,14 @@ class Job(Protocol):
 
         Raises StorageError when the store fails. May raise NeverRests while `Runner.is_in_order()`.
         """
+
+
+class SlicedJob(NamedTuple):
+    """A job as a record."""
+
+    name: str
+    run_slice: Callable[[], Coroutine[Any, Any, float | None]]
+    waits_for_service_time: bool = True
 
 
 @contextmanager

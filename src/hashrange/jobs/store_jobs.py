@@ -6,12 +6,10 @@ table whose time to live was turned on. Nothing is filled from a table that is s
 are being allocated.
 """
 
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, NamedTuple
 
 from hashrange.clock import Clock
-from hashrange.jobs.job import AT_ONCE, Job
+from hashrange.jobs.job import AT_ONCE, Job, SlicedJob
 from hashrange.store.interface import Maintenance, SeeChanges
 from hashrange.tables.states import may_backfill
 
@@ -23,29 +21,21 @@ EXPIRY_SLICE_ROWS = 64
 """Rows of one queue of expiries that one slice handles at most: about 2 ms for small items without indexes."""
 
 
-class StoreJob(NamedTuple):
-    """A job over a store."""
-
-    name: str
-    run_slice: Callable[[], Coroutine[Any, Any, float | None]]
-    waits_for_service_time: bool = True
-
-
 def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[Job]:
     """Create the jobs that work on this store. `see_expired` sees how expired items are deleted."""
     return [
-        StoreJob("index backfill", partial(_backfill, store, clock)),
+        SlicedJob("index backfill", partial(_backfill, store, clock)),
         # Writes delayed index entries once they are due, in the order of the changes of their partition, and late ones
         # that a failed request has left, one per slice. Entries of global indexes are delayed if
         # `index_delay_seconds` is set, which lets people test against eventual consistency.
-        StoreJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_CHANGES)),
+        SlicedJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_CHANGES)),
         # Deletes expired items (time to live): a few of one table at a time, in order of expiry times.
-        StoreJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS, see_expired)),
+        SlicedJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS, see_expired)),
         # Replaces stream shards which were open long enough, and deletes shards too old to be read.
-        StoreJob("stream shards", lambda: store.tend_streams(store.lease())),
+        SlicedJob("stream shards", lambda: store.tend_streams(store.lease())),
         # Splits partitions of tables and indexes that have grown, one per slice.
-        StoreJob("partition splits", partial(_split, store)),
-        StoreJob("settle", store.settle, waits_for_service_time=False),
+        SlicedJob("partition splits", partial(_split, store)),
+        SlicedJob("settle", store.settle, waits_for_service_time=False),
     ]
 
 

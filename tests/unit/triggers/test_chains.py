@@ -10,9 +10,8 @@ import pytest
 from hashrange.clock import VirtualClock
 from hashrange.jobs import chains
 from hashrange.jobs import runner as runner_module
-from hashrange.jobs.job import NeverRests
+from hashrange.jobs.job import NeverRests, SlicedJob
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import TRIGGER_CHAIN_SECONDS_MAX
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -54,7 +53,7 @@ def test_an_advance_ends_though_a_function_triggers_itself(
         world = Writing()
         clock = world.clock
         assert isinstance(clock, VirtualClock)
-        jobs = Runner([StoreJob("triggers", world.delivery.run_slice)], clock)
+        jobs = Runner([SlicedJob("triggers", world.delivery.run_slice)], clock)
         world.is_awaited = jobs.is_in_order
         world.wake = jobs.wake
         jobs.start()

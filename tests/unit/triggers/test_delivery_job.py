@@ -12,8 +12,8 @@ import pytest
 
 from hashrange.clock import MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
+from hashrange.jobs.job import SlicedJob
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
 from hashrange.store.copying import copying_of
 from hashrange.store.documents import NOTHING_READ
@@ -32,7 +32,7 @@ from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries
 
 def runner_of(world: Deliveries) -> Runner:
     """The jobs that a server with triggers runs, as far as they matter here."""
-    runner = Runner([world.shards_job, StoreJob("triggers", world.delivery.run_slice)], world.clock)
+    runner = Runner([world.shards_job, SlicedJob("triggers", world.delivery.run_slice)], world.clock)
     world.store.maintenance.on_work(runner.wake)
     world.wake = lambda: runner.wake_jobs("triggers")
     return runner

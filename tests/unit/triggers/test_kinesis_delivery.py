@@ -14,9 +14,8 @@ import pytest
 
 from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock, VirtualClock
 from hashrange.errors import StorageError
-from hashrange.jobs.job import LATER
+from hashrange.jobs.job import LATER, SlicedJob
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
 from hashrange.store.copying import copying_of
@@ -760,7 +759,7 @@ def test_a_shard_has_ended_once_its_end_is_durable_and_is_read_only_for_what_is_
 
 async def running(world: KinesisWorld) -> Runner:
     """A runner of the delivery job, at rest after a destination has been enabled."""
-    runner = Runner([StoreJob("triggers", world.delivery.run_slice)], world.clock)
+    runner = Runner([SlicedJob("triggers", world.delivery.run_slice)], world.clock)
     world.wake = lambda: runner.wake_jobs("triggers")
     world.store.streams.follow(world.delivery.wake)
     runner.start()

@@ -11,8 +11,8 @@ import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
+from hashrange.jobs.job import SlicedJob
 from hashrange.jobs.runner import Runner
-from hashrange.jobs.store_jobs import StoreJob
 from hashrange.jobs.virtual_time import advance
 from hashrange.messages import triggers as messages
 from hashrange.triggers.checkpoints import checkpoint_name
@@ -99,7 +99,7 @@ def test_an_advance_of_time_passes_over_it(
 
     async def scenario() -> None:
         assert isinstance(world.clock, VirtualClock)
-        runner = Runner([StoreJob("triggers", world.delivery.run_slice)], world.clock)
+        runner = Runner([SlicedJob("triggers", world.delivery.run_slice)], world.clock)
         runner.start()
         for _ in range(3):
             await advance(world.clock, runner, 60)
