@@ -91,7 +91,7 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
         ) from None
     for name in names:
         path = os.path.join(folder, name)
-        if not _is_text(name):
+        if any("\ud800" <= one <= "\udfff" for one in name):  # so Python shows bytes that are not UTF-8
             raise SettingUnusable(
                 f"the init folder {folder} has a file {name!r}, whose name is not UTF-8. Rename it;"
                 " nothing was applied."
@@ -117,15 +117,6 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
             raise InitError(path, "it is no file, or a link to one that does not exist.")
         else:
             yield InitFile(path, f"{prefix}{name}", account or SHARED_ACCOUNT, region or SHARED_REGION, kind)
-
-
-def _is_text(name: str) -> bool:
-    """False for a name of bytes that are not UTF-8, which Python shows as surrogates."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _kind_of(name: str) -> FileKind | None:

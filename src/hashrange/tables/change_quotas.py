@@ -46,11 +46,9 @@ def recent_switches(table: Table, now_seconds: float) -> tuple[float, ...]:
 
 def next_switch_at_seconds(recent: tuple[float, ...], now_seconds: float) -> float:
     """Time from which one more switch to on-demand is allowed; `recent` as `recent_switches` returns it."""
-    return (
-        recent[-SWITCHES_TO_ON_DEMAND_MAX] + SECONDS_PER_DAY
-        if len(recent) >= SWITCHES_TO_ON_DEMAND_MAX
-        else now_seconds
-    )
+    if len(recent) < SWITCHES_TO_ON_DEMAND_MAX:
+        return now_seconds
+    return recent[-SWITCHES_TO_ON_DEMAND_MAX] + SECONDS_PER_DAY
 
 
 def recent_class_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
