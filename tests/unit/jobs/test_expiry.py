@@ -18,15 +18,16 @@ from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 from hashrange.operations import overlong_deadlines
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.settings import Settings
-from hashrange.store.embedded import expiries, layout
+from hashrange.store.embedded import expiries, layout, ordered_queue
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, new_batch
 from hashrange.store.embedded.expiries import Expiries, queue_key
 from hashrange.store.embedded.ordered_queue import OrderedQueue
-from hashrange.store.embedded.reading import Cursor, scan_prefix
+from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
 from tests.support.clocks import SetClock
 from tests.support.engines import replace_engine
+from tests.support.rows_read import note_rows_read
 from tests.unit.jobs.world import TABLE, World, drive, item
 
 NAME = "expires"
@@ -536,17 +537,9 @@ def test_a_hundred_thousand_items_to_expire_cost_one_look(monkeypatch: pytest.Mo
         batch.put(prefix + queue_key(due_seconds + number, table.item_key(item(number))), b"")
     world.embedded.engine.write(batch)
     world.embedded.load()
-    read_rows: list[int] = []
-    read = Cursor.read
-
-    def note(cursor: Cursor, limit_rows: int) -> list[tuple[bytes, bytes]]:
-        rows: list[tuple[bytes, bytes]] = read(cursor, limit_rows)
-        read_rows.append(len(rows))
-        return rows
-
-    monkeypatch.setattr(Cursor, "read", note)
+    read_rows = note_rows_read(monkeypatch, ordered_queue)
     assert world.expire() == due_seconds - world.clock.service_time()
-    assert sum(read_rows) <= EXPIRY_SLICE_ROWS
+    assert len(read_rows) <= EXPIRY_SLICE_ROWS
     read_rows.clear()
     for _ in range(9):
         world.clock.advance(1_000)

@@ -9,8 +9,9 @@ import pytest
 
 from hashrange.errors import ApiError, StorageCorruption
 from hashrange.jobs.job import AT_ONCE
-from hashrange.store.embedded import layout
-from hashrange.store.embedded.reading import Cursor, scan_prefix
+from hashrange.store.embedded import layout, stream_reads
+from hashrange.store.embedded.reading import scan_prefix
+from tests.support.rows_read import note_rows_read
 from tests.unit.jobs.streaming import (
     DAY,
     HOUR,
@@ -207,19 +208,12 @@ def test_no_more_large_records_are_read_than_a_page_holds(tmp_path: Path, monkey
     world.ask("UpdateTable", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
     for number in range(12):
         world.ask("PutItem", Item={"id": {"S": "a"}, "n": {"N": str(number)}, "text": {"S": "x" * 300_000}})
-    asked: list[int] = []
-    read = Cursor.read
-
-    def note(cursor: Cursor, limit_rows: int) -> list[tuple[bytes, bytes]]:
-        asked.append(limit_rows)
-        return read(cursor, limit_rows)
-
-    monkeypatch.setattr(Cursor, "read", note)
+    read_rows = note_rows_read(monkeypatch, stream_reads)
     (stream,) = world.scope.store.streams.of("000000000000", "us-east-1")
     (shard,) = world.scope.store.streams.shards(stream)
     page = drive(world.scope.store.streams.records(shard, 0, 1_000, 1 << 20))
     assert len(page.records) == 2
-    assert sum(asked) <= 4
+    assert len(read_rows) <= 4
     monkeypatch.undo()
     assert world.close() == []
 

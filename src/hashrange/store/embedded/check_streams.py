@@ -16,7 +16,7 @@ from hashrange.store.embedded.delayed_entries import waiting_partitions
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FEED_KEY_END, former_rows
 from hashrange.store.embedded.partitions import read_partitions
-from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
+from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.upgrade import LOG_SINCE_VERSION
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import HashRange
@@ -212,14 +212,9 @@ class StreamCheck:
                 if shard.last is not None:
                     upper = prefix + layout.encode_sequence(shard.last + 1)
                 lower = prefix + layout.encode_sequence(shard.first)
-                cursor = Cursor(self._engine, lower, upper, is_reverse=True, skipped_keys_max=0)
-                try:
-                    while chunk := cursor.read(CHUNK_ROWS):
-                        yield from [one for one in chunk if not is_hidden(one[1], stream.purpose)]
-                        if len(chunk) < CHUNK_ROWS:
-                            break
-                finally:
-                    cursor.drop()
+                for engine_key, row in scan_range(self._engine, lower, upper, is_reverse=True):
+                    if not is_hidden(row, stream.purpose):
+                        yield engine_key, row
 
 
 def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:

@@ -20,9 +20,9 @@ from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.rows import decode_attributes
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.participant import Terms
-from hashrange.store.embedded.reading import CHUNK_ROWS, Cursor, scan_prefix
+from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.stream_states import WaitingChange, WaitingPartition
 from hashrange.store.interface import DelayOf, Payer
 from hashrange.tables.change import Change
@@ -325,22 +325,15 @@ def stored_changes(
     Raises StorageCorruption, StorageFormatUnknown and the engine's bare exceptions.
     """
     prefix = partition.prefix
-    cursor = Cursor(engine, _record_key(prefix, partition.first), upper or prefix_upper_bound(prefix), is_reverse=False)
-    try:
-        is_end = False
-        while not is_end:
-            rows, is_end = cursor.read_some(CHUNK_ROWS)
-            for engine_key, record in rows:
-                waiting = waiting_part(record)
-                if waiting is None:
-                    yield WaitingChange(layout.record_sequence(engine_key), 0, (), False, 0, len(record))
-                else:
-                    entries = StoredEntries(table, record, waiting.index_ids)
-                    hidden = all(is_hidden(record, purpose) for purpose in FOLLOWERS)
-                    sequence = layout.record_sequence(engine_key)
-                    yield WaitingChange(sequence, waiting.due_ms, entries, hidden, 0, len(record))
-    finally:
-        cursor.drop()
+    lower, upper = _record_key(prefix, partition.first), upper or prefix_upper_bound(prefix)
+    for engine_key, record in scan_range(engine, lower, upper, skipped_keys_max=SKIPPED_KEYS_MAX):
+        sequence, waiting = layout.record_sequence(engine_key), waiting_part(record)
+        if waiting is None:
+            yield WaitingChange(sequence, 0, (), False, 0, len(record))
+        else:
+            entries = StoredEntries(table, record, waiting.index_ids)
+            hidden = all(is_hidden(record, purpose) for purpose in FOLLOWERS)
+            yield WaitingChange(sequence, waiting.due_ms, entries, hidden, 0, len(record))
 
 
 class StoredEntries(Sequence[EntryWrite | None]):

@@ -35,7 +35,7 @@ from hashrange.store.embedded.pieces import (
     piece_ids,
     put_pieces,
 )
-from hashrange.store.embedded.reading import CHUNK_ROWS, scan_prefix, scan_range
+from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.pause import PAUSE
 
 NO_TABLE_ID = 0
@@ -144,7 +144,7 @@ class EmbeddedDocuments:
             if layout.DOCUMENT_PREFIX + name >= first
         ]
         try:
-            rows = scan_range(engine, first, prefix_upper_bound(whole), count or CHUNK_ROWS)
+            rows = scan_range(engine, first, prefix_upper_bound(whole))
             found += [(engine_key[start:], row) for engine_key, row in islice(rows, count)]
             found.sort(key=lambda one: one[0])
             return list(_wholes(engine, found[:count], inf if count is None else SOME_BYTES))

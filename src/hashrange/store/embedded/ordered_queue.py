@@ -6,14 +6,13 @@ queue has no row, so a seek that begins there passes over no deleted rows before
 a start it is the queue's beginning again, until rows are taken or `begin_at` is called.
 """
 
+from itertools import islice
 from typing import NamedTuple
 
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.reading import Cursor
-
-_CHUNK_ROWS = 32
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.reading import scan_range
 
 
 class Queued(NamedTuple):
@@ -48,48 +47,14 @@ class OrderedQueue:
         """Delete one row of the queue."""
         draft.batch.delete(self.prefix + key)
 
-    def first(
-        self,
-        engine: Engine,
-        limit_rows: int,
-        limit_bytes: int | None = None,
-        before: bytes | None = None,
-        start: bytes = b"",
-    ) -> list[Queued]:
-        """The first rows with `start <= key < before` (None: no end), at most `limit_rows`.
-
-        Ends with the row at which the rows' lengths, without keys, reach `limit_bytes`; None: no such limit.
-        """
+    def first(self, engine: Engine, limit_rows: int, before: bytes | None = None, start: bytes = b"") -> list[Queued]:
+        """The first rows with `start <= key < before` (None: no end), at most `limit_rows`."""
         lower = max(self._horizon, self.prefix + start)
         upper = self._end if before is None else self.prefix + before
         if upper <= lower:
             return []
-        found: list[Queued] = []
-        left_bytes = float("inf") if limit_bytes is None else limit_bytes
-        cursor = Cursor(engine, lower, upper, is_reverse=False)
-        prefix_bytes = len(self.prefix)
-        try:
-            while len(found) < limit_rows and left_bytes > 0:
-                wanted = min(limit_rows - len(found), 1 if limit_bytes is not None and not found else _CHUNK_ROWS)
-                chunk = cursor.read(wanted)
-                for engine_key, row in chunk:
-                    found.append(Queued(engine_key[prefix_bytes:], row))
-                    left_bytes -= len(row)
-                    if left_bytes <= 0:
-                        break
-                if len(chunk) < wanted:
-                    break
-        finally:
-            cursor.drop()
-        return found
-
-    def last(self, engine: Engine) -> Queued | None:
-        """The last row; None if there is none."""
-        cursor = Cursor(engine, self.prefix, self._end, is_reverse=True, skipped_keys_max=0)
-        try:
-            return next((Queued(key[len(self.prefix) :], row) for key, row in cursor.read(1)), None)
-        finally:
-            cursor.drop()
+        rows = scan_range(engine, lower, upper, skipped_keys_max=SKIPPED_KEYS_MAX)
+        return [Queued(engine_key[len(self.prefix) :], row) for engine_key, row in islice(rows, limit_rows)]
 
     def begin_at(self, key: bytes) -> None:
         """Let reads begin at `key` from now on: the caller knows that no row is, or will be put, before `key`."""

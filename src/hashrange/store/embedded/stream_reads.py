@@ -2,14 +2,16 @@
 records from the engine in order, up to a number and a length.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 
 from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.steps import walk
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX
 from hashrange.store.embedded.health import Site
-from hashrange.store.embedded.reading import Cursor
+from hashrange.store.embedded.reading import scan_range
 from hashrange.store.embedded.stream_states import StreamState
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.streams import ChangedShards, NewsMark, RecordPage
@@ -19,8 +21,6 @@ from hashrange.tables.streams import ALL_IMAGES, Shard, Stream
 
 READ_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of records that one page reads, in some 10 ms: records may have images that the stream does not show."""
-CHUNK_ROWS = 64
-"""Most records read at once. One record is read first, to estimate how many are wanted: a record may have 2 MB."""
 
 
 class StreamReads:
@@ -114,11 +114,9 @@ class StreamReads:
             return RecordPage([], is_end=True, durable=durable)
         site = self._site
         try:
-            cursor = Cursor(site.engine, lower, upper, is_reverse=False)
-            try:
-                records, is_end = _read(cursor, state, limit_records, limit_bytes)
-            finally:
-                cursor.drop()
+            rows = scan_range(site.engine, lower, upper, skipped_keys_max=SKIPPED_KEYS_MAX)
+            with closing(rows):
+                records, is_end = _read(rows, state, limit_records, limit_bytes)
         except IndexError as error:
             raise StorageCorruption("a stream record has no flags") from error
         except Exception as error:
@@ -127,7 +125,7 @@ class StreamReads:
 
 
 def _read(
-    cursor: Cursor, state: StreamState, limit_records: int, limit_bytes: int
+    rows: Iterator[tuple[bytes, bytes]], state: StreamState, limit_records: int, limit_bytes: int
 ) -> tuple[list[tuple[rules.Sequence, bytes]], bool]:
     """The next records as the stream shows them, at least one if there is any, within `limit_records` and
     `limit_bytes`; and True if there are no more. If the stream shows less than the records have, the reading also ends
@@ -137,32 +135,25 @@ def _read(
     exceptions.
     """
     records: list[tuple[rules.Sequence, bytes]] = []
-    left_bytes, wanted, read = limit_bytes, 1, 0
-    most_bytes = left_read_bytes = max(limit_bytes, READ_BYTES_MAX)
+    left_bytes, left_read_bytes = limit_bytes, max(limit_bytes, READ_BYTES_MAX)
     hidden, images, is_whole = HIDDEN_FROM[state.stream.purpose], state.images, state.images == ALL_IMAGES
     special = hidden | WAITS
-    while True:
-        chunk = cursor.read(wanted)
-        for engine_key, row in chunk:
-            record = row
-            if row[1] & special:
-                left_read_bytes -= len(row)
-                if row[1] & hidden:
-                    continue
-                record = plain_record(row)
-            if not is_whole:
-                left_read_bytes -= len(row)
-                record = shown_record(record, images)
-            left_bytes -= len(record)
-            if left_bytes < 0 and records:
-                return records, False
-            records.append((layout.record_sequence(engine_key), record))
-        if len(chunk) < wanted:
-            return records, True
-        if len(records) == limit_records or left_bytes <= 0 or (records and left_read_bytes <= 0):
+    for engine_key, row in rows:
+        if records and left_read_bytes <= 0:
             return records, False
-        read += len(chunk)
-        fitting = left_bytes * len(records) // (limit_bytes - left_bytes) + 1 if records else 2 * wanted
-        used_bytes = most_bytes - left_read_bytes
-        readable = left_read_bytes * read // used_bytes + 1 if used_bytes else CHUNK_ROWS
-        wanted = max(1, min(CHUNK_ROWS, limit_records - len(records), fitting, readable))
+        record = row
+        if row[1] & special:
+            left_read_bytes -= len(row)
+            if row[1] & hidden:
+                continue
+            record = plain_record(row)
+        if not is_whole:
+            left_read_bytes -= len(row)
+            record = shown_record(record, images)
+        left_bytes -= len(record)
+        if left_bytes < 0 and records:
+            return records, False
+        records.append((layout.record_sequence(engine_key), record))
+        if len(records) == limit_records or left_bytes <= 0:
+            return records, False
+    return records, True

@@ -16,8 +16,8 @@ from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.limits import SHARD_SECONDS
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.engine import Engine
-from hashrange.store.embedded.reading import Cursor, scan_prefix
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.tables import streams as rules
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
@@ -362,8 +362,5 @@ def read_streams(engine: Engine) -> StoredStreams:
 
 def _last_record(engine: Engine, prefix: bytes) -> rules.Sequence:
     """Sequence number of the last record whose engine key begins with `prefix`; 0 if there is none."""
-    cursor = Cursor(engine, prefix, prefix_upper_bound(prefix), is_reverse=True)
-    try:
-        return next((layout.record_sequence(engine_key) for engine_key, _ in cursor.read(1)), 0)
-    finally:
-        cursor.drop()
+    rows = scan_range(engine, prefix, prefix_upper_bound(prefix), is_reverse=True, skipped_keys_max=SKIPPED_KEYS_MAX)
+    return next((layout.record_sequence(engine_key) for engine_key, _ in rows), 0)

@@ -18,7 +18,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Participant
-from hashrange.store.embedded.reading import Cursor, scan_prefix
+from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
@@ -27,9 +27,6 @@ from hashrange.tables.source_id import key_in_source, table_prefix
 
 SLICE_BYTES_MAX = 256 * 1024
 """A slice ends with the row that makes its rows reach this length; to decode them takes some 3 ms."""
-_FIRST_CHUNK_ROWS = 1
-"""Rows that a slice reads first, to estimate the length of further rows: a row may have 1 MB."""
-_CHUNK_ROWS = 128
 _START = Key(b"")
 
 
@@ -180,31 +177,17 @@ class Walks:
 
 
 def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> WalkSlice:
-    """The table's next rows after key `position`. Raises the engine's exceptions, not converted to StorageError."""
+    """The table's next rows after key `position`, at least one if there is any, until the limit of rows or
+    SLICE_BYTES_MAX is reached. Raises the engine's exceptions, not converted to StorageError.
+    """
     lower, upper = table.source_id + position, prefix_upper_bound(table.source_id)
     if position:
         lower += b"\x00"
-    cursor = Cursor(engine, lower, upper, is_reverse=False, skipped_keys_max=limits.skipped_keys)
-    try:
-        return _read(cursor, limits.rows)
-    finally:
-        cursor.drop()
-
-
-def _read(cursor: Cursor, limit_rows: int) -> WalkSlice:
-    """The next rows, at least one if there is any, until `limit_rows` or SLICE_BYTES_MAX is reached."""
     rows: list[tuple[Key, Row]] = []
     size_bytes = 0
-    while True:
-        left = limit_rows - len(rows)
-        wanted = min(left, _FIRST_CHUNK_ROWS)
-        if rows:
-            wanted = min(left, _CHUNK_ROWS, (SLICE_BYTES_MAX - size_bytes) * len(rows) // size_bytes + 1)
-        chunk = cursor.read(wanted)
-        for engine_key, row in chunk:
-            rows.append((key_in_source(engine_key), Row(row)))
-            size_bytes += len(row)
-            if size_bytes >= SLICE_BYTES_MAX or len(rows) == limit_rows:
-                return WalkSlice(rows, is_last=False)
-        if len(chunk) < wanted:
-            return WalkSlice(rows, is_last=True)
+    for engine_key, row in scan_range(engine, lower, upper, skipped_keys_max=limits.skipped_keys):
+        rows.append((key_in_source(engine_key), Row(row)))
+        size_bytes += len(row)
+        if size_bytes >= SLICE_BYTES_MAX or len(rows) == limits.rows:
+            return WalkSlice(rows, is_last=False)
+    return WalkSlice(rows, is_last=True)
