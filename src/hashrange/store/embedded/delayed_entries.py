@@ -16,6 +16,8 @@ from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
+
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.rows import decode_attributes
 from hashrange.store.embedded import layout
@@ -42,13 +44,12 @@ CHANGE_BYTES, ENTRY_BYTES = 400, 400
 """Bytes of the objects that a change is kept in, and each of its entries, without their rows."""
 
 
-class Slice:
+class Slice(msgspec.Struct):
     """What one commit may still do."""
 
-    __slots__ = ("left_bytes", "left_rows", "now_ms")
-
-    def __init__(self, limit_rows: int, now_ms: int) -> None:
-        self.left_rows, self.left_bytes, self.now_ms = limit_rows, SLICE_BYTES_MAX, now_ms
+    left_rows: int
+    now_ms: int
+    left_bytes: int = SLICE_BYTES_MAX
 
     @property
     def is_full(self) -> bool:
@@ -102,8 +103,7 @@ class DelayedEntries:
         self.partitions.clear()
         self._kept_bytes = 0
         for partition in waiting_partitions(engine):
-            partition.found_last = self._streams.last
-            partition.keeps_others = True
+            partition.found_last, partition.keeps_others = self._streams.last, True
             self.partitions[partition.prefix] = partition
         self._last_due_ms = 0
         most_seconds = self._most_seconds
@@ -164,8 +164,7 @@ class DelayedEntries:
         for prefix, change in recorded:
             partition = self.partitions.get(prefix)
             if partition is None:
-                partition = WaitingPartition(prefix, change.sequence, 0, change.due_ms)
-                partition.is_split = False
+                partition = WaitingPartition(prefix, change.sequence, 0, change.due_ms, is_split=False)
                 self.partitions[prefix] = partition
                 self._wake()
             partition.kept.append(change)

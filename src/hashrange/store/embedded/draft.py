@@ -5,6 +5,8 @@ written at once or discarded.
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+import msgspec
+
 from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.steps import look
 from hashrange.items.types import Row
@@ -23,67 +25,36 @@ Commit = Callable[[Callable[["Draft"], Any]], Coroutine[Any, Any, Any]]
 """Type of `Commits.commit`, which makes a commit of the draft that its argument fills."""
 
 
-class Draft:
+class Draft(msgspec.Struct):
     """The rows of one commit, and the functions to call and further commits to make after it."""
 
-    __slots__ = (
-        "_kept",
-        "afterwards",
-        "at_seconds",
-        "batch",
-        "changes",
-        "deltas",
-        "engine",
-        "entries",
-        "finish",
-        "meter",
-        "only_of",
-        "position",
-        "touched",
-    )
-
-    def __init__(
-        self,
-        engine: Engine,
-        position: int,
-        at_seconds: float,
-        changes: Sequence[Change] = (),
-        batch: WriteBatch | None = None,
-        meter: Payer = None,
-    ) -> None:
-        self.batch = new_batch() if batch is None else batch
-        """The engine's batch: `put(key, row)`, `delete(key)` and `delete_range(first key, key after the last)`."""
-        self.engine = engine
-        """The engine, for reading rows as they are before the commit."""
-        self.position = position
-        """The position that the commit will have."""
-        self.at_seconds = at_seconds
-        """Service time of the commit, in seconds; `commits.UNUSED_TIME` if no participant needs it."""
-        self.changes = changes
-        """The item changes of the write; in a transaction one for each step, even where `old == new`."""
-        self.meter = meter
-        """That of the request whose write this is; None: it is none's."""
-        self.entries: Sequence[EntryWrite] = ()
-        """Index entry writes of this commit, except those left to a walk, to the change log or to late entries."""
-        self.deltas: dict[bytes, tuple[int, int]] = {}
-        """Source id → change of its item count and of its size in bytes."""
-        self.touched: list[bytes] = []
-        """Engine keys of index entries that are written or deleted, whose cached pages are then dropped. Entries that a
-        walk adds are not among them: nothing reads their index yet."""
-        self.afterwards: list[Callable[[], None]] = []
-        """Functions called in order after the commit is written; they must not raise."""
-        self.only_of: int | None = None
-        """If no item changes: id of the only table whose index entries may change; None: those of any table may."""
-        self.finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
-        """Set by a participant to make further commits (late entries), giving way in between; the write waits."""
-        self._kept: dict[object, Any] | None = None
-
-    @property
-    def kept(self) -> dict[object, Any]:
-        """Values that participants and statistics keep for a later stage of the commit."""
-        if self._kept is None:
-            self._kept = {}
-        return self._kept
+    engine: Engine
+    """The engine, for reading rows as they are before the commit."""
+    position: int
+    """The position that the commit will have."""
+    at_seconds: float
+    """Service time of the commit, in seconds; `commits.UNUSED_TIME` if no participant needs it."""
+    changes: Sequence[Change] = ()
+    """The item changes of the write; in a transaction one for each step, even where `old == new`."""
+    batch: WriteBatch = msgspec.field(default_factory=new_batch)
+    """The engine's batch: `put(key, row)`, `delete(key)` and `delete_range(first key, key after the last)`."""
+    meter: Payer = None
+    """That of the request whose write this is; None: it is none's."""
+    entries: Sequence[EntryWrite] = ()
+    """Index entry writes of this commit, except those left to a walk, to the change log or to late entries."""
+    deltas: dict[bytes, tuple[int, int]] = {}
+    """Source id → change of its item count and of its size in bytes."""
+    touched: list[bytes] = []
+    """Engine keys of index entries that are written or deleted, whose cached pages are then dropped. Entries that a
+    walk adds are not among them: nothing reads their index yet."""
+    afterwards: list[Callable[[], None]] = []
+    """Functions called in order after the commit is written; they must not raise."""
+    only_of: int | None = None
+    """If no item changes: id of the only table whose index entries may change; None: those of any table may."""
+    finish: Callable[[Commit], Coroutine[Any, Any, None]] | None = None
+    """Set by a participant to make further commits (late entries), giving way in between; the write waits."""
+    kept: dict[object, Any] = {}
+    """Values that participants and statistics keep for a later stage of the commit."""
 
     def count(self, source_id: bytes, old: Row | None, new: Row | None) -> None:
         """Add to `deltas` that `new` replaces `old` in a source (None: no row); only the rows' headers are read."""
@@ -105,8 +76,8 @@ class Draft:
         self.engine.write(self.batch)
 
 
-def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
-    """A batch preallocated for the new rows of `changes` and their stream images; None below ROOM_BYTES_MIN.
+def batch_for(changes: Sequence[Change]) -> WriteBatch:
+    """A batch preallocated for the new rows of `changes` and their stream images, if these have ROOM_BYTES_MIN.
 
     May give way before and after the allocation.
     """
@@ -115,7 +86,7 @@ def batch_for(changes: Sequence[Change]) -> WriteBatch | None:
         room_bytes += 0 if change.new is None else len(change.new)
         room_bytes += images_bytes(change.table, change.old, change.new)
     if room_bytes < ROOM_BYTES_MIN:
-        return None
+        return new_batch()
     look()
     batch = new_batch(room_bytes + len(changes) * KEYS_ROOM_BYTES)
     look()

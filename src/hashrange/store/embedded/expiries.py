@@ -54,17 +54,18 @@ class Due(NamedTuple):
     now_seconds: float
 
 
-class _TableExpiries:
+class _TableExpiries(msgspec.Struct):
     """The queue of expiries of one table."""
 
-    __slots__ = ("consumed_rows", "next_seconds", "queue")
+    queue: OrderedQueue
+    next_seconds: float = AT_ONCE
+    """No row of the queue is for a second before this one (service time)."""
+    consumed_rows: int = 0
+    """Rows consumed since the queue's consumed part was last deleted as a range."""
 
-    def __init__(self, source_id: bytes) -> None:
-        self.queue = OrderedQueue(layout.TIME_TO_LIVE_PREFIX + source_id)
-        self.next_seconds = AT_ONCE
-        """No row of the queue is for a second before this one (service time)."""
-        self.consumed_rows = 0
-        """Rows consumed since the queue's consumed part was last deleted as a range."""
+
+def _queue_of(source_id: bytes) -> _TableExpiries:
+    return _TableExpiries(OrderedQueue(layout.TIME_TO_LIVE_PREFIX + source_id))
 
 
 class Expiries(Participant):
@@ -85,7 +86,7 @@ class Expiries(Participant):
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Find the tables of a newly opened engine that have a queue of expiries; `due` reads the queues' rows."""
-        self._by_source = {table.source_id: _TableExpiries(table.source_id) for table in tables if has_queue(table)}
+        self._by_source = {table.source_id: _queue_of(table.source_id) for table in tables if has_queue(table)}
         self._awaited_seconds = NEVER
 
     def takes_part(self, table: Table) -> bool:
@@ -170,7 +171,7 @@ class Expiries(Participant):
         del self._by_source[source_id]
 
     def _changed(self, source_id: bytes) -> None:
-        expiries = self._by_source.setdefault(source_id, _TableExpiries(source_id))
+        expiries = self._by_source.setdefault(source_id, _queue_of(source_id))
         expiries.next_seconds = self._awaited_seconds = AT_ONCE
         self._wake()
 

@@ -53,16 +53,13 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(LateRow).decode
 
 
-class LateCommit:
+class LateCommit(msgspec.Struct, eq=False):
     """A commit whose new index entries are written after it, by further commits."""
 
-    __slots__ = ("engine_keys", "left")
-
-    def __init__(self, engine_keys: set[bytes], left: deque[tuple[bytes, EntryWrite]]) -> None:
-        self.engine_keys = engine_keys
-        """Engine keys of the items whose entries are late; these items are claimed until all entries are written."""
-        self.left = left
-        """For each entry still to be written: the engine key of its stored `LateRow`, and the write."""
+    engine_keys: set[bytes]
+    """Engine keys of the items whose entries are late; these items are claimed until all entries are written."""
+    left: deque[tuple[bytes, EntryWrite]]
+    """For each entry still to be written: the engine key of its stored `LateRow`, and the write."""
 
 
 class LateEntries:

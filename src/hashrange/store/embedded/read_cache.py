@@ -14,6 +14,8 @@ from collections import OrderedDict
 from typing import Any
 from zlib import crc32
 
+import msgspec
+
 from hashrange.items.types import Row
 from hashrange.store.embedded.admission import Admission
 from hashrange.store.embedded.engine import MIB, Engine
@@ -43,14 +45,11 @@ _PageRequest = tuple[Span, int, int]
 """The request that a cached page answers: span, limit in rows, limit in bytes."""
 
 
-class _Pages:
+class _Pages(msgspec.Struct):
     """The cached pages of one partition (keys with one hash of the partition key)."""
 
-    __slots__ = ("by_request", "size_bytes")
-
-    def __init__(self) -> None:
-        self.by_request: dict[_PageRequest, Page] = {}
-        self.size_bytes = 0
+    by_request: dict[_PageRequest, Page] = {}
+    size_bytes: int = 0
 
 
 class ReadCache:

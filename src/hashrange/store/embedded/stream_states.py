@@ -38,26 +38,23 @@ def name_of(stream: Stream) -> StreamName:
     return stream.account, stream.region, stream.table_name, stream.label
 
 
-class ShardNews:
+class ShardNews(msgspec.Struct):
     """For each shard of a stream, the sequence number of its last change: a record, its begin or its end.
 
     So whoever follows a stream of thousands of shards looks only at those with something new.
     """
 
-    __slots__ = ("_last", "_open", "begun", "fresh")
-
-    def __init__(self) -> None:
-        self.fresh: dict[bytes, rules.Sequence] = {}
-        """First bytes of the engine keys of a partition's records → the last record, for the partitions that have got
-        records since the last look, in no order. A commit notes its records here, which takes 0.1 µs.
-        """
-        self._open: dict[bytes, int] = {}
-        """First bytes of the engine keys of a partition's records → number of the partition's open shard."""
-        self._last: OrderedDict[int, rules.Sequence] = OrderedDict()
-        """Number of a shard → its last change, for all shards, as of the last look; the shard that had changed last is
-        the last one."""
-        self.begun: rules.Sequence = 0
-        """The content took the place of another one at this number, which counts as a change of every shard."""
+    fresh: dict[bytes, rules.Sequence] = {}
+    """First bytes of the engine keys of a partition's records → the last record, for the partitions that have got
+    records since the last look, in no order. A commit notes its records here, which takes 0.1 µs.
+    """
+    _open: dict[bytes, int] = {}
+    """First bytes of the engine keys of a partition's records → number of the partition's open shard."""
+    _last: OrderedDict[int, rules.Sequence] = msgspec.field(default_factory=OrderedDict)
+    """Number of a shard → its last change, for all shards, as of the last look; the shard that had changed last is
+    the last one."""
+    begun: rules.Sequence = 0
+    """The content took the place of another one at this number, which counts as a change of every shard."""
 
     def note(self, shards: Iterable[tuple[Shard, bytes]], sequence: rules.Sequence) -> None:
         """Note that the shards, each with the first bytes of its partition's records, have begun or ended with the
@@ -286,41 +283,31 @@ class WaitingChange(msgspec.Struct, frozen=True, gc=False):
     """Bytes that have been read for it."""
 
 
-class WaitingPartition:
+class WaitingPartition(msgspec.Struct):
     """The waiting changes of one partition of a table: all from `first` on."""
 
-    __slots__ = (
-        "done",
-        "due_ms",
-        "first",
-        "found_last",
-        "is_split",
-        "keeps_others",
-        "kept",
-        "number",
-        "prefix",
-        "table_id",
-    )
+    prefix: bytes
+    """First bytes of the engine keys of the partition's records."""
+    first: rules.Sequence
+    done: int
+    """Writes of the change at `first` that have been done."""
+    due_ms: int
+    """When the first change is due."""
+    found_last: rules.Sequence = 0
+    """Changes up to this one were found when the engine was loaded."""
+    kept: deque[WaitingChange] = msgspec.field(default_factory=deque)
+    """The last waiting changes; those before must be read."""
+    is_split: bool | None = None
+    """True if others have taken the partition's place; None until that is known."""
+    keeps_others: bool = False
+    """True if records behind `first` may have been kept that no shard shows any more."""
+    table_id: int = 0
+    number: int = 0
+    """The partition's number. It and the table's id follow from `prefix`."""
 
-    def __init__(self, prefix: bytes, first: rules.Sequence, done: int, due_ms: int) -> None:
-        self.prefix = prefix
-        """First bytes of the engine keys of the partition's records."""
-        self.table_id = int.from_bytes(prefix[-8:-4], "big")
-        self.number = int.from_bytes(prefix[-4:], "big")
-        """The partition's number."""
-        self.first = first
-        self.done = done
-        """Writes of the change at `first` that have been done."""
-        self.due_ms = due_ms
-        """When the first change is due."""
-        self.found_last: rules.Sequence = 0
-        """Changes up to this one were found when the engine was loaded."""
-        self.kept: deque[WaitingChange] = deque()
-        """The last waiting changes; those before must be read."""
-        self.is_split: bool | None = None
-        """True if others have taken the partition's place; None until that is known."""
-        self.keeps_others = False
-        """True if records behind `first` may have been kept that no shard shows any more."""
+    def __post_init__(self) -> None:
+        self.table_id = int.from_bytes(self.prefix[-8:-4], "big")
+        self.number = int.from_bytes(self.prefix[-4:], "big")
 
 
 class StoredStreams(NamedTuple):
