@@ -11,7 +11,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from hashrange.errors import StorageError
 
@@ -25,6 +25,9 @@ class CommitBarrier:
     """Counts commits and calls back when they are durable. `_work` and its jobs run on the sync thread, `report` on any
     thread, all other methods on the loop.
     """
+
+    is_due = False
+    """True while a commit waits for a sync that has not begun: further commits join its group."""
 
     def __init__(
         self,
@@ -42,8 +45,6 @@ class CommitBarrier:
         self._sync = sync
         self._on_failure = on_failure
         self._failure: StorageError | None = None
-        self.is_due = False
-        """True while a commit waits for a sync that has not begun: further commits join its group."""
         self._is_syncing = False
         self._group_ends_seconds = 0.0
         self._waiters: deque[tuple[int, Waiter]] = deque()
@@ -94,7 +95,9 @@ class CommitBarrier:
 
     def run_on_thread(self, job: Callable[[], None]) -> None:
         """Run `job` on the sync thread, between syncs; `job` must not raise. Without a loop it never runs."""
-        self._start_thread()
+        if self._thread is None and self._loop is not None:
+            self._thread = threading.Thread(target=self._work, name="hashrange-sync", daemon=True)
+            self._thread.start()
         self._jobs.put(job)
 
     def report(self, function: Callable[..., None], *arguments: object) -> None:
@@ -111,7 +114,7 @@ class CommitBarrier:
         """Stop the sync thread, and sync remaining commits on the calling thread. If the sync fails, waiting callbacks
         get the error; nothing is raised. `is_kept` False: the content is about to be deleted, so nothing is synced.
         """
-        self.is_due = False
+        self.is_due = type(self).is_due
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
@@ -139,30 +142,12 @@ class CommitBarrier:
             return
         self.is_due = False
         self._is_syncing = True
-        if self._thread is None:
-            self._start_thread()
-        self._jobs.put(self._sync_once)
-
-    def _start_thread(self) -> None:
-        if self._thread is None and self._loop is not None:
-            self._thread = threading.Thread(target=self._work, name="hashrange-sync", daemon=True)
-            self._thread.start()
+        self.run_on_thread(self._sync_once)
 
     def _work(self) -> None:
-        """Body of the sync thread: runs jobs in order; several syncs in a row run as one."""
-        jobs = self._jobs
-        job = jobs.get()
-        while job is not None:
-            following: Callable[[], None] | None = job
-            try:
-                while following == job:
-                    following = jobs.get_nowait()
-            except Empty:
-                job()
-                job = jobs.get()
-            else:
-                job()
-                job = following
+        """Body of the sync thread: runs jobs in order."""
+        while (job := self._jobs.get()) is not None:
+            job()
 
     def _sync_once(self) -> None:
         target = self.position
@@ -208,21 +193,10 @@ class CommitBarrier:
 class VolatileBarrier(CommitBarrier):
     """The barrier of a store in memory: all commits count as durable, and there is no thread."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop | None,
-        sync: Callable[[], None],
-        on_failure: Callable[[Exception], StorageError],
-    ) -> None:
-        super().__init__(loop, sync, on_failure)
-        self.is_due = True  # no commit begins a group, before which anything would have to be looked at
+    is_due = True
+    """No commit begins a group, before which anything would have to be looked at."""
 
     def commit(self) -> None:
         """Count one commit, which is durable at once."""
         self.position += 1
         self.durable_position += 1
-
-    def finish(self, *, is_kept: bool = True) -> None:
-        """Stop the thread, if a job was run on it."""
-        super().finish(is_kept=is_kept)
-        self.is_due = True
