@@ -1,15 +1,15 @@
-"""The shards of a stream are arranged in the same way whether few or many of them change together."""
+"""Which shards of a stream are open, and which are due."""
 
 import random
 
 import pytest
 
-from hashrange.store.embedded import stream_states
+from hashrange.limits import SHARD_SECONDS
 from hashrange.store.embedded.stream_states import StreamState
 from hashrange.tables.partitions import HashRange, first_partitions
 from hashrange.tables.schema import KeySchema
 from hashrange.tables.source_id import make_source_id
-from hashrange.tables.streams import Shard, Stream, sequence_at, shard_of
+from hashrange.tables.streams import FOLLOWERS, Shard, Stream, sequence_at, sequence_seconds, shard_of
 
 STREAM = Stream(1, 1, "0" * 12, "us-east-1", "t", "label", KeySchema(("pk",), ("S",), (), ()), "KEYS_ONLY", 0.0)
 
@@ -26,23 +26,30 @@ def successors(shard: Shard, number: int, hour: int, *, is_split: bool) -> list[
     return [shard._replace(last=last), *children]
 
 
+def due_seconds(shard: Shard) -> float:
+    """When the shard is to be replaced or deleted."""
+    if shard.last is None:
+        return sequence_seconds(shard.first) + SHARD_SECONDS
+    return sequence_seconds(shard.last) + FOLLOWERS["readers"].kept_seconds
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_few_and_many_changes_end_in_the_same_arrangement(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_that_come_and_go_are_open_and_due(seed: int) -> None:
     chance = random.Random(seed)
     partitions = first_partitions(make_source_id(1), 20)
-    shards = [shard_of(1, number, one, sequence_at(0.0) + 1) for number, one in enumerate(partitions, 1)]
-    few, many = StreamState(STREAM), StreamState(STREAM)
-    changed = shards
+    state = StreamState(STREAM)
+    changed = [shard_of(1, number, one, sequence_at(0.0) + 1) for number, one in enumerate(partitions, 1)]
+    expected: dict[int, Shard] = {}
     for hour in range(1, 12):
-        for state, part in ((few, 0.0001), (many, 10**9)):
-            monkeypatch.setattr(stream_states, "MANY_PART", part)
-            state.set(changed)
-        assert list(few.shards.items()) == list(many.shards.items())
-        assert (few.open, few.places, few.record_prefixes) == (many.open, many.places, many.record_prefixes)
-        assert few.open == sorted([one for one in few.shards.values() if one.last is None], key=lambda one: one.hashes)
+        state.set(changed)
+        expected.update([(one.number, one) for one in changed])
+        assert list(state.shards.items()) == list(expected.items())
+        assert state.open == [one for one in expected.values() if one.last is None]
+        assert state.due_seconds == min(map(due_seconds, expected.values()))
         for now_seconds in (hour * 3600.0, 1e6):
-            assert few.due(now_seconds, 1000) == many.due(now_seconds, 1000)
-        chosen = chance.sample(few.open, chance.randrange(1, len(few.open)))
+            due = sorted((due_seconds(one), one.number) for one in expected.values() if due_seconds(one) <= now_seconds)
+            assert state.due(now_seconds, 1000) == [expected[number] for _, number in due]
+        chosen = chance.sample(state.open, chance.randrange(1, len(state.open)))
         changed = []
         for one in chosen:
-            changed += successors(one, max(few.shards) + 1 + len(changed), hour, is_split=chance.random() < 0.3)
+            changed += successors(one, max(expected) + 1 + len(changed), hour, is_split=chance.random() < 0.3)
