@@ -68,7 +68,7 @@ def test_an_entry_of_no_index(folder: Path) -> None:
 
 
 def test_a_position_of_no_index_that_is_built(folder: Path) -> None:
-    faults = plant(folder, lambda engine, items, entries: engine.put(layout.backfill_key(INDEX), b"x"))
+    faults = plant(folder, lambda engine, items, entries: engine.put(layout.BACKFILL_PREFIX + INDEX, b"x"))
     assert faults == [f"source {INDEX.hex()} is said to be an index that is being built"]
 
 
@@ -80,7 +80,7 @@ def test_an_index_built_halfway_is_sound_and_its_other_half_empty(tmp_path: Path
     engine = open_engine(str(tmp_path / "data"))
     items = [key for key in list(engine.keys()) if key[:6] == TABLE]
     entries = [key for key in list(engine.keys()) if key[:6] == INDEX]
-    engine.put(layout.backfill_key(INDEX), items[200][6:])
+    engine.put(layout.BACKFILL_PREFIX + INDEX, items[200][6:])
     engine.close()
     faults = check_store(str(tmp_path / "data")).faults
     assert len(entries) == 256

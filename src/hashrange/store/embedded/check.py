@@ -316,7 +316,7 @@ class ExpiryCheck:
         self._now_seconds = now_seconds
         self._tables = {table.source_id: table for table in tables if has_queue(table.schema)}
         self._positions: dict[bytes, bytes] = {
-            source_id: engine.get(layout.backfill_key(source_id)) or b""
+            source_id: engine.get(layout.BACKFILL_PREFIX + source_id) or b""
             for source_id, table in self._tables.items()
             if is_enabling(table.schema)
         }

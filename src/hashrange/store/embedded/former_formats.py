@@ -106,7 +106,7 @@ class FormerWrite(NamedTuple):
     new: Entry | None
 
 
-_decode_delay = msgspec.msgpack.Decoder(_FormerDelay).decode
+_decode_delay = layout.row_decoder(msgspec.msgpack.Decoder(_FormerDelay).decode, "a row of delayed index entries")
 
 
 def former_delays(engine: Any) -> Iterator[tuple[list[bytes], list[FormerWrite]]]:
@@ -130,9 +130,7 @@ def former_delays(engine: Any) -> Iterator[tuple[list[bytes], list[FormerWrite]]
 
 def _former_writes(row: bytes) -> list[FormerWrite]:
     writes: list[FormerWrite] = []
-    for source_id, old_key, old_header, new_key, new_row in layout.decoded(
-        _decode_delay, row, "a row of delayed index entries"
-    ).writes:
+    for source_id, old_key, old_header, new_key, new_row in _decode_delay(row).writes:
         if isinstance(new_row, int):
             if not 0 <= new_row < len(writes):
                 raise StorageCorruption("a row of delayed index entries refers to an entry that it does not hold")

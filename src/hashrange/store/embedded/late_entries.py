@@ -50,7 +50,7 @@ class LateRow(NamedTuple):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(LateRow).decode
+_decode = layout.row_decoder(msgspec.msgpack.Decoder(LateRow).decode, "the row of a late index entry")
 
 
 class LateCommit(msgspec.Struct, eq=False):
@@ -164,7 +164,7 @@ def late_writes(
     Raises StorageCorruption, and the engine's bare exceptions.
     """
     for queue_key, row in scan_prefix(engine, layout.LATE_PREFIX):
-        late = layout.decoded(_decode, row, "the row of a late index entry")
+        late = _decode(row)
         index = find_index(late.source_id)
         yield queue_key, None if index is None else _found(engine, index, late)
 

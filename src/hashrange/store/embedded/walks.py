@@ -103,7 +103,7 @@ class Walks:
 
     def drop(self, draft: Draft, lower: bytes, upper: bytes) -> None:
         """End the walks that fill sources with `lower <= source id < upper`, which are complete or deleted."""
-        draft.batch.delete_range(layout.backfill_key(lower), layout.backfill_key(upper))
+        draft.batch.delete_range(layout.BACKFILL_PREFIX + lower, layout.BACKFILL_PREFIX + upper)
         draft.afterwards.append(lambda: self._forget(lower, upper))
 
     def _forget(self, lower: bytes, upper: bytes) -> None:
@@ -157,11 +157,11 @@ class Walks:
                     derived[key] = row, filler.derive(table, source_id, key, row)
         filler.fill(draft, table, source_id, [derived[key][1] for key, _ in part.rows])
         if part.is_last:
-            draft.batch.delete(layout.backfill_key(source_id))
+            draft.batch.delete(layout.BACKFILL_PREFIX + source_id)
             draft.afterwards.append(lambda: self._forget(source_id, source_id + b"\x00"))
         else:
             position = part.rows[-1][0]
-            draft.batch.put(layout.backfill_key(source_id), position)
+            draft.batch.put(layout.BACKFILL_PREFIX + source_id, position)
             draft.afterwards.append(lambda: self.positions.update({source_id: position}))
         return part
 
