@@ -262,7 +262,7 @@ class EmbeddedCatalog:
         self._partitions.drop(draft, sources)
         draft.afterwards.append(site.reads.clear)
         if size_bytes >= RECLAIMED_BYTES_MIN and site.is_served:
-            draft.afterwards.append(lambda: site.reclaim(lower, upper))
+            draft.afterwards.append(lambda: site.housekeeper.compact(site.engine, lower, upper))
 
     def _adopt(self, table: Table) -> None:
         """Make the `OpenTable` of a table just written, list it by name, and set the size limits of its sources."""

@@ -432,7 +432,7 @@ class Commits:
             raise EngineRefused(error) from error
         site.barrier.commit()
         if statistics is not None:
-            site.statistics.added(statistics)
+            site.statistics.by_table.update(statistics)
         reads, changed_at, position = site.reads, site.changed_at, draft.position
         for change in written:
             reads.written(change.table.source_id + change.key, change.old, change.new)

@@ -14,7 +14,7 @@ change made at the start would be.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -57,14 +57,10 @@ class Slice(msgspec.Struct):
         return self.left_rows <= 0 or self.left_bytes <= 0
 
 
-class Advance(NamedTuple):
-    """How far one commit brings a partition."""
-
-    first: SequenceNumber
-    """The change that is first now; unless `is_end`."""
-    done: int
-    due_ms: int
-    is_end: bool
+Advance = tuple[SequenceNumber, int, int]
+"""How far one commit brings a partition: the change that is first then, its entries that are written, and when the
+others are due. In place of it None if no change is left.
+"""
 
 
 class DelayedEntries:
@@ -212,12 +208,13 @@ class DelayedEntries:
                 break
             with closing(self._changes(draft.engine, partition)) as changes:
                 advance = self._apply(draft, partition, changes, part)
-            if advance.is_end:
-                draft.batch.delete(waiting_key(partition.prefix))
-            else:
-                draft.batch.put(waiting_key(partition.prefix), layout.encode_waiting(*advance[:3]))
-            draft.afterwards.append(partial(self._advanced, partition, advance))
-            if advance.is_end and partition.keeps_others:
+            if advance is not None:
+                draft.batch.put(waiting_key(partition.prefix), layout.encode_waiting(*advance))
+                draft.afterwards.append(partial(self._advanced, partition, *advance))
+                continue
+            draft.batch.delete(waiting_key(partition.prefix))
+            draft.afterwards.append(partial(self._forget, [partition]))
+            if partition.keeps_others:
                 self._streams.trim(draft, partition.table_id, [partition.number], without=partition)
         return 0.0
 
@@ -255,17 +252,17 @@ class DelayedEntries:
 
     def _apply(
         self, draft: Draft, partition: WaitingPartition, changes: Iterator[WaitingChange], part: Slice
-    ) -> Advance:
+    ) -> Advance | None:
         """Add the entries of a partition's next changes to the draft."""
-        first, done = partition.first, partition.done
+        done = partition.done
         for change in changes:
             first = change.sequence
             if part.is_full or not self._is_due(partition, first, change.due_ms, part):
-                return Advance(first, done, change.due_ms, is_end=False)
+                return first, done, change.due_ms
             part.left_bytes -= change.read_bytes
             for place in range(done, len(change.entries)):
                 if place > done and part.left_bytes <= 0:
-                    return Advance(first, place, change.due_ms, is_end=False)
+                    return first, place, change.due_ms
                 entry = change.entries[place]
                 if entry is not None and self._find_index(entry.source.source_id) is not None:
                     apply_delayed(draft, entry)
@@ -273,8 +270,8 @@ class DelayedEntries:
             part.left_rows -= 1
             if change.is_hidden:
                 draft.batch.delete(_record_key(partition.prefix, first))
-            first, done = first + 1, 0
-        return Advance(first, 0, 0, is_end=True)
+            done = 0
+        return None
 
     def _changes(self, engine: Engine, partition: WaitingPartition) -> Generator[WaitingChange]:
         """The partition's waiting changes, in order; the last of them without reading them."""
@@ -286,13 +283,11 @@ class DelayedEntries:
                 yield from stored_changes(engine, table, partition, upper)
         yield from kept
 
-    def _advanced(self, partition: WaitingPartition, advance: Advance) -> None:
-        partition.first, partition.done, partition.due_ms = advance.first, advance.done, advance.due_ms
+    def _advanced(self, partition: WaitingPartition, first: SequenceNumber, done: int, due_ms: int) -> None:
+        partition.first, partition.done, partition.due_ms = first, done, due_ms
         kept = partition.kept
-        while kept and kept[0].sequence < advance.first:
+        while kept and kept[0].sequence < first:
             self._kept_bytes -= kept.popleft().size_bytes
-        if advance.is_end:
-            del self.partitions[partition.prefix]
 
 
 def _due_ms_of(partition: WaitingPartition) -> int:

@@ -86,7 +86,7 @@ class Site:
         """Sync all commits and return the engine, which may then be closed; the store must take another one."""
         self.barrier.finish()
         self.housekeeper.stop(self.engine)
-        self.health.replaced()
+        self.health.generation += 1
         return self.engine
 
     def engine_to_write(self) -> Engine:
@@ -114,10 +114,6 @@ class Site:
         if not isinstance(fault, StorageBusy):
             self.health.fail(fault)
         return fault
-
-    def reclaim(self, lower: bytes, upper: bytes) -> None:
-        """Start freeing the disk space of deleted keys in `lower <= key < upper`, on the housekeeping thread."""
-        self.housekeeper.compact(self.engine, lower, upper)
 
     async def compact(self, lower: bytes, upper: bytes) -> None:
         """Remove deleted keys in `lower <= key < upper` from the data files,
@@ -165,10 +161,6 @@ class Health:
         if self._lock is not None and self._synced_file is not None:
             self._lock.note_engine()
             self._synced_file.use(self._lock.folder)
-
-    def replaced(self) -> None:
-        """Note that the store takes another engine without a failure: rows read before may no longer exist."""
-        self.generation += 1
 
     def _sync(self) -> None:
         """On the sync thread: make all commits so far durable, and record the last one's sequence number in `synced`.

@@ -6,7 +6,6 @@ larger than the limit, is refused; a write that makes it smaller, or keeps its s
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hashrange.errors import ApiError, ItemCollectionSizeLimitExceededException
 from hashrange.items.row_layout import row_size_bytes
@@ -20,14 +19,6 @@ from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import partition_prefix
-
-
-class _Counted(NamedTuple):
-    """What a commit makes of an item collection: its new size, and whether it grows beyond the limit."""
-
-    size_bytes: int
-    """Size of the collection after the commit."""
-    is_too_large: bool
 
 
 class ItemCollections(Participant):
@@ -53,35 +44,35 @@ class ItemCollections(Participant):
         for row_key, delta_bytes in added:
             if delta_bytes:
                 deltas[row_key] = deltas.get(row_key, 0) + delta_bytes
-        counted = {row_key: self._counted(draft.engine, row_key, delta) for row_key, delta in deltas.items() if delta}
-        draft.kept[self] = counted
-        if not any(one.is_too_large for one in counted.values()):
+        sizes = {row_key: _size_bytes(draft.engine, row_key) + delta for row_key, delta in deltas.items() if delta}
+        draft.kept[self] = sizes
+        too_large = [row_key for row_key, size in sizes.items() if size > self._size_max_bytes and deltas[row_key] > 0]
+        if not too_large:
             return None
         return [
             ItemCollectionSizeLimitExceededException(COLLECTION_TOO_LARGE)
-            if delta_bytes > 0 and row_key in counted and counted[row_key].is_too_large
+            if delta_bytes > 0 and row_key in too_large
             else None
             for row_key, delta_bytes in added
         ]
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add the new sizes of changed collections, as computed by `refusals`; delete rows of empty collections."""
-        for row_key, (size_bytes, _) in draft.kept[self].items():
+        for row_key, size_bytes in draft.kept[self].items():
+            assert size_bytes >= 0
             if size_bytes:
                 draft.batch.put(row_key, layout.encode_counter(size_bytes))
             else:
                 draft.batch.delete(row_key)
 
-    def _counted(self, engine: Engine, row_key: bytes, delta_bytes: int) -> _Counted:
-        row = engine.get(row_key)
-        size_bytes = delta_bytes if row is None else layout.decode_counter(row) + delta_bytes
-        assert size_bytes >= 0
-        return _Counted(size_bytes, delta_bytes > 0 and size_bytes > self._size_max_bytes)
-
 
 def collection_size_bytes(engine: Engine, table: OpenTable, key: Key) -> int:
     """Size of the item collection that `key` belongs to. Raises StorageCorruption and the engine's bare exceptions."""
-    row = engine.get(layout.collection_key(table.source_id, partition_prefix(key)))
+    return _size_bytes(engine, layout.collection_key(table.source_id, partition_prefix(key)))
+
+
+def _size_bytes(engine: Engine, row_key: bytes) -> int:
+    row = engine.get(row_key)
     return 0 if row is None else layout.decode_counter(row)
 
 

@@ -46,7 +46,7 @@ class SourceStatistics:
         return _statistics_of(source_id, self.by_table)
 
     def add(self, draft: Draft) -> dict[bytes, TableStatistics]:
-        """Add to the draft the statistics that result from `draft.deltas`; return them, to be passed to `added`."""
+        """Add to the draft the statistics that result from `draft.deltas`; return them, for `by_table` after the commit."""
         changed: dict[bytes, TableStatistics] = {}
         for source_id, (count_delta, size_delta) in draft.deltas.items():
             table_id = table_prefix(source_id)
@@ -64,10 +64,6 @@ class SourceStatistics:
         for table_id, statistics in changed.items():
             draft.batch.put(layout.STATISTICS_PREFIX + table_id, layout.encode_statistics(statistics))
         return changed
-
-    def added(self, changed: dict[bytes, TableStatistics]) -> None:
-        """Make the statistics that `add` returned the current ones, after the commit was written."""
-        self.by_table.update(changed)
 
     def limit(self, source_id: bytes, size_bytes: int) -> None:
         """Set a source's size limit. `on_growth` is called when the source exceeds it, at once if it does already."""

@@ -77,19 +77,19 @@ class EmbeddedStore(Commits):
         site, claims, streams = Site(clock, loop, lock, self.load), Claims(), EmbeddedStreams()
         self._health, self._barrier, self._stream_states = site.health, site.barrier, streams
         self._late_sources: Counter[bytes] = Counter()
+        walks = Walks(site.tables, site.wake_jobs)
         terms = Terms(
             clock,
             options,
             streams,
             site.tables.find,
             site.tables.find_index,
-            self._has_passed,
+            walks.has_passed,
             claims,
             self._late_sources,
             site.wake_jobs,
         )
         site.tables.take_participants([make(terms) for make in participants])
-        walks = Walks(site.tables.participants, site.wake_jobs)
         super().__init__(site, walks, Tokens(site.housekeeper), claims)
         self.catalog = EmbeddedCatalog(self, walks, options)
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(self)
@@ -204,9 +204,6 @@ class EmbeddedStore(Commits):
         self._barrier.when_durable(position, callback)
 
     # --- replacing the engine, and closing ---------------------------------------------------------
-
-    def _has_passed(self, source_id: bytes, key: Key) -> bool:
-        return self._walks.has_passed(source_id, key)
 
     def load(self, stored: StoredCatalog | None = None) -> None:
         """Read all state kept in memory from a newly opened engine, and commit what `Participant.recover` yields.

@@ -17,6 +17,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.open_tables import OpenTables
 from hashrange.store.embedded.participant import Participant
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.tables.change import Change
@@ -70,8 +71,8 @@ class Ahead(NamedTuple):
 class Walks:
     """All walks of a store, each with the key of the last row that it has passed (its position)."""
 
-    def __init__(self, participants: Sequence[Participant], wake: Callable[[], None]) -> None:
-        self._participants = participants
+    def __init__(self, opened: OpenTables, wake: Callable[[], None]) -> None:
+        self._opened = opened
         self._wake = wake
         self.positions: dict[bytes, Key] = {}
         """Source id that a walk fills → key of the last row that the walk has passed; an empty key at the start."""
@@ -85,7 +86,7 @@ class Walks:
         }
 
     def _wanted(self, table: Table) -> list[bytes]:
-        return [source_id for participant in self._participants for source_id in participant.walks(table)]
+        return [source_id for participant in self._opened.participants for source_id in participant.walks(table)]
 
     def table_changes(self, draft: Draft, table: Table) -> None:
         """When a table is made or replaced, begin the walks that it now needs, and end its other walks."""
@@ -173,7 +174,7 @@ class Walks:
 
     def _filler(self, table: Table, source_id: bytes) -> Participant:
         """The participant that requested the walk that fills `source_id`."""
-        return next(one for one in self._participants if source_id in one.walks(table))
+        return next(one for one in self._opened.participants if source_id in one.walks(table))
 
 
 def _read_slice(engine: Engine, table: OpenTable, position: Key, limits: Limits) -> WalkSlice:
