@@ -46,7 +46,7 @@ class SourceStatistics:
         return _statistics_of(source_id, self.by_table)
 
     def add(self, draft: Draft) -> dict[bytes, TableStatistics]:
-        """Add to the draft the statistics that result from `draft.deltas`; return them. After the commit, they are current."""
+        """Add to the draft the statistics that follow from `draft.deltas`; they are returned for `by_table`."""
         changed: dict[bytes, TableStatistics] = {}
         for source_id, (count_delta, size_delta) in draft.deltas.items():
             table_id = table_prefix(source_id)
