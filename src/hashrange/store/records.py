@@ -141,18 +141,14 @@ class KeptRecords(Generic[RecordT]):
 
     def get(self, *path: str, gives_way: bool = False) -> RecordT | None:
         """The record with this path; None if there is none. `gives_way`: also while the document is decoded."""
-        name = self._name(path)
-        document = self.documents.get(name)
-        if document is None:
-            return None
-        if gives_way:
-            spend_decoding(len(document))
-        return self._read(name, document)
+        return self.find(*path, gives_way=gives_way)[0]
 
-    def find(self, *path: str) -> tuple[RecordT | None, bytes | None]:
-        """The record with this path, and its document."""
+    def find(self, *path: str, gives_way: bool = False) -> tuple[RecordT | None, bytes | None]:
+        """The record with this path as `get` returns it, and its document."""
         name = self._name(path)
         document = self.documents.get(name)
+        if document is not None and gives_way:
+            spend_decoding(len(document))
         return None if document is None else self._read(name, document), document
 
     def by_path(self, *begin: str) -> dict[str, RecordT]:

@@ -6,6 +6,7 @@ nobody asks for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -123,7 +124,7 @@ class EmbeddedCatalog:
         self._opened.replace_all(stored.tables)
         for table in stored.tables:
             self._of(table.schema)[table.name] = table
-        self._partitions.load(stored.partitions)
+        self._partitions.by_source = stored.partitions
         self._site.statistics.load(stored.statistics, stored.size_limits, stored.grown)
         self._next_table_id = stored.next_table_id
         self._tell(None, None)
@@ -203,12 +204,9 @@ class EmbeddedCatalog:
         if self.find(table.account, table.region, table.name) is not None:
             return None
         draft.batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_counter(table_id + 1))
-        draft.afterwards.append(lambda: self._given_out(table_id))
+        draft.afterwards.append(partial(setattr, self, "_next_table_id", table_id + 1))
         self.put(draft, None, table)
         return table
-
-    def _given_out(self, table_id: int) -> None:
-        self._next_table_id = table_id + 1
 
     def _replace(self, draft: Draft, old: Table, new: Table) -> bool:
         if not self._is_stored(old):
@@ -267,7 +265,9 @@ class EmbeddedCatalog:
     def _adopt(self, table: Table) -> None:
         """Make the `OpenTable` of a table just written, list it by name, and set the size limits of its sources."""
         before = self._opened.find(table.table_id)
-        opened = self._of(table)[table.name] = self._opened.open(table, self._partitions.of(table))
+        opened = self._of(table)[table.name] = self._opened.open(
+            table, partitions_of(table, self._partitions.by_source)
+        )
         for source_id, most_bytes in size_limits(opened, self._options):
             self._site.statistics.limit(source_id, most_bytes)
         self._tell(before, opened)

@@ -122,7 +122,7 @@ class ChangeLog(Participant):
             self._follow(draft, old, new, partitions, purpose)
         if old is not None and new is None:
             self.delayed.end(draft, old)
-            draft.afterwards.append(lambda: self._streams.forget_log(old.table_id))
+            draft.afterwards.append(lambda: self._streams.logs.pop(old.table_id, None))
 
     def _follow(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition], purpose: Purpose
@@ -145,8 +145,6 @@ class ChangeLog(Participant):
         partition.
         """
         log = self._streams.logs.get(table.table_id)
-        if partition.source_id == table.source_id:
-            self.delayed.split(draft, layout.log_prefix(table.table_id, partition.number))
         if log is None or partition.source_id != table.source_id:
             return
         for state in log.views.values():

@@ -230,7 +230,7 @@ counted size in bytes, and its stored size row, which is None except in results 
 
 
 def _collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[str]:
-    """Report item collections whose stored size is wrong. 1 µs per row of a table with local indexes.
+    """Report item collections whose stored size is wrong. 2 µs per row of a table with local indexes.
 
     A table's rows, the entries of its local indexes and the stored sizes are read in parallel: their keys begin with
     the same partition keys in the same order, so only the sizes of late entries are kept in memory.
@@ -256,18 +256,9 @@ def _collection_faults(engine: Engine, tables: Iterable[OpenTable]) -> Iterator[
 
 
 def _counted(engine: Engine, source_id: bytes) -> Iterator[Part]:
-    """The size in bytes of each item collection in one source, recounted, in key order."""
-    prefix = None
-    size_bytes = 0
+    """The size in bytes of each row in one source, in key order."""
     for engine_key, row in scan_prefix(engine, source_id):
-        own_prefix = partition_prefix(key_in_source(engine_key))
-        if own_prefix != prefix:
-            if prefix is not None:
-                yield prefix, size_bytes, None
-            prefix, size_bytes = own_prefix, 0
-        size_bytes += row_size_bytes(Row(row))
-    if prefix is not None:
-        yield prefix, size_bytes, None
+        yield partition_prefix(key_in_source(engine_key)), row_size_bytes(Row(row)), None
 
 
 def _stored(engine: Engine, source_id: bytes) -> Iterator[Part]:

@@ -288,31 +288,25 @@ class Copies:
             remove_home(self._home)
 
     async def prepare_checkpoint(self) -> None:
-        """Flush what has been written, on a thread, so that the next checkpoint only links files.
-        Raises StorageError.
-        """
-        with storage_errors(self._site.place):
-            await self._flush_large_memtables()
-
-    async def checkpoint(self) -> EngineCheckpoint:
-        """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
-        site = self._site
-        with storage_errors(site.place):
-            await self._flush_large_memtables()
-            is_new = site.engine.latest_sequence_number() <= NEW_SEQUENCE
-            return EngineCheckpoint(copy_home(site.engine, self._home), is_new=is_new)
-
-    async def _flush_large_memtables(self) -> None:
-        """Flush memtables that are too large to copy; again if the content is replaced meanwhile.
-        Raises StorageError.
+        """Flush memtables that are too large to copy, on a thread, so that the next checkpoint only links files; again
+        if the content is replaced meanwhile. Raises StorageError.
         """
         site = self._site
         generation = -1
         while generation != site.health.generation:
             generation = site.health.generation
             require_engine(site.engine)
-            if (site.engine.property_int_value("rocksdb.cur-size-all-mem-tables") or 0) > UNFLUSHED_BYTES_MAX:
-                await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
+            with storage_errors(site.place):
+                if (site.engine.property_int_value("rocksdb.cur-size-all-mem-tables") or 0) > UNFLUSHED_BYTES_MAX:
+                    await asyncio.wrap_future(site.housekeeper.run(site.engine.flush))
+
+    async def checkpoint(self) -> EngineCheckpoint:
+        """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
+        site = self._site
+        await self.prepare_checkpoint()
+        with storage_errors(site.place):
+            is_new = site.engine.latest_sequence_number() <= NEW_SEQUENCE
+            return EngineCheckpoint(copy_home(site.engine, self._home), is_new=is_new)
 
     def checkpoint_of(self, rows: Iterable[StoredRow]) -> EngineCheckpoint:
         """Make a checkpoint whose content is `rows`. Raises StorageError, and what `rows` raises."""

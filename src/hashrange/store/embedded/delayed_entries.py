@@ -160,7 +160,7 @@ class DelayedEntries:
         for prefix, change in recorded:
             partition = self.partitions.get(prefix)
             if partition is None:
-                partition = WaitingPartition(prefix, change.sequence, 0, change.due_ms, is_split=False)
+                partition = WaitingPartition(prefix, change.sequence, 0, change.due_ms)
                 self.partitions[prefix] = partition
                 self._wake()
             partition.kept.append(change)
@@ -225,11 +225,9 @@ class DelayedEntries:
         split: dict[int, WaitingPartition] = {}
         present: dict[int, set[int]] = {}
         for one in self.partitions.values():
-            if one.is_split is None:
-                if one.table_id not in present:
-                    present[one.table_id] = self._present(one.table_id)
-                one.is_split = one.number not in present[one.table_id]
-            if one.is_split:
+            if one.table_id not in present:
+                present[one.table_id] = self._present(one.table_id)
+            if one.number not in present[one.table_id]:
                 former = split.setdefault(one.table_id, one)
                 if one.prefix < former.prefix:
                     split[one.table_id] = one
@@ -239,12 +237,6 @@ class DelayedEntries:
         """Numbers of the table's partitions."""
         table = self._find_table(table_id)
         return set() if table is None else {one.number for one in table.partitions[table.source_id]}
-
-    def split(self, draft: Draft, prefix: bytes) -> None:
-        """Add to the draft that the partition whose records begin with `prefix` is split."""
-        partition = self.partitions.get(prefix)
-        if partition is not None:
-            draft.afterwards.append(partial(setattr, partition, "is_split", True))
 
     def _is_due(self, partition: WaitingPartition, sequence: SequenceNumber, due_ms: int, part: Slice) -> bool:
         is_stray = due_ms > self._found_due_ms_max and sequence <= partition.found_last

@@ -28,15 +28,7 @@ class Partitions:
     def __init__(self, initial: CountInitialPartitions) -> None:
         self._initial = initial
         self.by_source: dict[bytes, list[Partition]] = {}
-        """Source id → partitions in order of their hashes."""
-
-    def load(self, by_source: dict[bytes, list[Partition]]) -> None:
-        """Take over the partitions of a newly opened engine (`read_partitions`)."""
-        self.by_source = by_source
-
-    def of(self, table: Table) -> Mapping[bytes, Sequence[Partition]]:
-        """Partitions of all sources, by source id. Raises StorageCorruption if a source of `table` has none."""
-        return partitions_of(table, self.by_source)
+        """Source id → partitions in order of their hashes: of a newly opened engine, what `read_partitions` returned."""
 
     def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
         """Add to the draft the partitions of a table's new sources; return the partitions of the table's own rows."""

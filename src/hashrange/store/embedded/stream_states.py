@@ -261,8 +261,6 @@ class WaitingPartition(msgspec.Struct):
     """Changes up to this one were found when the engine was loaded."""
     kept: deque[WaitingChange] = msgspec.field(default_factory=deque)
     """The last waiting changes; those before must be read."""
-    is_split: bool | None = None
-    """True if others have taken the partition's place; None until that is known."""
     keeps_others: bool = False
     """True if records behind `first` may have been kept that no shard shows any more."""
     table_id: int = 0

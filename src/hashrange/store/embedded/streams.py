@@ -6,7 +6,7 @@ its stream, or after some hours, or when its partition splits; in the last two c
 their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 
@@ -74,7 +74,7 @@ class EmbeddedStreams:
         self.last = max(self.last, stored.last)
         for state in self.by_id.values():
             if state.stream.is_on:
-                self._follow(state)
+                self.log_of(state.stream.table_id).add(state)
             state.last = state.news.begun = self.last
 
     def drop(self) -> None:
@@ -89,18 +89,7 @@ class EmbeddedStreams:
 
     def log_of(self, table_id: int) -> TableLog:
         """The change log of a table."""
-        log = self.logs.get(table_id)
-        if log is None:
-            log = self.logs[table_id] = TableLog(table_id)
-        return log
-
-    def forget_log(self, table_id: int) -> None:
-        """Forget the change log of a deleted table, whose streams have ended."""
-        self.logs.pop(table_id, None)
-
-    def _follow(self, state: StreamState) -> None:
-        """Let the log of its table record changes for a stream that is on."""
-        self.log_of(state.stream.table_id).add(state)
+        return self.logs.setdefault(table_id, TableLog(table_id))
 
     def keep_last(self, draft: Draft) -> None:
         """Add to the draft which sequence number was given out last, so that a restart after a restore finds it."""
@@ -118,8 +107,9 @@ class EmbeddedStreams:
         if self.wake is not None:
             self.wake()
 
-    def _changed(self, last: rules.Sequence, state: StreamState, shards: Iterable[Shard] = ()) -> None:
+    def _changed(self, last: rules.Sequence, state: StreamState, shards: Sequence[Shard] = ()) -> None:
         """Note that a commit has begun or ended a stream, or these shards of it, at sequence number `last`."""
+        state.set(shards)
         last = state.last = max(self.last, last)
         state.note(shards, last)
         self.written_up_to(last, {})
@@ -140,14 +130,14 @@ class EmbeddedStreams:
         draft.batch.put(layout.NEXT_STREAM_ID_KEY, layout.encode_counter(stream.stream_id + 1))
         draft.batch.put(layout.stream_key(stream.stream_id), layout.encode_stream(stream))
         _put_shards(draft, shards)
-        draft.afterwards.append(lambda: self._begun(StreamState(stream, shards), first))
+        draft.afterwards.append(lambda: self._begun(stream, shards, first))
 
-    def _begun(self, state: StreamState, first: rules.Sequence) -> None:
-        stream = state.stream
+    def _begun(self, stream: Stream, shards: Sequence[Shard], first: rules.Sequence) -> None:
+        state = StreamState(stream)
         self._next_id = stream.stream_id + 1
         self.by_id[stream.stream_id] = self.by_name[name_of(stream)] = state
-        self._follow(state)
-        self._changed(first, state, state.shards.values())
+        self.log_of(stream.table_id).add(state)
+        self._changed(first, state, shards)
 
     def retarget(self, draft: Draft, state: StreamState, table: Table) -> None:
         """Add to the draft where a feed's records go after this change of its table, if that differs."""
@@ -171,7 +161,6 @@ class EmbeddedStreams:
 
     def _ended(self, state: StreamState, stream: Stream, closed: Sequence[Shard], last: rules.Sequence) -> None:
         state.stream = stream
-        state.set(closed)
         self.log_of(stream.table_id).remove(state)
         self._changed(last, state, closed)
 
@@ -187,11 +176,7 @@ class EmbeddedStreams:
                 changed.append(child._replace(parent=parent.number))
                 number += 1
         _put_shards(draft, changed)
-        draft.afterwards.append(lambda: self._succeeded(state, changed, first))
-
-    def _succeeded(self, state: StreamState, changed: Sequence[Shard], first: rules.Sequence) -> None:
-        state.set(changed)
-        self._changed(first, state, changed)
+        draft.afterwards.append(lambda: self._changed(first, state, changed))
 
     # --- shards that are due -----------------------------------------------------------------------
 
