@@ -265,9 +265,8 @@ class EmbeddedCatalog:
     def _adopt(self, table: Table) -> None:
         """Make the `OpenTable` of a table just written, list it by name, and set the size limits of its sources."""
         before = self._opened.find(table.table_id)
-        opened = self._of(table)[table.name] = self._opened.open(
-            table, partitions_of(table, self._partitions.by_source)
-        )
+        partitions = partitions_of(table, self._partitions.by_source)
+        opened = self._of(table)[table.name] = self._opened.open(table, partitions)
         for source_id, most_bytes in size_limits(opened, self._options):
             self._site.statistics.limit(source_id, most_bytes)
         self._tell(before, opened)

@@ -10,7 +10,6 @@ Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hashrange.store.embedded import layout
 from hashrange.store.embedded.delayed_entries import DelayedEntries, apply_delayed, kept_bytes
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine

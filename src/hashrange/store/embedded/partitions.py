@@ -28,7 +28,7 @@ class Partitions:
     def __init__(self, initial: CountInitialPartitions) -> None:
         self._initial = initial
         self.by_source: dict[bytes, list[Partition]] = {}
-        """Source id → partitions in order of their hashes: of a newly opened engine, what `read_partitions` returned."""
+        """Source id → partitions in order of their hashes. Those of a newly opened engine take the place of others."""
 
     def begin(self, draft: Draft, table: Table, sources: Sequence[SourceId]) -> Sequence[Partition]:
         """Add to the draft the partitions of a table's new sources; return the partitions of the table's own rows."""
