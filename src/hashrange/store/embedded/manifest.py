@@ -15,9 +15,13 @@ from typing import NamedTuple
 from hashrange.store.embedded import files
 
 BLOCK_BYTES = 32 * 1024
-_header = Struct("<IHB").unpack_from
 _HEADER_BYTES = 7
-_FULL, _FIRST, _LAST = 1, 2, 4
+_RECYCLABLE_HEADER_BYTES = 11
+_RECYCLABLE = 4
+"""Greatest record type without a log number in the header: types 5 to 8 are types 1 to 4 with a log number."""
+FULL, FIRST, LAST = 1, 2, 4
+"""Types of records: a whole one, and the first and last part of one. Parts in between have type 3."""
+_header = Struct("<IHB").unpack_from
 _LOG_NUMBER, _LAST_SEQUENCE = 2, 4
 _NUMBERS = {_LOG_NUMBER, _LAST_SEQUENCE, 3, 9, 10, 203}
 """Tags whose value is one number. In an edit they precede all tags with longer values, except those in `_NAMES`."""
@@ -51,21 +55,33 @@ def data_files_reach(folder: str) -> Reach | None:
 
 def _edits(content: bytes) -> Iterator[bytes]:
     """The edits in a MANIFEST: the payload of each complete record."""
-    position, payload = 0, b""
-    while position + _HEADER_BYTES <= len(content):
+    payload = b""
+    for _, first, end, kind in log_records(content):
+        if end > len(content):
+            return
+        payload = b"" if kind in (FULL, FIRST) else payload
+        payload += content[first:end]
+        if kind in (FULL, LAST):
+            yield payload
+
+
+def log_records(log: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """For each record in a log: where it begins, where its payload begins, where it ends, and its type (less
+    `_RECYCLABLE`). The last one, or its header, may end behind the log.
+    """
+    position = 0
+    while position < len(log):
         left_bytes = BLOCK_BYTES - position % BLOCK_BYTES
         if left_bytes < _HEADER_BYTES:
             position += left_bytes
             continue
-        _, length, kind = _header(content, position)
-        first = position + _HEADER_BYTES
-        position = first + length
-        if position > len(content):
-            return
-        payload = b"" if kind in (_FULL, _FIRST) else payload
-        payload += content[first:position]
-        if kind in (_FULL, _LAST):
-            yield payload
+        start, length, kind = position, 0, 0
+        if start + _HEADER_BYTES <= len(log):
+            _, length, kind = _header(log, start)
+        is_recyclable = _RECYCLABLE < kind <= 2 * _RECYCLABLE
+        payload = start + (_RECYCLABLE_HEADER_BYTES if is_recyclable else _HEADER_BYTES)
+        position = payload + length
+        yield start, payload, position, kind - _RECYCLABLE if is_recyclable else kind
 
 
 def _numbers(edit: bytes) -> dict[int, int]:

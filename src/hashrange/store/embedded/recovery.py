@@ -25,27 +25,21 @@ from typing import NamedTuple
 from hashrange.errors import StorageLost
 from hashrange.store.embedded import files
 from hashrange.store.embedded.files import Folder
-from hashrange.store.embedded.manifest import data_files_reach
+from hashrange.store.embedded.manifest import BLOCK_BYTES, FIRST, FULL, LAST, data_files_reach, log_records
 from hashrange.store.embedded.synced import require_synced
 
-BLOCK_BYTES = 32 * 1024
 _TORN_STUB = b"\x00\x01\x02"
 """Stub of a torn record: shorter than any record header, so that it cannot be taken for a whole record."""
 SECTOR_BYTES = 512
 """Bytes of a sector, which disks write at once. A log whose end is lost has only zeros after its last whole sector."""
-_header = Struct("<IHB").unpack_from
 _checksum = Struct("<I").unpack_from
 _COVERED_FROM = 6
 _CASTAGNOLI, _MASK_DELTA = 0x82F63B78, 0xA282EAD8
 """_CASTAGNOLI: polynomial of the checksum, with its bits reversed. _MASK_DELTA: number that the engine adds to a
 checksum, rotated by 15 bits, before it stores it.
 """
+_BATCH_HEAD_BYTES = 12
 _batch_head = Struct("<QI").unpack_from
-_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
-_RECYCLABLE = 4
-"""Greatest record type without a log number in the header: types 5 to 8 are types 1 to 4 with a log number."""
-_HEADER_BYTES = 7
-_RECYCLABLE_HEADER_BYTES = 11
 
 
 def torn_logs(folder: str) -> dict[str, int]:
@@ -71,21 +65,13 @@ def torn_at(log: bytes) -> int | None:
     zeros_from = len(log.rstrip(b"\0"))
     if len(log) // SECTOR_BYTES * SECTOR_BYTES < zeros_from:
         return None
-    position = 0
-    while position < len(log):
-        left_bytes = BLOCK_BYTES - position % BLOCK_BYTES
-        if left_bytes < _HEADER_BYTES:
-            position += left_bytes
-            continue
-        if position >= zeros_from or position + _HEADER_BYTES > len(log):
-            return position
-        _, length, kind = _header(log, position)
-        end = position + (_RECYCLABLE_HEADER_BYTES if kind > _RECYCLABLE else _HEADER_BYTES) + length
-        if end - position > left_bytes:
+    for start, _, end, _ in log_records(log):
+        if start >= zeros_from:
+            return start
+        if start // BLOCK_BYTES < (end - 1) // BLOCK_BYTES:
             return None  # no record extends beyond its block: this is damage
-        if end > zeros_from and not _is_whole(log, position, end):
-            return position
-        position = end
+        if end > zeros_from and not _is_whole(log, start, end):
+            return start
     return None
 
 
@@ -214,25 +200,16 @@ def log_sequences(log: bytes) -> tuple[int | None, int | None, bool]:
     first: int | None = None
     following: int | None = None
     begun: int | None = None
-    position = 0
-    while position + _HEADER_BYTES <= len(log):
-        left_bytes = BLOCK_BYTES - position % BLOCK_BYTES
-        if left_bytes < _HEADER_BYTES:
-            position += left_bytes
-            continue
-        _, length, kind = _header(log, position)
-        header_bytes = _RECYCLABLE_HEADER_BYTES if _RECYCLABLE < kind <= 2 * _RECYCLABLE else _HEADER_BYTES
-        kind = kind - _RECYCLABLE if _RECYCLABLE < kind <= 2 * _RECYCLABLE else kind
-        payload = position + header_bytes
-        position = payload + length
-        if kind == 0 and length == 0:  # space that was preallocated and never written
-            break
-        if position > len(log):
+    end = 0
+    for _, payload, end, kind in log_records(log):
+        if end > len(log):
             return first, following, False
-        if kind in (_FULL, _FIRST) and length >= 12:
+        if kind == 0 and payload == end:  # space that was preallocated and never written
+            break
+        if kind in (FULL, FIRST) and end - payload >= _BATCH_HEAD_BYTES:
             sequence, count = _batch_head(log, payload)
             first = sequence if first is None else first
             begun = sequence + count
-        if kind in (_FULL, _LAST) and begun is not None:
+        if kind in (FULL, LAST) and begun is not None:
             following, begun = begun, None
-    return first, following, begun is None and position >= len(log)
+    return first, following, begun is None and end >= len(log)
