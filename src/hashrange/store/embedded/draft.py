@@ -47,7 +47,7 @@ class Draft(msgspec.Struct):
     touched: list[bytes] = []
     """Engine keys of index entries that are written or deleted, whose cached pages are then dropped. Entries that a
     walk adds are not among them: nothing reads their index yet."""
-    afterwards: list[Callable[[], None]] = []
+    afterwards: list[Callable[[], object]] = []
     """Functions called in order after the commit is written; they must not raise."""
     only_of: int | None = None
     """If no item changes: id of the only table whose index entries may change; None: those of any table may."""
