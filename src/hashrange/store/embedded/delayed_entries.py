@@ -49,7 +49,7 @@ class Slice(msgspec.Struct):
 
     left_rows: int
     now_ms: int
-    left_bytes: int = SLICE_BYTES_MAX
+    left_bytes: int
 
     @property
     def is_full(self) -> bool:
@@ -198,7 +198,7 @@ class DelayedEntries:
         """
         if not self.partitions:
             return None
-        part = Slice(limit_rows, int(self._clock.service_time() * 1000))
+        part = Slice(limit_rows, int(self._clock.service_time() * 1000), SLICE_BYTES_MAX)
         partitions = self._next_partitions()
         due = sorted([one for one in partitions if self._is_due(one, one.first, one.due_ms, part)], key=_due_ms_of)
         if not due:

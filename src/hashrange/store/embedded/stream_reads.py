@@ -137,18 +137,14 @@ def _read(
     records: list[tuple[rules.Sequence, bytes]] = []
     left_bytes, left_read_bytes = limit_bytes, max(limit_bytes, READ_BYTES_MAX)
     hidden, images, is_whole = HIDDEN_FROM[state.stream.purpose], state.images, state.images == ALL_IMAGES
-    special = hidden | WAITS
     for engine_key, row in rows:
         if records and left_read_bytes <= 0:
             return records, False
-        record = row
-        if row[1] & special:
-            left_read_bytes -= len(row)
-            if row[1] & hidden:
-                continue
-            record = plain_record(row)
+        left_read_bytes -= len(row)
+        if row[1] & hidden:
+            continue
+        record = plain_record(row) if row[1] & WAITS else row
         if not is_whole:
-            left_read_bytes -= len(row)
             record = shown_record(record, images)
         left_bytes -= len(record)
         if left_bytes < 0 and records:
