@@ -10,7 +10,7 @@ Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from hashrange.store.embedded.delayed_entries import DelayedEntries, apply_delayed, kept_bytes
+from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
@@ -69,7 +69,7 @@ class ChangeLog(Participant):
         for source_id, old, new in writes:
             index = self._find_index(source_id)
             if index is not None:
-                apply_delayed(draft, EntryWrite(index, old, new))
+                draft.write_entry(EntryWrite(index, old, new))
         for engine_key in keys:
             draft.batch.delete(engine_key)
 

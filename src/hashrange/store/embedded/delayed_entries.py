@@ -257,7 +257,7 @@ class DelayedEntries:
                     return first, place, change.due_ms
                 entry = change.entries[place]
                 if entry is not None and self._find_index(entry.source.source_id) is not None:
-                    apply_delayed(draft, entry)
+                    draft.write_entry(entry)
                     part.left_bytes -= 0 if entry.new is None else len(entry.new.row)
             part.left_rows -= 1
             if change.is_hidden:
@@ -360,19 +360,6 @@ def waiting_writes(engine: Engine, find_table: Callable[[int], OpenTable | None]
             done = partition.done if change.sequence == partition.first else 0
             entries = [change.entries[place] for place in range(done, len(change.entries))]
             yield from [entry for entry in entries if entry is not None]
-
-
-def apply_delayed(draft: Draft, entry: EntryWrite) -> None:
-    """Add an entry that has waited to a commit, with its change of the index's statistics."""
-    source_id, old, new = entry.source.source_id, entry.old, entry.new
-    if old is not None:
-        draft.touched.append(source_id + old.key)
-        if new is None or old.key != new.key:
-            draft.batch.delete(source_id + old.key)
-    if new is not None:
-        draft.touched.append(source_id + new.key)
-        draft.batch.put(source_id + new.key, new.row)
-    draft.count(source_id, None if old is None else old.row, None if new is None else new.row)
 
 
 def kept_bytes(entries: Sequence[EntryWrite]) -> int:

@@ -71,6 +71,18 @@ class Draft(msgspec.Struct):
                 count, size_bytes = count + count_before, size_bytes + size_before
             deltas[source_id] = (count, size_bytes)
 
+    def write_entry(self, entry: EntryWrite) -> None:
+        """Add the write of an index entry, with its change of the index's statistics. Its old row may be a header."""
+        source, old, new = entry
+        source_id = source.source_id
+        if old is not None and (new is None or new.key != old.key):
+            self.batch.delete(source_id + old.key)
+            self.touched.append(source_id + old.key)
+        if new is not None:
+            self.batch.put(source_id + new.key, new.row)
+            self.touched.append(source_id + new.key)
+        self.count(source_id, None if old is None else old.row, None if new is None else new.row)
+
     def write(self) -> None:
         """Write the whole batch at once. Raises the engine's bare exceptions; then nothing was written."""
         self.engine.write(self.batch)

@@ -47,26 +47,8 @@ class IndexEntries(Participant):
         # new entries' bytes.
         if len(changes) > 1 or (new is not None and len(new) * len(draft.entries) >= late_entries.LATE_BYTES_MIN):
             self.late.take_over(draft, changes)
-        put, delete, touched = draft.batch.put, draft.batch.delete, draft.touched
-        for index, before, after in draft.entries:
-            source_id = index.source_id
-            if before is None:
-                assert after is not None
-                engine_key = source_id + after.key
-                put(engine_key, after.row)
-                draft.count(source_id, None, after.row)
-            elif after is None:
-                engine_key = source_id + before.key
-                delete(engine_key)
-                draft.count(source_id, before.row, None)
-            else:
-                engine_key = source_id + after.key
-                put(engine_key, after.row)
-                draft.count(source_id, before.row, after.row)
-                if after.key != before.key:
-                    delete(source_id + before.key)
-                    touched.append(source_id + before.key)
-            touched.append(engine_key)
+        for entry in draft.entries:
+            draft.write_entry(entry)
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """Source ids of the indexes that are CREATING."""

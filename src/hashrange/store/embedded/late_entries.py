@@ -18,7 +18,6 @@ from hashrange.items.row_layout import ROW_HEADER_BYTES
 from hashrange.items.steps import undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.delayed_entries import apply_delayed
 from hashrange.store.embedded.draft import Commit, Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
@@ -152,7 +151,7 @@ class LateEntries:
 def _write(draft: Draft, queue_key: bytes, write: EntryWrite | None) -> None:
     """Delete a `LateRow`, and write its late entry unless `write` is None: then the index or item is gone."""
     if write is not None:
-        apply_delayed(draft, write)
+        draft.write_entry(write)
     draft.batch.delete(queue_key)
 
 
