@@ -6,7 +6,7 @@ It is no part of what every store promises: one whose content several servers ho
 """
 
 from collections.abc import Iterable
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from hashrange.errors import ApiError
 from hashrange.store.snapshot_file import StoredRow
@@ -71,15 +71,6 @@ class Copying(Protocol):
         """
 
 
-@runtime_checkable
-class CopiedStore(Protocol):
-    """A store that can be copied."""
-
-    @property
-    def copying(self) -> Copying:
-        """What copies or replaces the whole content of this store."""
-
-
 class CannotCopy(ApiError):
     """The store cannot be copied, restored or emptied as a whole."""
 
@@ -87,7 +78,8 @@ class CannotCopy(ApiError):
 
 
 def copying_of(store: object) -> Copying:
-    """What copies or replaces the whole content of a store. Raises CannotCopy if it has none."""
-    if not isinstance(store, CopiedStore):
+    """A store's attribute `copying`, which copies or replaces its whole content. Raises CannotCopy if it has none."""
+    copying: Copying | None = getattr(store, "copying", None)
+    if copying is None:
         raise CannotCopy
-    return store.copying
+    return copying

@@ -370,10 +370,8 @@ class Commits:
         self._require_unclaimed([engine_key], has_claim=has_claim)
         if self.site.engine is not engine or not self._tables.is_current(table):
             raise Overtaken
-        try:
+        with self.site.failures():
             row = self.site.reads.row_to_replace(engine, engine_key)
-        except Exception as error:
-            raise self.site.fail(error) from error
         if row != old:
             raise Overtaken
 

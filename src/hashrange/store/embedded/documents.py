@@ -78,37 +78,28 @@ class EmbeddedDocuments:
     def get(self, name: str) -> bytes | None:
         """The document of this name; None if there is none. Raises StorageError."""
         while (long := self._long.get(name)) is not None:
-            whole = self._read_giving_way(name, long)
-            if whole is not None:
-                return whole
+            whole = GrowingBytes()
+            for number in range(long.piece_count):
+                spend(DOCUMENT_ROW_BYTES_MAX // READ_BYTES_PER_STEP)
+                if self._long.get(name) is not long:
+                    break
+                whole.write(self._piece(name, long, number))
+            else:
+                return whole.getvalue()
         return self._now(name)
 
     def _now(self, name: str) -> bytes | None:
         """As `get`, without giving way."""
         long, engine = self._long.get(name), self._site.engine
-        try:
+        with self._site.failures():
             if long is not None:
                 return b"".join(document_pieces(engine, name, long))
             found: bytes | None = engine.get(layout.DOCUMENT_PREFIX + name.encode())
-        except Exception as error:
-            raise self._site.fail(error) from error
         return found
 
-    def _read_giving_way(self, name: str, long: LongDocument) -> bytes | None:
-        """A long document; None if it was changed while this gave way."""
-        whole = GrowingBytes()
-        for number in range(long.piece_count):
-            spend(DOCUMENT_ROW_BYTES_MAX // READ_BYTES_PER_STEP)
-            if self._long.get(name) is not long:
-                return None
-            whole.write(self._piece(name, long, number))
-        return whole.getvalue()
-
     def _piece(self, name: str, long: LongDocument, number: int) -> bytes:
-        try:
+        with self._site.failures():
             return document_piece(self._site.engine, name, long, number)
-        except Exception as error:
-            raise self._site.fail(error) from error
 
     async def read(self, name: str) -> bytes | None:
         """As `get`, but gives way while a long document is read."""
@@ -143,13 +134,11 @@ class EmbeddedDocuments:
             for name, long in ((text.encode(), one) for text, one in self._long.items() if text.startswith(prefix))
             if layout.DOCUMENT_PREFIX + name >= first
         ]
-        try:
+        with self._site.failures():
             rows = scan_range(engine, first, prefix_upper_bound(whole))
             found += [(engine_key[start:], row) for engine_key, row in islice(rows, count)]
             found.sort(key=lambda one: one[0])
             return list(_wholes(engine, found[:count], inf if count is None else SOME_BYTES))
-        except Exception as error:
-            raise self._site.fail(error) from error
 
     async def write(
         self,

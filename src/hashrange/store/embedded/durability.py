@@ -77,17 +77,13 @@ class CommitBarrier:
     def fail(self, error: StorageError) -> None:
         """Make no more commits durable until `restart`, and call all waiting callbacks with `error`."""
         self._failure = error
-        waiters, self._waiters = self._waiters, deque()
-        for _, callback in waiters:
-            self._call(callback, error)
+        self._call_all(error)
 
     def begin_at(self, position: int) -> None:
         """Set the position of a newly opened engine, whose commits are all durable; callbacks that wait get None."""
         assert position >= self.position
         self.position = self.durable_position = position
-        waiters, self._waiters = self._waiters, deque()
-        for _, callback in waiters:
-            self._call(callback, None)
+        self._call_all(None)
 
     def restart(self) -> None:
         """Let commits become durable again, after `begin_at` for a new engine."""
@@ -180,6 +176,11 @@ class CommitBarrier:
         self._is_syncing = False
         if self.is_due and self._loop is not None:
             self._loop.call_soon(self._gather, 0)
+
+    def _call_all(self, error: StorageError | None) -> None:
+        waiters, self._waiters = self._waiters, deque()
+        for _, callback in waiters:
+            self._call(callback, error)
 
     def _call(self, callback: Waiter, error: StorageError | None) -> None:
         try:

@@ -174,10 +174,8 @@ class EmbeddedStore(Commits):
 
     async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:
         """Size of the item collection that `key` belongs to. Never suspends. Raises StorageError."""
-        try:
+        with self.site.failures():
             return collection_size_bytes(self.site.engine, table, key)
-        except Exception as error:
-            raise self.site.fail(error) from error
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """Item count and size of each source; exact, as of the last commit. Never suspends."""

@@ -3,7 +3,6 @@ records from the engine in order, up to a number and a length.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 
 from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
@@ -112,15 +111,15 @@ class StreamReads:
             upper = prefix + layout.encode_sequence(min(current.last + 1, rules.SEQUENCE_MAX))
         if upper <= lower:
             return RecordPage([], is_end=True, durable=durable)
-        site = self._site
-        try:
-            rows = scan_range(site.engine, lower, upper, skipped_keys_max=SKIPPED_KEYS_MAX)
-            with closing(rows):
+        engine = self._site.engine
+        with self._site.failures():
+            rows = scan_range(engine, lower, upper, skipped_keys_max=SKIPPED_KEYS_MAX)
+            try:
                 records, is_end = _read(rows, state, limit_records, limit_bytes)
-        except IndexError as error:
-            raise StorageCorruption("a stream record has no flags") from error
-        except Exception as error:
-            raise site.fail(error) from error
+            except IndexError as error:
+                raise StorageCorruption("a stream record has no flags") from error
+            finally:
+                rows.close()
         return RecordPage(records, is_end, durable)
 
 

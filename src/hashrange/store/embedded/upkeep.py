@@ -122,7 +122,7 @@ class Upkeep:
         with self._engine_errors(limits):
             part = self._walks.next_slice(draft, table, source_id, limits, ahead)
         if part.is_last:
-            filled = self._walks.filled(table.schema, source_id)
+            filled = self._walks.filler(table.schema, source_id).filled(table.schema, source_id)
             if filled is not table.schema:
                 self._catalog.put(draft, table.schema, filled)
         return Backfilled(len(part.rows), part.is_last)
@@ -207,13 +207,11 @@ class Upkeep:
 
     def _drain(self, draft: Draft, limit_rows: int) -> float | None:
         delayed, late = self._delayed, self._late
-        try:
+        with self._site.failures():
             pauses = [
                 None if delayed is None else delayed.drain(draft, limit_rows),
                 None if late is None else late.drain(draft),
             ]
-        except Exception as error:
-            raise self._site.fail(error) from error
         return min([pause for pause in pauses if pause is not None], default=None)
 
     # --- expired items ----------------------------------------------------------------------------
@@ -321,15 +319,11 @@ class Upkeep:
 
         If `look` meets too many deleted rows, the queues are compacted, and `look` is called once more.
         """
-        for is_last in (False, True):
-            try:
-                return look(self._site.engine)
-            except Exception as error:
-                fault = self._site.fail(error)
-                if is_last or not isinstance(fault, StorageBusy):
-                    raise fault from error
-            await self._site.compact(layout.TIME_TO_LIVE_PREFIX, prefix_upper_bound(layout.TIME_TO_LIVE_PREFIX))
-        raise AssertionError
+        with suppress(StorageBusy), self._site.failures():
+            return look(self._site.engine)
+        await self._site.compact(layout.TIME_TO_LIVE_PREFIX, prefix_upper_bound(layout.TIME_TO_LIVE_PREFIX))
+        with self._site.failures():
+            return look(self._site.engine)
 
     # --- order after writes -----------------------------------------------------------------------
 

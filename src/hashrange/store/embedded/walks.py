@@ -133,7 +133,7 @@ class Walks:
 
         `position`: of the next commit. Raises the engine's exceptions, not converted to StorageError.
         """
-        filler = self._filler(table.schema, source_id)
+        filler = self.filler(table.schema, source_id)
         part = _read_slice(engine, table, self.positions[source_id], limits)
         derived = {key: (row, filler.derive(table, source_id, key, row)) for key, row in part.rows}
         return Ahead(engine, position, table, part, derived)
@@ -145,7 +145,7 @@ class Walks:
         if the table's description is unchanged too. Raises Outrun if `ahead` cannot be used for a large row, and
         `limits.patience` is above 0; or the engine's exceptions, not converted to StorageError.
         """
-        filler = self._filler(table.schema, source_id)
+        filler = self.filler(table.schema, source_id)
         part, derived = ahead.part, ahead.derived
         if (ahead.engine, ahead.position, ahead.table) != (draft.engine, draft.position, table):
             part = _read_slice(draft.engine, table, self.positions[source_id], limits)
@@ -166,13 +166,7 @@ class Walks:
             draft.afterwards.append(lambda: self.positions.update({source_id: position}))
         return part
 
-    def filled(self, table: Table, source_id: bytes) -> Table:
-        """The table's description to store with the last slice of the walk that fills `source_id`: the index ACTIVE, or
-        time to live ENABLED.
-        """
-        return self._filler(table, source_id).filled(table, source_id)
-
-    def _filler(self, table: Table, source_id: bytes) -> Participant:
+    def filler(self, table: Table, source_id: bytes) -> Participant:
         """The participant that requested the walk that fills `source_id`."""
         return next(one for one in self._opened.participants if source_id in one.walks(table))
 
