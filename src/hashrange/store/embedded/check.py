@@ -289,6 +289,15 @@ def _said(row: bytes | None) -> str:
     return f"its row says {int.from_bytes(row, 'big')}"
 
 
+# --- sources that a walk fills ------------------------------------------------------------------
+
+
+def _covers(positions: dict[bytes, bytes], source_id: bytes, key: Key) -> bool:
+    """False if a walk fills the source and has not reached the item at `key`. `positions`: how far each walk is."""
+    position = positions.get(source_id)
+    return position is None or key <= position
+
+
 # --- expiries -----------------------------------------------------------------------------------
 
 
@@ -326,7 +335,7 @@ class ExpiryCheck:
                 continue
             behind = place[len(source_id) :]
             key = item_key_of(behind)
-            if row or not self._covers(source_id, key):
+            if row or not _covers(self._positions, source_id, key):
                 yield (
                     f"row {engine_key.hex()} of the queue of expiries is not empty, or lies ahead of how far"
                     " the queue has been filled"
@@ -337,7 +346,11 @@ class ExpiryCheck:
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
         """Report the item if it expires but is not in its table's queue of expiries."""
         time_to_live = table.schema.time_to_live
-        if time_to_live is None or table.source_id not in self._tables or not self._covers(table.source_id, key):
+        if (
+            time_to_live is None
+            or table.source_id not in self._tables
+            or not _covers(self._positions, table.source_id, key)
+        ):
             return
         expires_seconds = expiry_seconds(number_reader(time_to_live.attribute)(row))
         if expires_seconds is None or is_too_old(expires_seconds, self._now_seconds):
@@ -352,11 +365,6 @@ class ExpiryCheck:
         row = self._engine.get(table.source_id + key)
         assert table.schema.time_to_live is not None
         return None if row is None else expiry_seconds(number_reader(table.schema.time_to_live.attribute)(Row(row)))
-
-    def _covers(self, source_id: bytes, key: Key) -> bool:
-        """True if the walk that fills the queue of table `source_id` has reached the item at `key`, or has ended."""
-        position = self._positions.get(source_id)
-        return position is None or key <= position
 
 
 # --- index entries ------------------------------------------------------------------------------
@@ -406,7 +414,7 @@ class IndexCheck:
             return
         item = decode_row(row)
         for source in table.indexes:
-            if not self._covers(source, key):
+            if not _covers(self._positions, source.source_id, key):
                 continue
             entry = derive_entry(source, key, item, row)
             if entry is not None and self._entry(source.source_id + entry.key) != entry.row:
@@ -431,7 +439,7 @@ class IndexCheck:
         row = self._engine.get(table.source_id + key)
         if row is None:
             return f"{place} has no item"
-        if not self._covers(source, key):
+        if not _covers(self._positions, source.source_id, key):
             return f"{place} lies ahead of how far the index has been built"
         derived = derive_entry(source, key, decode_row(row), row)
         if derived is None or source.source_id + derived.key != engine_key:
@@ -444,11 +452,6 @@ class IndexCheck:
             return self._waiting[engine_key]
         row: bytes | None = self._engine.get(engine_key)
         return row
-
-    def _covers(self, source: ReadSource, key: Key) -> bool:
-        """False if the index is being built, and the walk that fills it has not reached the item at `key`."""
-        position = self._positions.get(source.source_id)
-        return position is None or key <= position
 
 
 def _is_building(source: ReadSource) -> bool:

@@ -100,9 +100,7 @@ class Expiries(Participant):
 
         1.5 µs for a small item.
         """
-        time_to_live = change.table.schema.time_to_live
-        assert time_to_live is not None
-        before, after = _numbers(change, time_to_live.attribute)
+        before, after = _numbers(change)
         if before == after:
             return False
         self._followed = (change, before, after)
@@ -114,20 +112,17 @@ class Expiries(Participant):
         1.5 µs for a small item whose time stays the same.
         """
         for change in changes:
-            table = change.table
-            time_to_live = table.schema.time_to_live
-            assert time_to_live is not None
+            source_id = change.table.source_id
             followed, self._followed = self._followed, None
             if followed is not None and followed[0] is change:
                 _, before, after = followed
             else:
-                before, after = _numbers(change, time_to_live.attribute)
-            if before == after or not self._has_passed(table.source_id, change.key):
+                before, after = _numbers(change)
+            if before == after or not self._has_passed(source_id, change.key):
                 continue
-            queue = self._by_source[table.source_id].queue
             if (former_seconds := expiry_seconds(before)) is not None:
-                queue.delete(draft, queue_key(former_seconds, change.key))
-            self._put(draft, table.source_id, change.key, after)
+                self._by_source[source_id].queue.delete(draft, queue_key(former_seconds, change.key))
+            self._put(draft, source_id, change.key, after)
 
     def _put(self, draft: Draft, source_id: bytes, key: Key, number: str | None) -> None:
         """Add an item with this expiry number to its table's queue; at the next second if it has expired.
@@ -183,8 +178,7 @@ class Expiries(Participant):
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
         """The item's key, and its expiry number or None."""
-        assert table.schema.time_to_live is not None
-        return key, number_reader(table.schema.time_to_live.attribute)(row)
+        return key, number_reader(_attribute_of(table))(row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
         """Add those of the walk's next items that expire to the queue of expiries."""
@@ -210,11 +204,8 @@ class Expiries(Participant):
         for source_id, expiries in self._by_source.items():
             if expiries.next_seconds > until_seconds:
                 continue
-            table = self._find_table(table_id_of(source_id))
-            assert table is not None
-            time_to_live = table.schema.time_to_live
-            assert time_to_live is not None
-            if time_to_live.state != "ENABLED":
+            table = self._enabled(source_id)
+            if table is None:
                 continue
             if looked == QUEUES_TOGETHER:
                 return 0.0
@@ -224,7 +215,7 @@ class Expiries(Participant):
             if rows:
                 # This table moves to the end, so that the next call begins with the other tables.
                 self._by_source[source_id] = self._by_source.pop(source_id)
-                return Due(table, time_to_live.attribute, rows, until_seconds, now_seconds)
+                return Due(table, _attribute_of(table), rows, until_seconds, now_seconds)
             expiries.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
             expiries.queue.begin_at(min(first[0].key, future) if first else future)
@@ -233,6 +224,12 @@ class Expiries(Participant):
         ]
         self._awaited_seconds = min(waiting, default=NEVER)
         return None if self._awaited_seconds == NEVER else self._awaited_seconds - until_seconds
+
+    def _enabled(self, source_id: bytes) -> OpenTable | None:
+        """The table with this source id; None if there is none, or its time to live is not ENABLED."""
+        table = self._find_table(table_id_of(source_id))
+        time_to_live = None if table is None else table.schema.time_to_live
+        return None if time_to_live is None or time_to_live.state != "ENABLED" else table
 
     def sources(self) -> list[bytes]:
         """Source ids of the tables with a queue of expiries."""
@@ -248,15 +245,11 @@ class Expiries(Participant):
         queued for it. Deletes no rows: those that are not deleted with their items stay until they are due. Raises the
         engine's bare exceptions.
         """
-        expiries, table = self._by_source.get(source_id), self._find_table(table_id_of(source_id))
+        expiries, table = self._by_source.get(source_id), self._enabled(source_id)
         if expiries is None or table is None:
             return None
-        time_to_live = table.schema.time_to_live
-        assert time_to_live is not None
-        if time_to_live.state != "ENABLED":
-            return None
         rows = expiries.queue.first(engine, limit_rows, before=queue_key(int(now_seconds) + 2, b""), start=start)
-        return Due(table, time_to_live.attribute, rows, now_seconds, now_seconds) if rows else None
+        return Due(table, _attribute_of(table), rows, now_seconds, now_seconds) if rows else None
 
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
         """After the items of `due` were checked: delete `left`, the rows that were not deleted with their items. Does
@@ -334,8 +327,16 @@ def is_left(change: Change, queued: Queued, attribute: str) -> bool:
     return expiry_seconds(_number(change.old, change.old_item, attribute)) != second_of(queued.key)
 
 
-def _numbers(change: Change, name: str) -> tuple[str | None, str | None]:
-    """The numbers in attribute `name` of the item before and after a change; None where there is none."""
+def _attribute_of(table: OpenTable) -> str:
+    """Name of the time to live attribute of a table that has one."""
+    time_to_live = table.schema.time_to_live
+    assert time_to_live is not None
+    return time_to_live.attribute
+
+
+def _numbers(change: Change) -> tuple[str | None, str | None]:
+    """The expiry numbers of the item before and after a change; None where there is none."""
+    name = _attribute_of(change.table)
     return _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
 
 
