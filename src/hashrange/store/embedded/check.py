@@ -30,7 +30,14 @@ from hashrange.store.embedded.delayed_entries import waiting_writes
 from hashrange.store.embedded.documents import long_documents
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.engine_errors import READING, storage_error
-from hashrange.store.embedded.expiries import has_queue, is_enabling, item_key_of, queue_key, second_of
+from hashrange.store.embedded.expiries import (
+    expiry_attribute_of,
+    has_queue,
+    is_enabling,
+    item_key_of,
+    queue_key,
+    second_of,
+)
 from hashrange.store.embedded.former_formats import former_delays
 from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
@@ -340,19 +347,16 @@ class ExpiryCheck:
                     f"row {engine_key.hex()} of the queue of expiries is not empty, or lies ahead of how far"
                     " the queue has been filled"
                 )
-            elif self._expires_at(table, key) != second_of(behind):
+                continue
+            stored = self._engine.get(source_id + key)
+            if stored is None or _expiry_seconds_of(table, Row(stored)) != second_of(behind):
                 self._late.add(source_id + key)
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
         """Report the item if it expires but is not in its table's queue of expiries."""
-        time_to_live = table.schema.time_to_live
-        if (
-            time_to_live is None
-            or table.source_id not in self._tables
-            or not _covers(self._positions, table.source_id, key)
-        ):
+        if table.source_id not in self._tables or not _covers(self._positions, table.source_id, key):
             return
-        expires_seconds = expiry_seconds(number_reader(time_to_live.attribute)(row))
+        expires_seconds = _expiry_seconds_of(table, row)
         if expires_seconds is None or is_too_old(expires_seconds, self._now_seconds):
             return
         engine_key = layout.TIME_TO_LIVE_PREFIX + table.source_id + queue_key(expires_seconds, key)
@@ -361,10 +365,9 @@ class ExpiryCheck:
                 f"row {(table.source_id + key).hex()} of table {table.name} expires and is not in the queue of expiries"
             )
 
-    def _expires_at(self, table: OpenTable, key: Key) -> int | None:
-        row = self._engine.get(table.source_id + key)
-        assert table.schema.time_to_live is not None
-        return None if row is None else expiry_seconds(number_reader(table.schema.time_to_live.attribute)(Row(row)))
+
+def _expiry_seconds_of(table: OpenTable, row: Row) -> int | None:
+    return expiry_seconds(number_reader(expiry_attribute_of(table))(row))
 
 
 # --- index entries ------------------------------------------------------------------------------
