@@ -30,14 +30,7 @@ from hashrange.store.embedded.delayed_entries import waiting_writes
 from hashrange.store.embedded.documents import long_documents
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.engine_errors import READING, storage_error
-from hashrange.store.embedded.expiries import (
-    expiry_attribute_of,
-    has_queue,
-    is_enabling,
-    item_key_of,
-    queue_key,
-    second_of,
-)
+from hashrange.store.embedded.expiries import expiry_of, has_queue, is_enabling, item_key_of, queue_key, second_of
 from hashrange.store.embedded.former_formats import former_delays
 from hashrange.store.embedded.late_entries import late_writes
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
@@ -49,7 +42,7 @@ from hashrange.store.embedded.tokens import EXPIRY_BYTES
 from hashrange.store.embedded.upgrade import PARTITIONS_SINCE_VERSION, PIECES_SINCE_VERSION, STREAMS_SINCE_VERSION
 from hashrange.store.interface import Statistics
 from hashrange.tables.entries import derive_entry
-from hashrange.tables.expiry import expiry_seconds, is_too_old, number_reader
+from hashrange.tables.expiry import is_too_old
 from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import (
@@ -349,14 +342,14 @@ class ExpiryCheck:
                 )
                 continue
             stored = self._engine.get(source_id + key)
-            if stored is None or _expiry_seconds_of(table, Row(stored)) != second_of(behind):
+            if stored is None or expiry_of(table, Row(stored)) != second_of(behind):
                 self._late.add(source_id + key)
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
         """Report the item if it expires but is not in its table's queue of expiries."""
         if table.source_id not in self._tables or not _covers(self._positions, table.source_id, key):
             return
-        expires_seconds = _expiry_seconds_of(table, row)
+        expires_seconds = expiry_of(table, row)
         if expires_seconds is None or is_too_old(expires_seconds, self._now_seconds):
             return
         engine_key = layout.TIME_TO_LIVE_PREFIX + table.source_id + queue_key(expires_seconds, key)
@@ -364,10 +357,6 @@ class ExpiryCheck:
             yield (
                 f"row {(table.source_id + key).hex()} of table {table.name} expires and is not in the queue of expiries"
             )
-
-
-def _expiry_seconds_of(table: OpenTable, row: Row) -> int | None:
-    return expiry_seconds(number_reader(expiry_attribute_of(table))(row))
 
 
 # --- index entries ------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ class Expiries(Participant):
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> tuple[Key, str | None]:
         """The item's key, and its expiry number or None."""
-        return key, number_reader(expiry_attribute_of(table))(row)
+        return key, number_reader(_attribute_of(table))(row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[tuple[Key, str | None]]) -> None:
         """Add those of the walk's next items that expire to the queue of expiries."""
@@ -215,7 +215,7 @@ class Expiries(Participant):
             if rows:
                 # This table moves to the end, so that the next call begins with the other tables.
                 self._by_source[source_id] = self._by_source.pop(source_id)
-                return Due(table, expiry_attribute_of(table), rows, until_seconds, now_seconds)
+                return Due(table, _attribute_of(table), rows, until_seconds, now_seconds)
             expiries.next_seconds = second_of(first[0].key) if first else NEVER
             future = queue_key(int(now_seconds) + 1, b"")
             expiries.queue.begin_at(min(first[0].key, future) if first else future)
@@ -249,7 +249,7 @@ class Expiries(Participant):
         if expiries is None or table is None:
             return None
         rows = expiries.queue.first(engine, limit_rows, before=queue_key(int(now_seconds) + 2, b""), start=start)
-        return Due(table, expiry_attribute_of(table), rows, now_seconds, now_seconds) if rows else None
+        return Due(table, _attribute_of(table), rows, now_seconds, now_seconds) if rows else None
 
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:
         """After the items of `due` were checked: delete `left`, the rows that were not deleted with their items. Does
@@ -327,16 +327,21 @@ def is_left(change: Change, queued: Queued, attribute: str) -> bool:
     return expiry_seconds(_number(change.old, change.old_item, attribute)) != second_of(queued.key)
 
 
-def expiry_attribute_of(table: OpenTable) -> str:
+def _attribute_of(table: OpenTable) -> str:
     """Name of the time to live attribute of a table that has one."""
     time_to_live = table.schema.time_to_live
     assert time_to_live is not None
     return time_to_live.attribute
 
 
+def expiry_of(table: OpenTable, row: Row) -> int | None:
+    """When the item of a row expires; None if never. The table has a time to live attribute."""
+    return expiry_seconds(number_reader(_attribute_of(table))(row))
+
+
 def _numbers(change: Change) -> tuple[str | None, str | None]:
     """The expiry numbers of the item before and after a change; None where there is none."""
-    name = expiry_attribute_of(change.table)
+    name = _attribute_of(change.table)
     return _number(change.old, change.old_item, name), _number(change.new, change.new_item, name)
 
 
