@@ -15,7 +15,6 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
-from typing import NamedTuple
 
 from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.keys import prefix_upper_bound
@@ -44,13 +43,6 @@ SOME_BYTES = 256 * 1024
 """Bytes with which a part of many documents ends: some short documents may be followed by very long ones."""
 UNSYNCED_BYTES_MAX = 4 * COMMIT_BYTES_MAX
 """Bytes of pieces after which a write waits until they are durable: a commit of others is synced together with them."""
-
-
-class _Written(NamedTuple):
-    """A long document whose pieces have been written."""
-
-    long: LongDocument
-    generation: int
 
 
 class EmbeddedDocuments:
@@ -117,15 +109,13 @@ class EmbeddedDocuments:
 
     def below(self, prefix: str) -> Sequence[tuple[str, bytes]]:
         """Name and value of every document whose name begins with `prefix`, in order. Raises StorageError."""
-        return self._read(prefix, None, None)
+        return self.some_below(prefix, None, None)
 
-    def some_below(self, prefix: str, after: str | None, count: int) -> Sequence[tuple[str, bytes]]:
+    def some_below(self, prefix: str, after: str | None, count: int | None) -> Sequence[tuple[str, bytes]]:
         """At most `count` of these documents, and none behind the one with which they have SOME_BYTES: those that
-        follow the name `after`, None: the first ones. Raises StorageError.
+        follow the name `after`, None: the first ones. All, whatever their length, if `count` is None. Raises
+        StorageError.
         """
-        return self._read(prefix, after, count)
-
-    def _read(self, prefix: str, after: str | None, count: int | None) -> Sequence[tuple[str, bytes]]:
         start, whole = len(layout.DOCUMENT_PREFIX), layout.DOCUMENT_PREFIX + prefix.encode()
         first = whole if after is None else layout.DOCUMENT_PREFIX + after.encode() + b"\x00"
         engine = self._site.engine
@@ -156,32 +146,29 @@ class EmbeddedDocuments:
         }
         is_much = sum(map(len, long.values())) > COMMIT_BYTES_MAX
         while generation is None or generation == self.generation:
-            written: dict[str, _Written] = {}
+            written: dict[str, LongDocument] = {}
+            """The long documents whose pieces have been written."""
             now = self.generation
             try:
                 if is_much and not await self._write_pieces(long, written):
                     continue
                 is_done = await self._commits.commit(
-                    lambda draft: self._put(draft, changes, generation, read, written),  # noqa: B023 - called at once
+                    lambda draft: self._put(draft, changes, now, read, written),  # noqa: B023 - called at once
                 )
             finally:
-                self._left_behind |= {
-                    one.long.id
-                    for name, one in written.items()
-                    if one.generation == self.generation and self._long.get(name) is not one.long
-                }
+                if now == self.generation:
+                    self._left_behind |= {one.id for name, one in written.items() if self._long.get(name) is not one}
             if is_done or now == self.generation:
                 return is_done
         return False
 
-    async def _write_pieces(self, long: Mapping[str, bytes], written: dict[str, _Written]) -> bool:
+    async def _write_pieces(self, long: Mapping[str, bytes], written: dict[str, LongDocument]) -> bool:
         """Write the pieces of long documents, and note in `written` what they are of.
         False if another engine was opened meanwhile.
         """
         generation = self.generation
         for name, value in long.items():
-            one = new_long_document(len(value))
-            written[name] = _Written(one, generation)
+            one = written[name] = new_long_document(len(value))
             for start in range(0, len(value), COMMIT_BYTES_MAX):
                 await PAUSE
 
@@ -210,14 +197,12 @@ class EmbeddedDocuments:
         self,
         draft: Draft,
         changes: Mapping[str, bytes | None],
-        generation: int | None,
+        generation: int,
         read: Mapping[str, bytes | None],
-        written: Mapping[str, _Written],
+        written: Mapping[str, LongDocument],
     ) -> bool:
         """Add the changes to a draft. False (nothing added) if the content or a document is another one by now."""
-        if generation is not None and generation != self.generation:
-            return False
-        if any(one.generation != self.generation for one in written.values()):
+        if generation != self.generation:
             return False
         for name, document in read.items():
             if self._now(name) != document:
@@ -227,7 +212,7 @@ class EmbeddedDocuments:
         for name, value in changes.items():
             former = self._long.get(name)
             if value is not None and len(value) > DOCUMENT_ROW_BYTES_MAX:
-                after[name] = long = written[name].long if name in written else new_long_document(len(value))
+                after[name] = long = written[name] if name in written else new_long_document(len(value))
                 if name not in written:
                     put_pieces(draft.batch, long, value, 0)
                 draft.batch.put(layout.LONG_DOCUMENT_PREFIX + name.encode(), layout.encode_long_document(long))

@@ -6,6 +6,7 @@ No other file of Hashrange sets rocksdict's options. Measurements: docs/adr/0011
 import contextlib
 import ctypes
 import sys
+from collections.abc import Mapping
 from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
@@ -158,15 +159,10 @@ def _prepare_logs(folder: files.Folder) -> bool:
     torn = torn_logs(path)
     hole = first_hole(path, torn)
     if torn or hole is not None or read_synced(folder) is not None or len(files.log_files(path)) > 1:
-        logs = replayed_logs(path, torn, None) if torn else {}
-        head = files.copy_head(path, logs) if logs else None
-        try:
-            replayed = open_read_only(path, head, has_logs=bool(logs))
-            sequence = replayed.latest_sequence_number()
-            replayed.close()
-        finally:
-            if head is not None:
-                files.remove_folder(head)
+        logs = replayed_logs(path, torn, None)
+        replayed = open_beside(path, logs) if logs else _open_read_only(path)
+        sequence = replayed.latest_sequence_number()
+        replayed.close()
         require_no_loss(folder, hole, sequence)
     for log, size_bytes in torn.items():
         files.truncate(log, size_bytes)
@@ -199,7 +195,7 @@ def remove_memory(memory: Memory) -> None:
     files.remove_folder(memory.path)
 
 
-def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
+def _open_read_only(path: str, head: str | None = None, *, has_logs: bool = False) -> Engine:
     """Open the engine in folder `path` read-only; its logs are replayed in memory. Raises the engine's bare exceptions.
 
     rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder made by
@@ -213,14 +209,19 @@ def open_read_only(path: str, head: str | None = None, *, has_logs: bool = False
     return rocksdict.Rdict(head or path, options, {"default": options}, rocksdict.AccessType.read_only(False))
 
 
-def open_beside(path: str) -> Engine:
-    """Open a second, read-only engine on folder `path`, to read what the first engine wrote before it failed.
+def open_beside(path: str, logs: Mapping[str, int | None]) -> Engine:
+    """Open a read-only engine on folder `path`, in which nothing changes. Another engine may be open there: then this
+    one reads what that one wrote before it failed.
 
-    Raises OSError and the engine's bare exceptions.
+    `logs`: path → size to which a copy of the log is cut (None: whole), for the logs to be replayed; if it is empty,
+    those in `path` are. Raises OSError and the engine's bare exceptions, in whose text `path` stands for its copy.
     """
-    head = files.copy_head(path, {})
+    head = files.copy_head(path, logs)
     try:
-        return open_read_only(path, head)
+        return _open_read_only(path, head, has_logs=bool(logs))
+    except Exception as error:
+        error.args = (str(error).replace(head, path),)
+        raise
     finally:
         files.remove_folder(head)
 

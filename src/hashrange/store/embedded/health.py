@@ -153,7 +153,7 @@ class Health:
         self._clock = site.clock
         self._load = load
         self._lock = lock
-        self._synced_file = None if lock is None else SyncedFile(lock.folder)
+        self._synced_file: SyncedFile | None = None
         self._broken: Engine = None
         self._reopened: Engine = None
         self._reader: Engine = None
@@ -171,9 +171,11 @@ class Health:
     def begin(self) -> None:
         """Note the newly opened engine's last sequence number, and its LOCK and IDENTITY files. Raises OSError."""
         self._synced_sequence = self._site.engine.latest_sequence_number()
-        if self._lock is not None and self._synced_file is not None:
+        if self._lock is not None:
             self._lock.note_engine()
-            self._synced_file.use(self._lock.folder)
+            if self._synced_file is not None:
+                self._synced_file.close()
+            self._synced_file = SyncedFile(self._lock.folder)
 
     def _sync(self) -> None:
         """On the sync thread: make all commits so far durable, and record the last one's sequence number in `synced`.
@@ -335,7 +337,7 @@ class Health:
         Raises StorageError if the second engine holds fewer writes than the broken one; OSError, bare exceptions.
         """
         cancel_work(self._broken)
-        reader = open_beside(lock.folder.engine)
+        reader = open_beside(lock.folder.engine, {})
         if reader.latest_sequence_number() < self._broken.latest_sequence_number():
             reader.close()
             raise StorageError(

@@ -5,12 +5,12 @@ So the folder need not be writable: it may be a backup on a read-only disk.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
-from hashrange.errors import HashrangeError, StorageFormatUnknown
+from hashrange.errors import StorageFormatUnknown
 from hashrange.store.embedded import files, identity, layout
-from hashrange.store.embedded.engine import Engine, open_read_only
-from hashrange.store.embedded.engine_errors import READING, storage_error
+from hashrange.store.embedded.engine import Engine, open_beside
+from hashrange.store.embedded.engine_errors import READING, storage_errors
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.recovery import first_hole, replayed_logs, require_no_loss, torn_logs
 from hashrange.tables.open_table import OpenTable
@@ -33,29 +33,18 @@ def read_offline(data_dir: str) -> Iterator[Engine]:
     if not files.has_engine(named):
         raise files.FolderUnfit(f"{data_dir} holds no Hashrange data. Name the folder given to --data-dir.")
     lock = identity.lock_for_reading(data_dir)
-    folder, head = named.engine, ""
+    folder = named.engine
     try:
-        torn = torn_logs(folder)
-        hole = first_hole(folder, torn)
-        logs = replayed_logs(folder, torn, hole)
-        head = files.copy_head(folder, logs)
-        engine = open_read_only(folder, head, has_logs=bool(logs))
-        try:
-            require_no_loss(named, hole, engine.latest_sequence_number())
-            version = format_version(engine)
-            if version not in layout.READ_VERSIONS:
-                raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")
-            yield engine
-        finally:
-            engine.close()
-    except HashrangeError:
-        raise
-    except Exception as error:
-        told = str(error).replace(head, folder) if head else str(error)
-        raise storage_error(Exception(told), data_dir, READING) from error
+        with storage_errors(data_dir, READING):
+            torn = torn_logs(folder)
+            hole = first_hole(folder, torn)
+            with closing(open_beside(folder, replayed_logs(folder, torn, hole))) as engine:
+                require_no_loss(named, hole, engine.latest_sequence_number())
+                version = format_version(engine)
+                if version not in layout.READ_VERSIONS:
+                    raise StorageFormatUnknown(f"{data_dir} has format {version}, not {layout.FORMAT_VERSION}.")
+                yield engine
     finally:
-        if head:
-            files.remove_folder(head)
         lock.release()
 
 

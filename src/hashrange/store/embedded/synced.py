@@ -48,12 +48,6 @@ class SyncedFile:
         self._log_number = 0
         self._next_look_seconds = float("-inf")
 
-    def use(self, folder: Folder) -> None:
-        """Note the folder's paths again, after an engine was opened in it."""
-        self.close()
-        self._folder = folder
-        self._next_look_seconds = float("-inf")
-
     def note(self, sequence: int, now_seconds: float) -> bool:
         """Record that a sync has covered the engine's writes up to `sequence`. Ignores OSError.
 
