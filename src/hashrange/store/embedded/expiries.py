@@ -39,6 +39,8 @@ SWEPT_ROWS = 10_000
 """After this many rows of a queue were consumed one by one, its consumed part is deleted once more, as a range."""
 QUEUES_TOGETHER = 64
 """Queues that are read before other work has its turn, if no row is due: 30 µs for each queue."""
+EXPIRED_ROWS = 64
+"""Rows of a queue that `expired` reads at most."""
 AT_ONCE = -math.inf
 NEVER = math.inf
 
@@ -192,7 +194,7 @@ class Expiries(Participant):
 
     # --- what is due ----------------------------------------------------------------------------
 
-    def due(self, engine: Engine, limit_rows: int) -> Due | float | None:
+    def due(self, limit_rows: int, engine: Engine) -> Due | float | None:
         """The first due rows of one queue (the tables take turns); if no row is due, the seconds until one may be.
 
         Returns 0 once QUEUES_TOGETHER queues were read that have no due row; None if all queues are known to be empty.
@@ -235,9 +237,7 @@ class Expiries(Participant):
         """Source ids of the tables with a queue of expiries."""
         return list(self._by_source)
 
-    def expired(
-        self, engine: Engine, source_id: bytes, now_seconds: float, start: bytes, limit_rows: int
-    ) -> Due | None:
+    def expired(self, source_id: bytes, now_seconds: float, start: bytes, engine: Engine) -> Due | None:
         """The next rows of a queue, from key `start` on, for items that may have expired by `now_seconds`.
 
         Unlike `due`, does not wait `ttl_delay_seconds` after an expiry. None if there are no more rows, or time to live
@@ -248,7 +248,7 @@ class Expiries(Participant):
         expiries, table = self._by_source.get(source_id), self._enabled(source_id)
         if expiries is None or table is None:
             return None
-        rows = expiries.queue.first(engine, limit_rows, before=queue_key(int(now_seconds) + 2, b""), start=start)
+        rows = expiries.queue.first(engine, EXPIRED_ROWS, before=queue_key(int(now_seconds) + 2, b""), start=start)
         return Due(table, _attribute_of(table), rows, now_seconds, now_seconds) if rows else None
 
     def taken(self, draft: Draft, due: Due, left: list[Queued]) -> None:

@@ -74,6 +74,8 @@ class EmbeddedStore(Commits):
         """Serve the engine in `place`, opened here if need be. Raises StorageError."""
         home, lock, options, engine, stored = place
         self._lock, self._options = lock, options
+        self.place = home.place
+        """The data folder, or `memory`; for messages to people."""
         site, claims, streams = Site(clock, loop, lock, self.load), Claims(), EmbeddedStreams()
         self._health, self._barrier, self._stream_states = site.health, site.barrier, streams
         self._late_sources: Counter[bytes] = Counter()
@@ -105,11 +107,6 @@ class EmbeddedStore(Commits):
         with storage_errors(place, OPENING), undone_on_failure(lambda: close_engine(self.engine, place, may_fail=True)):
             self._health.begin()
             self.load(stored)
-
-    @property
-    def place(self) -> str:
-        """The data folder, or `memory`; for messages to people."""
-        return self.site.place
 
     @property
     def engine(self) -> Engine:

@@ -36,8 +36,6 @@ OUTRUN_MAX = 3
 """After a slice of a walk has raised `walks.Outrun` this often, it derives changed rows without giving way."""
 
 
-EXPIRED_ROWS = 64
-"""Rows of a table's queue of expiries that `expire_now` reads at once."""
 GROUP_ROWS = 16
 """Small expired items that are deleted in one commit, which takes some 0.2 ms; then other requests run."""
 GROUP_ITEM_BYTES_MAX = 4096
@@ -60,9 +58,9 @@ class Upkeep:
         self._streams = streams
         self._options = options
         participants = self._opened.participants
-        self._expiries = next((one for one in participants if isinstance(one, Expiries)), None)
-        self._delayed = next((one.delayed for one in participants if isinstance(one, ChangeLog)), None)
-        self._late = next((one.late for one in participants if isinstance(one, IndexEntries)), None)
+        self._expiries = next(one for one in participants if isinstance(one, Expiries))
+        self._delayed = next(one.delayed for one in participants if isinstance(one, ChangeLog))
+        self._late = next(one.late for one in participants if isinstance(one, IndexEntries))
         self._settling = Settling(site.housekeeper, is_in_memory=site.is_in_memory)
         self._wanted: dict[bytes, int] = {}
         """Source id → number of partitions that its source is to have."""
@@ -195,8 +193,7 @@ class Upkeep:
 
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """Implements `Maintenance.delay_index_entries`."""
-        if self._delayed is not None:
-            self._delayed.delay_by(draw, most_seconds)
+        self._delayed.delay_by(draw, most_seconds)
         self._catalog.reopen()
         self._site.wake_jobs()
 
@@ -206,12 +203,8 @@ class Upkeep:
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
 
     def _drain(self, draft: Draft, limit_rows: int) -> float | None:
-        delayed, late = self._delayed, self._late
         with self._site.failures():
-            pauses = [
-                None if delayed is None else delayed.drain(draft, limit_rows),
-                None if late is None else late.drain(draft),
-            ]
+            pauses = [self._delayed.drain(draft, limit_rows), self._late.drain(draft)]
         return min([pause for pause in pauses if pause is not None], default=None)
 
     # --- expired items ----------------------------------------------------------------------------
@@ -224,9 +217,7 @@ class Upkeep:
         """
         assert lease == WHOLE_LEASE
         expiries = self._expiries
-        if expiries is None:
-            return None
-        due = await self._look_at_queues(partial(expiries.due, limit_rows=limit_rows))
+        due = await self._look_at_queues(partial(expiries.due, limit_rows))
         if not isinstance(due, Due):
             return due
         left: list[Queued] = []
@@ -250,26 +241,20 @@ class Upkeep:
     async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
         """Implements `Maintenance.expire_now`. Suspends in the same cases as `expire`."""
         assert lease == WHOLE_LEASE
-        expiries = self._expiries
-        if expiries is None:
-            return 0
         now_seconds = self._site.clock.service_time()
-        sources = expiries.sources() if table is None else [table.source_id]
+        sources = self._expiries.sources() if table is None else [table.source_id]
         deleted = 0
         for source_id in sources:
-            deleted += await self._expire_now(expiries, source_id, now_seconds, see)
+            deleted += await self._expire_now(source_id, now_seconds, see)
             await PAUSE
         return deleted
 
-    async def _expire_now(self, expiries: Expiries, source_id: bytes, now_seconds: float, see: SeeChanges) -> int:
+    async def _expire_now(self, source_id: bytes, now_seconds: float, see: SeeChanges) -> int:
         """Delete one table's items that have expired by `now_seconds`; return how many."""
         deleted = 0
         start = b""
         while True:
-            look = partial(
-                expiries.expired, source_id=source_id, now_seconds=now_seconds, start=start, limit_rows=EXPIRED_ROWS
-            )
-            due = await self._look_at_queues(look)
+            due = await self._look_at_queues(partial(self._expiries.expired, source_id, now_seconds, start))
             if due is None:
                 return deleted
             for group in self._groups(due):
