@@ -71,6 +71,7 @@ class StoreState(NamedTuple):
 
     ways_given: int
     engine: Engine
+    """The engine, for a transaction the one to be written."""
     position: int
 
 
@@ -261,7 +262,7 @@ class Commits:
         *,
         has_claim: bool,
     ) -> Transacted:
-        moment = self._moment(is_write=True)
+        moment = StoreState(gave_way(), self.site.engine_to_write(), self.site.barrier.position)
         former = None if token is None else self._earlier_use(moment.engine, token)
         if former is not None and former.report is not None:
             return Transacted((), former.report)
@@ -299,7 +300,7 @@ class Commits:
         return Transacted(changes)
 
     def _snapshot(self, places: ItemPlaces, limit_bytes: int, *, has_claim: bool) -> list[Row | None]:
-        moment = self._moment(is_write=False)
+        moment = StoreState(gave_way(), self.site.engine, self.site.barrier.position)
         tables = [table for table in [self._tables.find(table.table_id) for table, _ in places] if table is not None]
         rows: list[Row | None] = []
         rows_left_bytes = REPLY_JSON_MAX_BYTES
@@ -354,11 +355,6 @@ class Commits:
     # meanwhile. If it has claimed its rows (`claims.py`), it checks only that tables and engine are the same, because
     # no other write changes claimed rows: a write that began before the claim finds the claim when it is checked, and
     # is overtaken.
-
-    def _moment(self, *, is_write: bool) -> StoreState:
-        """The present state of the store, for `_require_calm`; before a commit, with the engine for it."""
-        site = self.site
-        return StoreState(gave_way(), site.engine_to_write() if is_write else site.engine, site.barrier.position)
 
     def _require_row(
         self, engine: Engine, table: OpenTable, engine_key: bytes, old: Row | None, *, has_claim: bool

@@ -98,14 +98,8 @@ class _FormerDelay(NamedTuple):
     """
 
 
-class FormerWrite(NamedTuple):
-    """The members of an `EntryWrite`, with a source id in place of the source."""
-
-    source_id: bytes
-    old: Entry | None
-    new: Entry | None
-
-
+FormerWrite = tuple[bytes, Entry | None, Entry | None]
+"""The members of an `EntryWrite`, with a source id in place of the source."""
 _decode_delay = layout.row_decoder(msgspec.msgpack.Decoder(_FormerDelay).decode, "a row of delayed index entries")
 
 
@@ -134,9 +128,9 @@ def _former_writes(row: bytes) -> list[FormerWrite]:
         if isinstance(new_row, int):
             if not 0 <= new_row < len(writes):
                 raise StorageCorruption("a row of delayed index entries refers to an entry that it does not hold")
-            equal = writes[new_row].new
+            _, _, equal = writes[new_row]
             new_row = None if equal is None else equal.row
         old = None if old_key is None or old_header is None else Entry(Key(old_key), Row(old_header))
         new = None if new_key is None or new_row is None else Entry(Key(new_key), Row(new_row))
-        writes.append(FormerWrite(source_id, old, new))
+        writes.append((source_id, old, new))
     return writes

@@ -85,24 +85,13 @@ def _is_whole(log: bytes, position: int, end: int) -> bool:
 
 
 def crc32c(content: bytes) -> int:
-    """The Castagnoli checksum (CRC-32C) of `content`; 0.1 µs per byte."""
+    """The Castagnoli checksum (CRC-32C) of `content`; 0.5 µs per byte, of one record of a log with a torn tail."""
     checksum = 0xFFFFFFFF
     for byte in content:
-        checksum = _CRC32C[(checksum ^ byte) & 0xFF] ^ checksum >> 8
-    return checksum ^ 0xFFFFFFFF
-
-
-def _crc32c_table() -> list[int]:
-    table = []
-    for byte in range(256):
-        checksum = byte
+        checksum ^= byte
         for _ in range(8):
             checksum = checksum >> 1 ^ (_CASTAGNOLI if checksum & 1 else 0)
-        table.append(checksum)
-    return table
-
-
-_CRC32C = _crc32c_table()
+    return checksum ^ 0xFFFFFFFF
 
 
 def stops_at_hole(folder: str) -> bool:
