@@ -144,9 +144,7 @@ class StreamCheck:
             shown_in = [self._streams[one.stream_id] for one in shards]
             needed = images_of([one.view_type for one in shown_in if not is_hidden(row, one.purpose)])
             try:
-                record = decode_record(
-                    plain_record(row), needed if table is None else ALL_IMAGES, keys.partition_names + keys.sort_names
-                )
+                record = decode_record(plain_record(row), needed if table is None else ALL_IMAGES, keys.names)
                 hash_ = int.from_bytes(_key_of(keys, record)[:HASH_BYTES], "big")
             except Exception as error:  # noqa: BLE001 - any error that damaged bytes cause is a finding
                 yield f"{place} cannot be read: {type(error).__name__}: {error}"
@@ -182,9 +180,7 @@ class StreamCheck:
         source_id, seen = make_source_id(stream.table_id), set[bytes]()
         for engine_key, row in self._newest_first(stream):
             try:
-                record = decode_record(
-                    plain_record(row), NO_IMAGES, stream.keys.partition_names + stream.keys.sort_names
-                )
+                record = decode_record(plain_record(row), NO_IMAGES, stream.keys.names)
                 key = _key_of(stream.keys, record)
             except Exception:  # noqa: BLE001, S112 - reported by `_record_faults`
                 continue
@@ -231,7 +227,7 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
 
 
 def _key_of(keys: KeySchema, record: StreamRecord) -> bytes:
-    return key_functions(keys).item(keys_of(record, keys.partition_names + keys.sort_names))
+    return key_functions(keys).item(keys_of(record, keys.names))
 
 
 def _is_within(inner: HashRange, outer: HashRange) -> bool:

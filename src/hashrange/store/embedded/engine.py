@@ -199,7 +199,7 @@ def _open_read_only(path: str, head: str | None = None, *, has_logs: bool = Fals
     """Open the engine in folder `path` read-only; its logs are replayed in memory. Raises the engine's bare exceptions.
 
     rocksdict writes its own settings into the folder that it opens. With `head`, a scratch folder made by
-    `files.copy_head`, it writes there, and nothing in `path` changes. `has_logs`: replay the logs in `head` instead of
+    `files.copied_head`, it writes there, and nothing in `path` changes. `has_logs`: replay the logs in `head`, not
     those in `path`.
     """
     options = _options(None)
@@ -216,14 +216,12 @@ def open_beside(path: str, logs: Mapping[str, int | None]) -> Engine:
     `logs`: path → size to which a copy of the log is cut (None: whole), for the logs to be replayed; if it is empty,
     those in `path` are. Raises OSError and the engine's bare exceptions, in whose text `path` stands for its copy.
     """
-    head = files.copy_head(path, logs)
-    try:
-        return _open_read_only(path, head, has_logs=bool(logs))
-    except Exception as error:
-        error.args = (str(error).replace(head, path),)
-        raise
-    finally:
-        files.remove_folder(head)
+    with files.copied_head(path, logs) as head:
+        try:
+            return _open_read_only(path, head, has_logs=bool(logs))
+        except Exception as error:
+            error.args = (str(error).replace(head, path),)
+            raise
 
 
 def compact(engine: Engine, lower: bytes, upper: bytes) -> None:

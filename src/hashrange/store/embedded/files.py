@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -218,14 +218,13 @@ def require_way_in(folder: Folder) -> None:
         )
 
 
-def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
-    """Copy CURRENT and the manifests, some MB at most, to a scratch folder, and return that folder's path.
+@contextlib.contextmanager
+def copied_head(folder: str, logs: Mapping[str, int | None]) -> Iterator[str]:
+    """Copy CURRENT and the manifests, some MB at most, to a scratch folder; yield its path, and remove it afterwards.
 
-    Manifests list the engine's data files. Also copies `logs`: path → size to which the copy is cut (None: whole). The
-    caller removes the folder with `remove_folder`.
+    Manifests list the engine's data files. Also copies `logs`: path → size to which the copy is cut (None: whole).
     """
-    scratch = tempfile.mkdtemp(prefix="hashrange-")
-    try:
+    with tempfile.TemporaryDirectory(prefix="hashrange-", ignore_cleanup_errors=True) as scratch:
         for path in (Path(folder) / CURRENT_FILE, *Path(folder).glob("MANIFEST-*")):
             shutil.copyfile(path, Path(scratch) / path.name)
         for log, size_bytes in logs.items():
@@ -233,10 +232,7 @@ def copy_head(folder: str, logs: Mapping[str, int | None]) -> str:
             shutil.copyfile(log, copy)
             if size_bytes is not None:
                 os.truncate(copy, size_bytes)
-    except BaseException:
-        remove_folder(scratch)
-        raise
-    return scratch
+        yield scratch
 
 
 def scratch_path() -> str:

@@ -59,7 +59,7 @@ def former_rows(engine: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
         if shard is None or shard.stream_id not in streams:
             raise StorageCorruption(f"stream record {engine_key.hex()} belongs to no shard of a stream")
         stream = streams[shard.stream_id]
-        names = stream.keys.partition_names + stream.keys.sort_names
+        names = stream.keys.names
         read_values = readers.get(stream.stream_id) or readers.setdefault(stream.stream_id, attributes_reader(names))
         end = FEED_KEY_END if stream.purpose == "kinesis" else b""
         log_key = layout.log_prefix(stream.table_id, shard.partition) + engine_key[-SEQUENCE_BYTES:] + end
