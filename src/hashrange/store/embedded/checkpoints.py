@@ -118,17 +118,14 @@ class EngineCheckpoint:
         `is_new`: the engine holds nothing but what every new engine holds, so copies can be new engines, too.
         """
         self._home = home._replace(has_content=True)
+        self.place = home.place
+        """Where the content is, for messages."""
         self._is_new = is_new
         self._engine: Engine | None = None
         self._lock = Lock()
         self._is_last_use = False
         self._is_given_away = False
         self._is_released = False
-
-    @property
-    def place(self) -> str:
-        """Where the content is, for messages."""
-        return self._home.place
 
     def copy(self) -> Home:
         """Link the content to a new folder, on disk or in memory. A folder for the content of a new engine stays empty.
@@ -270,17 +267,14 @@ class Copies:
         self._lock = lock
         self._home = home
         self._options = options
+        self.is_kept = home.memory is None and not home.is_copy
+        """False if the content is deleted once the store is closed: it is in memory, or was made from a checkpoint (a
+        fork).
+        """
 
     def open_engine(self) -> Engine:
         """Open the store's own engine. Raises StorageError."""
         return open_home(self._home, self._lock)
-
-    @property
-    def is_kept(self) -> bool:
-        """False if the content is deleted once the store is closed: it is in memory,
-        or was made from a checkpoint (a fork).
-        """
-        return self._home.memory is None and not self._home.is_copy
 
     def closed(self) -> None:
         """Free the content of a closed store, unless it is kept."""
