@@ -285,13 +285,7 @@ class EmbeddedCatalog:
     def _of(self, table: Table) -> _View:
         """The view that has the table, or is to have it."""
         place = (table.account, table.region)
-        found = self._tables.get(place)
-        if found is None:
-            found = self._tables[place] = self._view(place)
-        return found
+        return self._tables.setdefault(place, self._view(place))
 
     def _view(self, place: tuple[str, str]) -> _View:
-        view = self._views.get(place)
-        if view is None:
-            view = self._views[place] = _View()
-        return view
+        return self._views.setdefault(place, _View())
