@@ -83,10 +83,12 @@ class EmbeddedDocuments:
     def _now(self, name: str) -> bytes | None:
         """As `get`, without giving way."""
         long, engine = self._long.get(name), self._site.engine
-        with self._site.failures():
+        try:
             if long is not None:
                 return b"".join(document_pieces(engine, name, long))
             found: bytes | None = engine.get(layout.DOCUMENT_PREFIX + name.encode())
+        except Exception as error:
+            raise self._site.fail(error) from error
         return found
 
     def _piece(self, name: str, long: LongDocument, number: int) -> bytes:
