@@ -282,6 +282,10 @@ class Copies:
             remove_home(self._home)
 
     async def prepare_checkpoint(self) -> None:
+        """See `Copying`."""
+        await self._flush_large_memtables()
+
+    async def _flush_large_memtables(self) -> None:
         """Flush memtables that are too large to copy, on a thread, so that the next checkpoint only links files; again
         if the content is replaced meanwhile. Raises StorageError.
         """
@@ -297,7 +301,7 @@ class Copies:
     async def checkpoint(self) -> EngineCheckpoint:
         """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
         site = self._site
-        await self.prepare_checkpoint()
+        await self._flush_large_memtables()
         with storage_errors(site.place):
             is_new = site.engine.latest_sequence_number() <= NEW_SEQUENCE
             return EngineCheckpoint(copy_home(site.engine, self._home), is_new=is_new)
