@@ -7,7 +7,7 @@ import pytest
 
 from hashrange.items import steps
 from hashrange.operations.streams.stream import DescribeStreamRequest, describe_stream
-from hashrange.store.embedded import stream_states, streams
+from hashrange.store.embedded import streams
 from hashrange.store.embedded.draft import Draft
 from tests.support.working import give_way_always
 from tests.unit.jobs.streaming import (
@@ -336,7 +336,6 @@ class Unwalked(dict[int, Any]):
 
 def test_no_slice_looks_at_all_shards(world: World, crowd: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """25 hours of 3,000 shards took four times as long."""
-    monkeypatch.setattr(stream_states, "MANY_PART", 1)
     tend = streams.EmbeddedStreams.tend
     tended: list[streams.EmbeddedStreams] = []
 
