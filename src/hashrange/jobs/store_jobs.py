@@ -16,7 +16,9 @@ from hashrange.tables.states import may_backfill
 BACKFILL_SLICE_ROWS = 128
 """Rows of the table that one slice of a backfill reads: about 1.5 ms. The store ends a slice of large rows earlier."""
 DELAY_SLICE_CHANGES = 128
-"""Changes whose delayed index entries one slice writes at most: about 1 ms."""
+"""Changes whose delayed index entries one slice writes at most: about 1 ms for one index. The store ends a slice of
+many or large entries earlier.
+"""
 EXPIRY_SLICE_ROWS = 64
 """Rows of one queue of expiries that one slice handles at most: about 2 ms for small items without indexes."""
 

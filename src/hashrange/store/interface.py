@@ -329,7 +329,7 @@ class Maintenance(Protocol):
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """Write delayed index entries that are due, in the order of each partition's changes, of at most `limit_rows`
-        changes.
+        changes, in one commit; of fewer if they have many or large entries. Derives entries before, which may give way.
 
         Also writes a late entry, if there is any. Returns the seconds of service time until more entries may be due;
         None if none wait.

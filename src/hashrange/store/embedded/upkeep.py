@@ -200,6 +200,8 @@ class Upkeep:
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
         """Implements `Maintenance.apply_delayed`. Suspends only if the engine is stalled."""
         assert lease == WHOLE_LEASE
+        with self._site.failures():
+            self._delayed.look_ahead(self._site.engine, limit_rows)
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
 
     def _drain(self, draft: Draft, limit_rows: int) -> float | None:
