@@ -3,9 +3,12 @@ It is in place only while something is watched.
 
 Statements of PartiQL are not counted, as in the service. A local index uses its table's units, at the same partition
 key. Source: global-tables-backup.md 8.
+
+Counting gives way before each key, and the store's content may be replaced meanwhile. So a call first finds all that is
+watched of what it has touched, and counts the keys afterwards.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hashrange.errors import ItemRefusal
@@ -34,7 +37,6 @@ class CountingStep(FrontStep):
 
     def __init__(self, insights: Insights) -> None:
         self._insights = insights
-        self._now_seconds = insights.now_seconds
 
     # --- reads -----------------------------------------------------------------------------------
 
@@ -42,17 +44,16 @@ class CountingStep(FrontStep):
         self, meter: RequestMeter, kept: None, source_id: bytes, key: Key, consistent: bool, row: Row | None
     ) -> Row | None:
         """Count the units of a row."""
-        self._count_read(meter, source_id, key, item_read_units(row, consistent=consistent))
+        source = self._insights.find(source_id)
+        if source is not None and _is_counted(meter):
+            source.count_units(key, READ_WEIGHT * item_read_units(row, consistent=consistent))
         return row
 
     def unread(self, meter: RequestMeter, source_id: bytes, key: Key, units: float) -> None:
         """Count the units of a row no more."""
-        self._count_read(meter, source_id, key, -units)
-
-    def _count_read(self, meter: RequestMeter, source_id: bytes, key: Key, units: float) -> None:
         source = self._insights.find(source_id)
         if source is not None and _is_counted(meter):
-            source.count_units(key, READ_WEIGHT * units, self._now_seconds())
+            source.count_units(key, READ_WEIGHT * -units)
 
     def after_page(self, meter: RequestMeter, kept: None, read: SpanRead, page: Page) -> Page:
         """Remember the rows of a page. They are counted when the request has ended."""
@@ -74,25 +75,29 @@ class CountingStep(FrontStep):
 
     def after_snapshot_get(self, meter: RequestMeter, places: ItemPlaces, rows: Sequence[Row | None]) -> None:
         """Count the units of rows that a transaction has read."""
-        for (table, key), row in zip(places, rows, strict=True):
-            units = TRANSACTION_FACTOR * item_read_units(row, consistent=True)
-            self._count_read(meter, table.source_id, key, units)
+        if not _is_counted(meter):
+            return
+        sources = [self._insights.find(table.source_id) for table, _ in places]
+        for source, (_, key), row in zip(sources, places, rows, strict=True):
+            if source is not None:
+                units = TRANSACTION_FACTOR * item_read_units(row, consistent=True)
+                source.count_units(key, READ_WEIGHT * units)
 
     def ended(self, note: KeysToPay, call: Any) -> None:
         """Count the units that are known only now."""
-        note.count(call.meter, self._now_seconds())
+        note.count(call.meter)
 
     # --- writes ----------------------------------------------------------------------------------
 
     def after_mutate(self, meter: RequestMeter, kept: None, change: Change) -> None:
         """Count the units of a write."""
         if self._insights.is_written(change.table.table_id) and _is_counted(meter):
-            self._count_change(change, change_units(change))
+            _count_change(change, change_units(change), self._watched_of((change.table,)))
 
     def refused_mutate(self, meter: RequestMeter, table: OpenTable, key: Key, refusal: ItemRefusal) -> None:
         """Count a write that its condition has refused."""
         if self._insights.is_written(table.table_id) and _is_counted(meter):
-            self._count_refused(table, key, write_units(refusal.size_bytes, 0))
+            _count_refused(self._insights.find(table.source_id), key, write_units(refusal.size_bytes, 0))
 
     def after_transact(
         self, meter: RequestMeter, kept: None, steps: Sequence[TransactionStep], transacted: Transacted
@@ -100,8 +105,9 @@ class CountingStep(FrontStep):
         """Count the units of a transaction's writes; of a replay, remember the items that it reads."""
         if not _is_counted(meter):
             return
+        watched = self._watched_of([change.table for change in transacted.changes])
         for change in transacted.changes:
-            self._count_change(change, transaction_change_units(change))
+            _count_change(change, transaction_change_units(change), watched)
         if transacted.report is not None:
             found = [(self._insights.find(step.table.source_id), step.key) for step in steps]
             read = [(source, key) for source, key in found if source is not None and key is not None]
@@ -113,33 +119,44 @@ class CountingStep(FrontStep):
         """Count the writes of a cancelled transaction that their items have refused."""
         if not _is_counted(meter):
             return
-        for (table, key, _), reason in zip(steps, refusal.reasons, strict=True):
+        sources = [self._insights.find(table.source_id) for table, _, _ in steps]
+        for source, (_, key, _), reason in zip(sources, steps, refusal.reasons, strict=True):
             units = refused_action_units(reason)
             if units and key is not None:
-                self._count_refused(table, key, units)
+                _count_refused(source, key, units)
 
-    def _count_refused(self, table: OpenTable, key: Key, units: float) -> None:
-        source = self._insights.find(table.source_id)
-        if source is not None:
-            source.count_units(key, WRITE_WEIGHT * units, self._now_seconds())
+    def _watched_of(self, tables: Iterable[OpenTable]) -> Mapping[bytes, WatchedKeys]:
+        """Those of the tables and of their indexes that are watched now, by source id."""
+        watched: dict[bytes, WatchedKeys] = {}
+        for table in dict.fromkeys(tables):
+            for one in (table.table_source, *table.indexes):
+                source = self._insights.find(one.source_id)
+                if source is not None:
+                    watched[one.source_id] = source
+        return watched
 
-    def _count_change(self, change: Change, units: float) -> None:
-        """Count the units of a change at its table, together with those of local indexes,
-        and at the global indexes that it has changed.
-        """
-        now_seconds = self._now_seconds()
-        for write in change.entries:
-            index = write.source.index
-            if index is not None and not index.is_global:
-                units += entry_units(write)
-                continue
-            of_index = self._insights.find(write.source.source_id)
-            if of_index is not None:
-                for key, entry_write in _by_key(write):
-                    of_index.count_units(key, WRITE_WEIGHT * entry_units(entry_write), now_seconds)
-        source = self._insights.find(change.table.source_id)
-        if source is not None:
-            source.count_units(change.key, WRITE_WEIGHT * units, now_seconds)
+
+def _count_refused(source: WatchedKeys | None, key: Key, units: float) -> None:
+    if source is not None:
+        source.count_units(key, WRITE_WEIGHT * units)
+
+
+def _count_change(change: Change, units: float, watched: Mapping[bytes, WatchedKeys]) -> None:
+    """Count the units of a change at its table, together with those of local indexes,
+    and at the global indexes that it has changed.
+    """
+    for write in change.entries:
+        index = write.source.index
+        if index is not None and not index.is_global:
+            units += entry_units(write)
+            continue
+        of_index = watched.get(write.source.source_id)
+        if of_index is not None:
+            for key, entry_write in _by_key(write):
+                of_index.count_units(key, WRITE_WEIGHT * entry_units(entry_write))
+    source = watched.get(change.table.source_id)
+    if source is not None:
+        source.count_units(change.key, WRITE_WEIGHT * units)
 
 
 def _is_counted(meter: RequestMeter) -> bool:

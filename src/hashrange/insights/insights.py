@@ -240,7 +240,7 @@ class Insights:
             name = _counts_name(watch, kind)
             counts[kind] = self._counts[name] = former.get(name) or self._new_counts(name)
             self._gone.pop(name, None)
-        one = self._watched[source.source_id] = WatchedKeys(watch, table, source, counts)
+        one = self._watched[source.source_id] = WatchedKeys(watch, table, source, counts, self.now_seconds)
         if one.has_units:
             self._with_units[source.source_id] = one
             self._written_tables.add(table.table_id)
@@ -328,7 +328,7 @@ class Insights:
         source = event.table.read_source(event.index_name)
         watched = None if source is None else self._watched.get(source.source_id)
         if watched is not None:
-            watched.count_throttle(event.key, self.now_seconds(), is_whole=operation != "Query")
+            watched.count_throttle(event.key, is_whole=operation != "Query")
 
     # --- keeping ---------------------------------------------------------------------------------
 

@@ -3,14 +3,18 @@ names them (docs/formats/keys.md).
 
 The units of a page, and of the replay of a transaction, are known only when the request has ended; until then, its keys
 are noted. A Query pays for one partition key. The items of a page share its units in proportion to their sizes.
+
+Noting and counting give way: a page may have 60,000 keys, and a transaction 100 items with 20 indexes each. What is
+counted belongs to the minute in which it is counted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hashrange.insights.rule_counts import MINUTE_SECONDS, RuleCounts
 from hashrange.items.keys import encode_component, key_end, key_scalars
 from hashrange.items.row_layout import row_sizes_bytes
 from hashrange.items.rows import decode_attributes
+from hashrange.items.steps import batches, look, spend
 from hashrange.items.types import Key, Row
 from hashrange.operations.insights.watching import InsightRuleKind, Watch
 from hashrange.operations.meter import AnyUsage, PageUsage, TransactedReadUsage, Usage
@@ -18,17 +22,29 @@ from hashrange.tables.entry_keys import partition_bytes
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import HASH_BYTES, partition_prefix
 
+NOTED_ROW_STEPS = 10
+"""Steps of noting the keys of one row."""
+COUNTED_TOGETHER = 100
+"""Keys of a page that are counted between two looks at the clock: 0.3 ms."""
+
 
 class WatchedKeys:
     """A table or global index with the counts of its rules. A key is counted without its hash."""
 
     def __init__(
-        self, watch: Watch, table: OpenTable, source: ReadSource, rules: Mapping[InsightRuleKind, RuleCounts]
+        self,
+        watch: Watch,
+        table: OpenTable,
+        source: ReadSource,
+        rules: Mapping[InsightRuleKind, RuleCounts],
+        now_seconds: Callable[[], float],
     ) -> None:
+        """`now_seconds`: returns the service time."""
         self.watch = watch
         self.table = table
         self.source = source
         self.rules = rules
+        self._now_seconds = now_seconds
         self._keys = keys = source.keys
         self._names = (*keys.partition_names, *keys.sort_names)
         self._types = (*keys.partition_types, *keys.sort_types)
@@ -67,22 +83,30 @@ class WatchedKeys:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def count_units(self, key: Key, units: float, now_seconds: float) -> None:
-        """Count consumed units of an item or entry."""
-        self.count_named_units("PKC", self.partition_of(key), units, now_seconds)
+    def count_units(self, key: Key, units: float) -> None:
+        """Count consumed units of an item or entry; may give way before."""
+        self.rules["PKC"].add(self.partition_of(key), units, self._minute())
         if self.has_item_units:
-            self.count_named_units("SKC", self.item_of(key), units, now_seconds)
+            self.rules["SKC"].add(self.item_of(key), units, self._minute())
 
-    def count_named_units(self, kind: InsightRuleKind, name: bytes, units: float, now_seconds: float) -> None:
-        """Count consumed units of the key of this name at one rule."""
-        self.rules[kind].add(name, units, int(now_seconds // MINUTE_SECONDS))
+    def count_named_units(self, kind: InsightRuleKind, counted: Iterable[tuple[bytes, float]]) -> None:
+        """Count consumed units of the keys of these names at one rule; may give way before."""
+        minute, add = self._minute(), self.rules[kind].add
+        for name, units in counted:
+            add(name, units, minute)
 
-    def count_throttle(self, key: Key, now_seconds: float, *, is_whole: bool) -> None:
-        """Count a throttled part of a request. `is_whole`: False if `key` is where a page of a Query begins."""
-        minute = int(now_seconds // MINUTE_SECONDS)
-        self.rules["PKT"].add(self.partition_of(key), 1.0, minute)
+    def count_throttle(self, key: Key, *, is_whole: bool) -> None:
+        """Count a throttled part of a request; may give way before.
+        `is_whole`: False if `key` is where a page of a Query begins.
+        """
+        self.rules["PKT"].add(self.partition_of(key), 1.0, self._minute())
         if is_whole and "SKT" in self.rules:
-            self.rules["SKT"].add(self.item_of(key), 1.0, minute)
+            self.rules["SKT"].add(self.item_of(key), 1.0, self._minute())
+
+    def _minute(self) -> int:
+        """The present minute since 1970; gives way before. A rule takes some milliseconds to begin a minute."""
+        look()
+        return int(self._now_seconds() // MINUTE_SECONDS)
 
 
 # --- units that are known late --------------------------------------------------------------------
@@ -102,43 +126,46 @@ class KeysToPay:
 
     def note_rows(self, source: WatchedKeys, partition: bytes | None, rows: Sequence[Row]) -> None:
         """Note rows of the request's page. `partition`: name of the partition key that all rows have;
-        None: they may differ.
+        None: they may differ. Gives way.
         """
         self.source, self.partition = source, partition
         if partition is not None and not source.has_item_units:
             return
         for row, size_bytes in zip(rows, row_sizes_bytes(rows), strict=True):
+            spend(NOTED_ROW_STEPS)
             key = source.key_of_row(row)
             if partition is None:
                 _add(self.bytes_of_partition, source.partition_of(key), size_bytes)
             if source.has_item_units:
                 _add(self.bytes_of_item, source.item_of(key), size_bytes)
 
-    def count(self, meter: Sequence[AnyUsage], now_seconds: float) -> None:
-        """Count the units of the request, which has ended."""
+    def count(self, meter: Sequence[AnyUsage]) -> None:
+        """Count the units of the request, which has ended. Gives way."""
         for usage in meter:
             if isinstance(usage, PageUsage) and self.source is not None:
-                self._count_page(self.source, usage, now_seconds)
+                self._count_page(self.source, usage)
             elif isinstance(usage, TransactedReadUsage):
                 read = [one for one in self.replayed if one[0].source.source_id == usage.table.source_id]
                 for source, key in read:
-                    source.count_units(key, usage.table_units / len(read), now_seconds)
+                    source.count_units(key, usage.table_units / len(read))
 
-    def _count_page(self, source: WatchedKeys, usage: Usage, now_seconds: float) -> None:
+    def _count_page(self, source: WatchedKeys, usage: Usage) -> None:
         """Count the units of a page at its keys.
         Items that are fetched for a local index are counted where they are read.
         """
         units = sum(units for _, units in usage.index_units) if usage.index_units else usage.table_units
         if self.partition is not None:
-            source.count_named_units("PKC", self.partition, units, now_seconds)
+            source.count_named_units("PKC", ((self.partition, units),))
         sizes_by_kind: dict[InsightRuleKind, dict[bytes, int]] = {
             "PKC": self.bytes_of_partition,
             "SKC": self.bytes_of_item,
         }
         for kind, sizes_bytes in sizes_by_kind.items():
+            if not sizes_bytes:
+                continue
             all_bytes = sum(sizes_bytes.values())
-            for name, size_bytes in sizes_bytes.items():
-                source.count_named_units(kind, name, units * size_bytes / all_bytes, now_seconds)
+            for some in batches(sizes_bytes.items(), COUNTED_TOGETHER):
+                source.count_named_units(kind, [(name, units * size_bytes / all_bytes) for name, size_bytes in some])
 
 
 def _add(sizes_bytes: dict[bytes, int], name: bytes, size_bytes: int) -> None:

@@ -22,6 +22,7 @@ from hashrange.cloudwatch.dynamodb.metric_ids import (
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import THROTTLED, ApiError, InternalServerError, Malformed
 from hashrange.expressions.partiql.statement import compile_statement
+from hashrange.items.steps import spend
 from hashrange.operations.meter import Meter
 from hashrange.operations.naming import bare_name
 from hashrange.operations.partiql.statements import statement_tables
@@ -41,12 +42,13 @@ NO_USER_ERRORS = {"ConditionalCheckFailedException", "ProvisionedThroughputExcee
 """Codes of errors with the status 400 that do not count as UserErrors."""
 THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestLimitExceeded"}
 """Codes of throttled actions of a transaction, and of throttled statements of a batch."""
+ConsumedUnits = dict[tuple[OpenTable, str | None, bool], float]
+"""Table, global index or None for the table itself, and True for writes → units."""
 _VERBS = {verb: f"PartiQL{verb.capitalize()}" for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")}
 
 
 def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds: int) -> None:
-    """Count a call that succeeded after this time."""
-    count_units(counts, call.meter)
+    """Count a call that succeeded after this time, but for its units."""
     name, request = call.operation.name, call.request
     if name not in MEASURED_OPERATIONS:
         return
@@ -70,8 +72,7 @@ def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds:
 
 
 def count_refusal(counts: Counts, call: Call, error: ApiError) -> None:
-    """Count a call that was refused with this error, but for UserErrors."""
-    count_units(counts, call.meter)
+    """Count a call that was refused with this error, but for its units, and for UserErrors."""
     code = error.code
     if code == "ConditionalCheckFailedException":
         _count_of_tables(counts, call, "ConditionalCheckFailedRequests", _tables(call))
@@ -86,8 +87,7 @@ def count_refusal(counts: Counts, call: Call, error: ApiError) -> None:
 
 
 def count_failure(counts: Counts, call: Call) -> None:
-    """Count a call that met an internal error."""
-    count_units(counts, call.meter)
+    """Count a call that met an internal error, but for its units."""
     if call.request is not None:
         _count_of_operation(counts, call, "SystemErrors", _tables(call))
 
@@ -117,14 +117,13 @@ def count_throttle_event(counts: Counts, event: ThrottleEvent) -> None:
         counts.add(table_metric(place, name, event.table.name, event.index_name))
 
 
-def count_units(counts: Counts, meter: Meter) -> None:
-    """Count what a request consumed of each table and global index: one value for each.
-    Local indexes use their table's units.
-    """
-    sums: dict[tuple[OpenTable, str | None, bool], float] = {}
+def units_of(meter: Meter) -> ConsumedUnits:
+    """What a request consumed of each table and global index; gives way. Local indexes use their table's units."""
+    sums: ConsumedUnits = {}
     for usage in meter:
         table, is_write = usage.table, usage.is_write
         own, of_indexes = usage.table_units, usage.index_units
+        spend(1 + len(of_indexes))
         for index, units in of_indexes:
             if index.is_global:
                 key = (table, index.name, is_write)
@@ -133,7 +132,12 @@ def count_units(counts: Counts, meter: Meter) -> None:
                 own += units
         if own or not of_indexes:
             sums[table, None, is_write] = sums.get((table, None, is_write), 0.0) + own
-    for (table, index_name, is_write), units in sums.items():
+    return sums
+
+
+def count_units(counts: Counts, consumed: ConsumedUnits) -> None:
+    """Count what a request consumed: one value for each table and global index."""
+    for (table, index_name, is_write), units in consumed.items():
         place = place_of_table(table.schema)
         counts.add(consumed_metric(place, table.name, index_name, is_write=is_write), units)
 

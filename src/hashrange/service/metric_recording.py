@@ -34,6 +34,7 @@ from hashrange.service.metric_calls import (
     count_throttle_event,
     count_units,
     is_user_error,
+    units_of,
     user_errors,
 )
 from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counted, Counts, observed_of
@@ -136,13 +137,21 @@ class MetricRecording:
             values.extend((units, now_seconds - call.begin_seconds, reply["Count"]))
             return
         microseconds = int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND)
+        self._count_units(meter)
         if self._faulted.replies and self._has_error(call):
-            count_units(self._counts, meter)
             count_induced_error(self._counts, call, _names_of(meter))
         else:
             count_success(self._counts, call, reply, microseconds)
         if operation.writes and operation.capacity is None:
             self._gauges.look(self._clock.service_time())
+
+    def _count_units(self, meter: Meter) -> None:
+        """Count what a request consumed. Gives way before, so that another minute, or other content, may have begun
+        in between; the time is looked at afterwards.
+        """
+        consumed = units_of(meter)
+        self._see_time()
+        count_units(self._counts, consumed)
 
     def _count_entries(self, table: OpenTable, entries: Sequence[EntryWrite]) -> float:
         """Count the units of global indexes; returns those of local indexes, which are their table's."""
@@ -162,7 +171,7 @@ class MetricRecording:
 
     def refused(self, call: Call, error: ApiError) -> None:
         """Count a call that was refused: before its reply is written, and its meter dropped."""
-        self._see_time()
+        self._count_units(call.meter)
         count_refusal(self._counts, call, error)
         if is_user_error(error):
             self._count_user_error(Place(call.scope.account, call.scope.region))
@@ -170,7 +179,7 @@ class MetricRecording:
     def failed(self, call: Call, error: BaseException) -> None:
         """Count a call that met an internal error, unless its client has left."""
         if not isinstance(error, Abandoned):
-            self._see_time()
+            self._count_units(call.meter)
             count_failure(self._counts, call)
 
     def refused_unread(self, account: str, region: str) -> None:

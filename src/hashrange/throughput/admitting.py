@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hashrange.errors import ApiError, ItemRefusal, without_frames
+from hashrange.items.steps import spend
 from hashrange.items.types import Key, Row
 from hashrange.limits import TRANSACTION_FACTOR, WRITE_UNIT_BYTES
 from hashrange.operations.meter import PageUsage, TransactedReadUsage
@@ -37,6 +38,9 @@ from hashrange.tables.schema import Index
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.throughput.capacity_side import CapacitySide
 from hashrange.throughput.table_throughputs import TableThroughputs, ThroughputBuckets
+
+TAKING_STEPS = 3
+"""Steps of taking the units of one item or entry."""
 
 
 class _Paid(NamedTuple):
@@ -215,15 +219,17 @@ class AdmittingStep(FrontStep):
     def after_transact(
         self, meter: RequestMeter, kept: None, steps: Sequence[TransactionStep], transacted: Transacted
     ) -> None:
-        """Take the units of a transaction's writes. A replay reads, and says so in its meter: its items are remembered
-        for `ended`.
+        """Take the units of a transaction's writes; gives way between them. A replay reads, and says so in its meter:
+        its items are remembered for `ended`.
         """
         if transacted.report is not None:
             self.remember(meter, _Reading([(table.source_id, key) for table, key, _ in steps if key is not None]))
-        now_seconds = self._now()
-        for change in transacted.changes:
-            throughput = self._find(change.table.source_id)
+        # Found before anything gives way: meanwhile the content may be replaced.
+        found = [self._find(change.table.source_id) for change in transacted.changes]
+        for throughput, change in zip(found, transacted.changes, strict=True):
+            spend(TAKING_STEPS * (1 + len(change.entries)))
             if throughput is not None:
+                now_seconds = self._now()
                 throughput.writes.take(change.key, transaction_change_units(change), now_seconds)
                 _take_entries(throughput, change, now_seconds)
 
