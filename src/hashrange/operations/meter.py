@@ -141,13 +141,14 @@ def _grouped(meter: Meter, names: Sequence[str]) -> dict[str, list[AnyUsage]]:
 
 
 def _all_index_units(usages: Sequence[AnyUsage]) -> list[IndexUnits]:
-    """The units of all indexes that the usages report; gives way."""
-    all_units: list[IndexUnits] = []
+    """The units of each index, of all usages together; gives way."""
+    sums: dict[str, IndexUnits] = {}
     for usage in usages:
         of_usage = usage.index_units
         spend(len(of_usage))
-        all_units += of_usage
-    return all_units
+        for index, units in of_usage:
+            sums[index.name] = (index, units + sums[index.name][1] if index.name in sums else units)
+    return list(sums.values())
 
 
 def with_capacity(reply: Reply, form: CapacityForm, detail: str, meter: Meter) -> Reply:

@@ -3,11 +3,15 @@ With service time that is frozen and moved.
 """
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import pytest
 
 from hashrange.clock import MovableClock
+from hashrange.operations.meter import Meter
+from hashrange.service import metric_recording
+from hashrange.service.metric_calls import ConsumedUnits, units_of
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.unit.metric_recording.seen import (
@@ -353,3 +357,19 @@ def test_with_one_database_for_all_metrics_are_those_of_its_account(shared: Data
     create_table(client)
     client.put_item(TableName="orders", Item=key())
     assert seen.sum(WRITTEN, **ORDERS) == 1
+
+
+def test_other_content_that_is_there_once_units_are_added_up_is_seen_before_they_are_counted(
+    database: Database, client: Any, seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Adding them up gives way. What is counted before other content is seen is dropped."""
+    create_table(client)
+    recording: Any = database._process.service.recording
+
+    def replaced_meanwhile(meter: Meter) -> ConsumedUnits:
+        recording._generation, recording._turn_seconds = -1, -inf  # as after a restore
+        return units_of(meter)
+
+    monkeypatch.setattr(metric_recording, "units_of", replaced_meanwhile)
+    client.transact_write_items(TransactItems=[{"Put": {"TableName": "orders", "Item": key("a")}}])
+    assert [one for one in values(seen, WRITTEN, **ORDERS) if one[2]] == [(0, 1, 2.0)]
