@@ -56,7 +56,7 @@ class Documents(Protocol):
         """Put documents, or delete those whose value is None, all in one commit, which has taken place on return.
 
         Returns False (nothing done) if `generation` is given and out of date, or if a document of `read` is no longer
-        as it is there; None: there was none. The comparison does not give way, so these have at most some MB.
-        Gives way while long documents are written, which nobody sees before the commit. The commit is durable once
-        `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
+        as it is there; None: there was none. Gives way while long documents are compared, and while they are written,
+        which is not begun for a write that is to be refused, and which nobody sees before the commit. The commit is
+        durable once `Durability.durable_position()` has reached the `position()` read after that. Raises StorageError.
         """

@@ -8,6 +8,8 @@ be written in one commit. Must not know what the records mean.
 
 A change that follows from what was read is refused by RecordsChanged if another writer came between. The service then
 runs the operation again, and the runner the job's slice; what must not be done twice is made `again_if_changed`.
+Those of one server who change the same long record take turns (`RememberedRecords.order`), because each would otherwise
+read, encode and write all of it only to be refused.
 """
 
 import asyncio
@@ -21,8 +23,9 @@ import msgspec
 
 from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageCorruption, StorageError
 from hashrange.items.shared_work import SharedWork
-from hashrange.items.steps import look, spend_decoding
+from hashrange.items.steps import LARGE_PIECE_BYTES, look, spend_decoding
 from hashrange.store.documents import Documents
+from hashrange.store.pause import PAUSE
 
 RecordT = TypeVar("RecordT")
 P = ParamSpec("P")
@@ -127,6 +130,13 @@ class RecordChange(NamedTuple):
     """Called after the write, with True if it has taken place."""
 
 
+MakeChanges = Callable[[], Awaitable[Sequence[RecordChange]]]
+
+
+async def _no_changes() -> Sequence[RecordChange]:
+    return ()
+
+
 class KeptRecords(Generic[RecordT]):
     """The records of one type. Every method that reads or writes raises StorageError;
     for a document that holds no such record, StorageCorruption.
@@ -206,7 +216,23 @@ class KeptRecords(Generic[RecordT]):
     def updated(self, update: Callable[[RecordT | None], RecordT | None], *path: str) -> RecordChange:
         """The change that makes of a record what `update` returns for it. None: there is no record."""
         before, document = self.find(*path)
-        after, read = update(before), WasRead(document)
+        return self._updated(update(before), WasRead(document), path)
+
+    async def updated_in_steps(self, update: Callable[[RecordT | None], RecordT | None], *path: str) -> RecordChange:
+        """As `updated`, but a task gives way, too: while a long record is read, before it is decoded, and before it is
+        encoded.
+        """
+        name = self._name(path)
+        document = await self.documents.read(name)
+        is_long = document is not None and len(document) >= LARGE_PIECE_BYTES
+        if is_long:
+            await PAUSE
+        before = None if document is None else self._read(name, document)
+        if is_long:
+            await PAUSE
+        return self._updated(update(before), WasRead(document), path)
+
+    def _updated(self, after: RecordT | None, read: WasRead, path: tuple[str, ...]) -> RecordChange:
         return self.removal(*path, read=read) if after is None else self.change(after, *path, read=read)
 
     def replacement(self, before: RecordT | None, after: RecordT | None, *path: str) -> RecordChange:
@@ -238,6 +264,10 @@ class KeptRecords(Generic[RecordT]):
 
     def _name(self, path: tuple[str, ...]) -> str:
         return self._prefix + "/".join(path)
+
+    def path_of(self, name: str) -> str | None:
+        """The path as text of the record whose document has this name; None if it is a record of another type."""
+        return self._path(name) if name.startswith(self._prefix) else None
 
     def _path(self, name: str) -> str:
         return name[len(self._prefix) :]
@@ -278,8 +308,10 @@ class RememberedRecords(Generic[RecordT]):
         self._damaged: dict[str, str] = {}
         """Path → what is wrong with the document, which holds no record."""
         self._reading = SharedReading(records.documents, self._read, when_read)
-        self._order = asyncio.Lock()
-        """A lock that is held while a change is made, so that what is remembered last was written last."""
+        self.order = asyncio.Lock()
+        """A lock that is held while a change is made, so that what is remembered last was written last. Whoever changes
+        other records that are written together with these holds it from reading to writing, so that none is refused.
+        """
 
     @property
     def generation(self) -> int:
@@ -351,13 +383,23 @@ class RememberedRecords(Generic[RecordT]):
         if self.get(*self._path_of(record)) != record:
             raise RecordsChanged
 
-    async def write(self, *changes: RecordChange) -> bool:
+    async def write(self, *changes: RecordChange, others: MakeChanges = _no_changes) -> bool:
         """Make changes, as `KeptRecords.write` does. Returns False (nothing done) if the store's content
         has been replaced since these records were last asked for.
+
+        `others`: makes changes of other records for the same commit, once it is this write's turn. It is not called,
+        and no long document is written, if the write would be refused.
         """
         generation = self.generation
-        async with self._order:
-            return await self._records.write(*changes, generation=generation)
+        async with self.order:
+            if generation == self.generation and any(map(self._is_outdated, changes)):
+                raise RecordsChanged
+            return await self._records.write(*changes, *await others(), generation=generation)
+
+    def _is_outdated(self, change: RecordChange) -> bool:
+        """True if a record of these has been changed since `change` was made."""
+        path = self._records.path_of(change.name)
+        return path is not None and change.read is not None and change.read.document != self._documents.get(path)
 
     def forget(self) -> None:
         """Read all records anew when they are asked for next: the outcome of a write is not known."""

@@ -14,7 +14,8 @@ from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import history
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
-from hashrange.cloudwatch.alarms.alarms import HISTORY_PREFIX, Alarms
+from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.histories import HISTORY_PREFIX
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.metrics import Metrics
@@ -101,7 +102,7 @@ def test_a_new_event_reads_no_former_one(alarms: Alarms, monkeypatch: pytest.Mon
 
 def test_a_long_history_is_decoded_event_by_event(alarms: Alarms, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of 4 MB was decoded in one step of 12 ms."""
-    document = alarms._histories.documents.get(history_name("a1"))
+    document = alarms._gone.documents.get(history_name("a1"))
     assert document is not None
     looks: list[int] = []
     reads: list[bytes] = []
@@ -120,7 +121,7 @@ def test_a_long_history_is_decoded_event_by_event(alarms: Alarms, monkeypatch: p
 
 
 def test_a_damaged_event_is_told(alarms: Alarms) -> None:
-    documents = alarms._histories.documents
+    documents = alarms._gone.documents
     assert isinstance(documents, MemoryDocuments)
     documents.content[history_name("a1")] = b'{"items": [{"at_seconds": "soon"}]}'
     asked = {"DescribeAlarmHistory": {}, "SetAlarmState": {"StateValue": "OK", "StateReason": "well"}}

@@ -14,6 +14,7 @@ from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms import history as events
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.composite_rules import CompositeRules
+from hashrange.cloudwatch.alarms.histories import AlarmHistories
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.limits import (
     ALARM_ACTIONS_TOGETHER_MAX,
@@ -27,7 +28,6 @@ from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
 
 ALARM_PREFIX = "alarm/"
-HISTORY_PREFIX = "alarm-history/"
 GONE_PREFIX = "alarm-gone/"
 """Of each name with a history and without an alarm: when the alarm was deleted, in seconds of service time as JSON."""
 _log = logging.getLogger("hashrange.cloudwatch")
@@ -122,7 +122,7 @@ class Alarms:
             groups_of=lambda one: (one.place[:2], one.definition.is_composite),
             when_read=self._begin_anew,
         )
-        self._histories = KeptRecords(documents, HISTORY_PREFIX, History, "history of an alarm")
+        self._histories = AlarmHistories(documents, self._alarms.order)
         self._gone = KeptRecords(documents, GONE_PREFIX, float, "time of an alarm's deletion")
         self._clock = clock
         self._deliverers: list[_Deliverer] = []
@@ -204,16 +204,18 @@ class Alarms:
     @again_if_changed
     async def delete(self, account: str, region: str, names: Collection[str]) -> None:
         """Delete the alarms of these names; names without one are passed over. Raises StorageError."""
-        changes: list[RecordChange] = []
         now_seconds = self.now_seconds()
         gone = [alarm for name in dict.fromkeys(names) if (alarm := self.get(account, region, name)) is not None]
-        for alarm in gone:
-            changes += [
-                self._alarms.removal(alarm),
-                self._with_history(alarm, [events.configured(alarm, "Delete", now_seconds)]),
-                self._gone.change(now_seconds, *alarm.place),
-            ]
-        if gone and await self._alarms.write(*changes, *self._without_old_histories(now_seconds, len(gone))):
+
+        async def others() -> Sequence[RecordChange]:
+            changes = self._without_old_histories(now_seconds, len(gone))
+            for alarm in gone:
+                deleted = [events.configured(alarm, "Delete", now_seconds)]
+                changes.append(await self._histories.extension(alarm, deleted))
+                changes.append(self._gone.change(now_seconds, *alarm.place))
+            return changes
+
+        if gone and await self._alarms.write(*map(self._alarms.removal, gone), others=others):
             for alarm in gone:
                 self.rules.forget(alarm.place)
 
@@ -300,12 +302,10 @@ class Alarms:
         error = await self._deliverer_of(told.action).deliver(told)
         await self._note_action(told, error, generation)
 
-    @again_if_changed
     async def _note_action(self, told: AlarmAction, error: str | None, generation: int) -> None:
         if error is not None:
             _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
-        noted = self._with_history(told.alarm, [events.acted(told.action, error, self.now_seconds())])
-        await self._histories.write(noted, generation=generation)
+        await self._histories.note(told.alarm, events.acted(told.action, error, self.now_seconds()), generation)
 
     # --- what is kept ----------------------------------------------------------------------------
 
@@ -313,31 +313,15 @@ class Alarms:
         """The events of one alarm name or, None, of all names of an account and Region, deleted ones too;
         may give way. Raises StorageError.
         """
-        if name is None:
-            begin = f"{account}/{region}/"
-            for path, history in self._histories.walk(account, region):
-                yield path.removeprefix(begin), history
-        elif (found := self._histories.get(account, region, name, gives_way=True)) is not None:
-            yield name, found
+        return self._histories.of(account, region, name)
 
     async def keep(self, alarm: Alarm, items: Sequence[HistoryItem] = ()) -> None:
         """Keep what has changed in an alarm, with these events. Raises StorageError."""
-        changes = [self._alarms.change(alarm)]
-        if items:
-            changes += [self._with_history(alarm, items), self._gone.removal(*alarm.place)]
-        await self._alarms.write(*changes)
 
-    def _with_history(self, alarm: Alarm, items: Sequence[HistoryItem]) -> RecordChange:
-        """The change that adds these events to the alarm's history."""
+        async def others() -> Sequence[RecordChange]:
+            return [await self._histories.extension(alarm, items), self._gone.removal(*alarm.place)] if items else ()
 
-        def update(before: History | None) -> History:
-            history = before or History()
-            history.is_composite = alarm.definition.is_composite
-            for item in items:
-                history.add(item)
-            return history
-
-        return self._histories.updated(update, *alarm.place)
+        await self._alarms.write(self._alarms.change(alarm), others=others)
 
     def _begin_anew(self) -> None:
         """Forget what was begun for other content of the store."""

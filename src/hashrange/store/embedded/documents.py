@@ -141,21 +141,28 @@ class EmbeddedDocuments:
         """Put documents, or delete those whose value is None, all in one commit. Raises StorageError.
 
         Returns False (nothing done) if `generation` is given and out of date, or a document is not as it was `read`.
-        Gives way while it writes long documents.
+        Gives way while it compares and writes long documents. One that is not as it was read costs no piece.
         """
         long = {
             name: value for name, value in changes.items() if value is not None and len(value) > DOCUMENT_ROW_BYTES_MAX
         }
         is_much = sum(map(len, long.values())) > COMMIT_BYTES_MAX
+        is_much_read = sum([len(document) for document in read.values() if document]) > COMMIT_BYTES_MAX
+        compared_first = read if is_much or is_much_read else NOTHING_READ
         while generation is None or generation == self.generation:
             written: dict[str, LongDocument] = {}
             """The long documents whose pieces have been written."""
+            compared: dict[str, LongDocument] = {}
             now = self.generation
             try:
-                if is_much and not await self._write_pieces(long, written):
+                is_done = await self._compare(compared_first, compared)
+                if is_done and is_much and not await self._write_pieces(long, written):
                     continue
-                is_done = await self._commits.commit(
-                    lambda draft: self._put(draft, changes, now, read, written),  # noqa: B023 - called at once
+                is_done = is_done and await self._commits.commit(
+                    lambda draft: (
+                        self._are_as_read(read, compared)  # noqa: B023 - called at once
+                        and self._put(draft, changes, now, written)  # noqa: B023
+                    ),
                 )
             finally:
                 if now == self.generation:
@@ -163,6 +170,36 @@ class EmbeddedDocuments:
             if is_done or now == self.generation:
                 return is_done
         return False
+
+    async def _compare(self, read: Mapping[str, bytes | None], compared: dict[str, LongDocument]) -> bool:
+        """True if these documents are as they were read. Notes in `compared` where long ones are: as long as they are
+        there, they need no other comparison. Gives way.
+        """
+        for name, document in read.items():
+            long = self._long.get(name)
+            if long is None:
+                if self._now(name) != document:
+                    return False
+                continue
+            if document is None or len(document) != long.size_bytes:
+                return False
+            for number in range(long.piece_count):
+                start = number * DOCUMENT_ROW_BYTES_MAX
+                if start and start % COMMIT_BYTES_MAX == 0:
+                    await PAUSE
+                    if self._long.get(name) is not long:
+                        return False
+                if self._piece(name, long, number) != document[start : start + DOCUMENT_ROW_BYTES_MAX]:
+                    return False
+            compared[name] = long
+        return True
+
+    def _are_as_read(self, read: Mapping[str, bytes | None], compared: Mapping[str, LongDocument]) -> bool:
+        """True if these documents are as they were read, of which `_compare` has compared some."""
+        return all(
+            self._long.get(name) is compared[name] if name in compared else self._now(name) == document
+            for name, document in read.items()
+        )
 
     async def _write_pieces(self, long: Mapping[str, bytes], written: dict[str, LongDocument]) -> bool:
         """Write the pieces of long documents, and note in `written` what they are of.
@@ -200,15 +237,11 @@ class EmbeddedDocuments:
         draft: Draft,
         changes: Mapping[str, bytes | None],
         generation: int,
-        read: Mapping[str, bytes | None],
         written: Mapping[str, LongDocument],
     ) -> bool:
-        """Add the changes to a draft. False (nothing added) if the content or a document is another one by now."""
+        """Add the changes to a draft. False (nothing added) if the content is another one by now."""
         if generation != self.generation:
             return False
-        for name, document in read.items():
-            if self._now(name) != document:
-                return False
         draft.only_of = NO_TABLE_ID
         after: dict[str, LongDocument | None] = {}
         for name, value in changes.items():
