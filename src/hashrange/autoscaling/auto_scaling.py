@@ -24,7 +24,7 @@ from hashrange.items.steps import sort, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, WasRead, again_if_changed
 
 TARGET_PREFIX = "scalable-target/"
 POLICY_PREFIX = "scaling-policy/"
@@ -218,12 +218,19 @@ class AutoScaling:
         is not kept. Raises StorageError.
         """
         oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
-        before = self._activities.get(*_path(place))
-        if before and activity.status != "Successful" and _outcome(before[-1]) == _outcome(activity):
-            return
-        kept = [one for one in before or () if one.begin_seconds >= oldest_seconds]
-        after = [*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity]
-        await self._write(self._activities.replacement(before, after, *_path(place)))
+
+        def update(before: list[Activity] | None) -> list[Activity] | None:
+            if before and activity.status != "Successful" and _outcome(before[-1]) == _outcome(activity):
+                return before
+            kept = [one for one in before or () if one.begin_seconds >= oldest_seconds]
+            return [*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity]
+
+        async def noted() -> Sequence[RecordChange]:
+            change = await self._activities.updated_in_steps(update, *_path(place))
+            return () if change.read == WasRead(change.document) else (change,)
+
+        self._targets.by_path()  # so that what is written is of the present content
+        await self._targets.write(others=noted)  # in its turn, as many may note activities of one target
 
     async def _write(self, *changes: RecordChange) -> bool:
         """Returns False if the store's content has been replaced meanwhile: nothing was written."""

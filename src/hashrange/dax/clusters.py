@@ -78,6 +78,8 @@ class Clusters:
         as the node that had it has gone."""
         self._generation = documents.generation
         self._settling = asyncio.Lock()
+        self._replacing = asyncio.Lock()
+        """A lock that is held while a record is replaced: all of an account note events in the same document."""
         """A lock that is held while nodes are started and stopped."""
         self._wake = wake
 
@@ -155,8 +157,11 @@ class Clusters:
         records: KeptRecords[Any] = self._clusters
         if not isinstance(subject, Cluster):
             records = self._parameters if isinstance(subject, ParameterGroup) else self._subnets
-        changes = [self._with_events(subject, *messages)] if messages else []
-        await records.write(records.replacement(before, after, *_path(subject)), *changes)
+        async with self._replacing:
+            changes = [records.replacement(before, after, *_path(subject))]
+            if messages:
+                changes.append(self._with_events(subject, *messages))
+            await records.write(*changes)
 
     def _with_events(self, subject: DaxRecord, *messages: str) -> RecordChange:
         """The change that notes events. They have happened in whole milliseconds, as replies show it."""

@@ -41,6 +41,8 @@ class StoredFunctions:
             correct=lambda one: without_overlong_waits(one, clock.service_time(), state_delay_seconds),
         )
         self._changing: set[asyncio.Task[Any]] = set()
+        self._turn = asyncio.Lock()
+        """A lock that is held while a change is made: who is overtaken would write a zip of many MB in vain."""
 
     def get(self, key: FunctionKey) -> FunctionDescription | None:
         """The function, or None if there is none."""
@@ -91,20 +93,21 @@ class StoredFunctions:
 
     @again_if_changed
     async def _change(self, key: FunctionKey, change: ChangeFunction[ChangedT], zipped: bytes | None) -> ChangedT:
-        while True:
-            old = self.get(key)
-            new = change(old)
-            if old == new:
-                return new
-            try:
-                is_written = await self._functions.write(*self._changes(old, new, zipped))
-            except RecordsChanged:
-                raise
-            except BaseException:
-                self._functions.forget()  # whether it was written is found out by reading
-                raise
-            if is_written:
-                return new
+        async with self._turn:
+            while True:
+                old = self.get(key)
+                new = change(old)
+                if old == new:
+                    return new
+                try:
+                    is_written = await self._functions.write(*self._changes(old, new, zipped))
+                except RecordsChanged:
+                    raise
+                except BaseException:
+                    self._functions.forget()  # whether it was written is found out by reading
+                    raise
+                if is_written:
+                    return new
 
     def _changes(
         self, old: FunctionDescription | None, new: FunctionDescription | None, zipped: bytes | None

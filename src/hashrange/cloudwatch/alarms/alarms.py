@@ -124,6 +124,10 @@ class Alarms:
         )
         self._histories = AlarmHistories(documents, self._alarms.order)
         self._gone = KeptRecords(documents, GONE_PREFIX, float, "time of an alarm's deletion")
+        self._turn = asyncio.Lock()
+        """A lock that is held by requests that change alarms, from reading an alarm to writing it: none overtakes
+        another, so each has its turn however many there are.
+        """
         self._clock = clock
         self._deliverers: list[_Deliverer] = []
         self.rules = CompositeRules(self.get)
@@ -181,6 +185,12 @@ class Alarms:
         self, account: str, region: str, definition: AlarmDefinition, tags: dict[str, str] | None = None
     ) -> Alarm:
         """Create an alarm, or replace the definition of one, which keeps its state and tags. Raises StorageError."""
+        async with self._turn:
+            return await self._put(account, region, definition, tags)
+
+    async def _put(
+        self, account: str, region: str, definition: AlarmDefinition, tags: dict[str, str] | None = None
+    ) -> Alarm:
         now_seconds = self.now_seconds()
         before = self.get(account, region, definition.name)
         if before is None:
@@ -204,6 +214,10 @@ class Alarms:
     @again_if_changed
     async def delete(self, account: str, region: str, names: Collection[str]) -> None:
         """Delete the alarms of these names; names without one are passed over. Raises StorageError."""
+        async with self._turn:
+            await self._delete(account, region, names)
+
+    async def _delete(self, account: str, region: str, names: Collection[str]) -> None:
         now_seconds = self.now_seconds()
         gone = [alarm for name in dict.fromkeys(names) if (alarm := self.get(account, region, name)) is not None]
 
@@ -233,11 +247,14 @@ class Alarms:
             for change in (self._gone.replacement(at_seconds, None, path), self._histories.removal(path))
         ]
 
-    async def enable_actions(self, alarm: Alarm, *, are_enabled: bool) -> None:
-        """Let an alarm have its actions executed, or not. Raises StorageError."""
-        actions = msgspec.structs.replace(alarm.definition.actions, are_enabled=are_enabled)
-        definition = msgspec.structs.replace(alarm.definition, actions=actions)
-        await self.put(alarm.account, alarm.region, definition)
+    @again_if_changed
+    async def enable_actions(self, account: str, region: str, name: str, *, are_enabled: bool) -> None:
+        """Let the alarm of this name, if there is one, have its actions executed, or not. Raises StorageError."""
+        async with self._turn:
+            alarm = self.get(account, region, name)
+            if alarm is not None and alarm.definition.actions.are_enabled != are_enabled:
+                actions = msgspec.structs.replace(alarm.definition.actions, are_enabled=are_enabled)
+                await self._put(account, region, msgspec.structs.replace(alarm.definition, actions=actions))
 
     # --- states ----------------------------------------------------------------------------------
 
@@ -252,12 +269,34 @@ class Alarms:
         values: Sequence[float | None] = (),
         acts: bool = True,
     ) -> Alarm:
-        """Put an alarm into a state, and execute the actions of that state.
-        Returns the alarm as it is then. Raises StorageError.
+        """Put an alarm into a state, and execute the actions of that state. Returns the alarm as it is then.
+        Raises StorageError, and RecordsChanged if it is no longer as it was read.
 
         `values`: what has been evaluated, newest first. `acts` False: the actions are not executed,
         because a composite alarm's are suppressed.
         """
+        after = await self._keep_state(alarm, state, reason, reason_data, now_seconds)
+        if acts and alarm.state != state:
+            await self.act(after, alarm, now_seconds, values)
+        return after
+
+    async def set_state(
+        self, account: str, region: str, name: str, state: StateValue, reason: str, reason_data: str | None
+    ) -> Alarm | None:
+        """As `change_state`, of the alarm of this name as it is when its turn comes; None if there is none then."""
+        async with self._turn:
+            alarm = self.get(account, region, name)
+            if alarm is None:
+                return None
+            now_seconds = self.now_seconds()
+            after = await self._keep_state(alarm, state, reason, reason_data, now_seconds)
+        if alarm.state != state:
+            await self.act(after, alarm, now_seconds)  # its turn is over, as actions may change alarms
+        return after
+
+    async def _keep_state(
+        self, alarm: Alarm, state: StateValue, reason: str, reason_data: str | None, now_seconds: float
+    ) -> Alarm:
         has_changed = alarm.state != state
         after = msgspec.structs.replace(
             alarm,
@@ -269,8 +308,6 @@ class Alarms:
         )
         items = [events.changed(after, alarm.state, alarm.reason, now_seconds)] if has_changed else []
         await self.keep(after, items)
-        if acts and has_changed:
-            await self.act(after, alarm, now_seconds, values)
         return after
 
     async def act(self, alarm: Alarm, previous: Alarm, now_seconds: float, values: Sequence[float | None] = ()) -> None:

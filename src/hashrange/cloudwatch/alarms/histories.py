@@ -1,5 +1,5 @@
-"""How are events added to the histories of alarms? By one writer at a time: a history may have several MB, of which each
-writer reads and writes all.
+"""How are events added to the histories of alarms? By one writer at a time: each reads and writes all of a history,
+which may have several MB.
 
 Actions of one alarm often end together, as when their endpoint refuses them. Who notes the first one also notes those
 that wait behind it, in the same write.

@@ -61,9 +61,7 @@ async def _switch_actions(alarms: Alarms, caller: Caller, request: AlarmNamesReq
     Raises ServiceError and StorageError.
     """
     for name in dict.fromkeys(request.checked()):
-        alarm = alarms.get(caller.account, caller.region, name)
-        if alarm is not None and alarm.definition.actions.are_enabled != are_enabled:
-            await alarms.enable_actions(alarm, are_enabled=are_enabled)
+        await alarms.enable_actions(caller.account, caller.region, name, are_enabled=are_enabled)
 
 
 class SetAlarmStateRequest(msgspec.Struct, frozen=True):
@@ -89,9 +87,11 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
             msgspec.json.decode(request.StateReasonData)
         except (msgspec.DecodeError, RecursionError):
             raise ServiceError("InvalidFormatFault", sentences.REASON_DATA_NO_JSON) from None
-    alarm = found_alarm(alarms, caller, request.AlarmName)
+    found_alarm(alarms, caller, request.AlarmName)
     state = next(one for one in STATES if one == request.StateValue)
-    await alarms.change_state(alarm, state, request.StateReason, request.StateReasonData, alarms.now_seconds())
+    changed = await alarms.set_state(*caller, request.AlarmName, state, request.StateReason, request.StateReasonData)
+    if changed is None:
+        found_alarm(alarms, caller, request.AlarmName)  # it was deleted meanwhile
 
 
 OPERATIONS = (
