@@ -4,13 +4,14 @@ import asyncio
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from hashrange.clock import VirtualClock
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, open_store
-from hashrange.store.embedded.pieces import piece_ids
+from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX, piece_ids
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
@@ -106,6 +107,47 @@ def test_a_write_is_refused_if_a_document_is_no_longer_as_it_was_read(store: Emb
         finish(documents.write({"a": b"3"}, documents.generation, {"a": b"1", "long": long, "missing": None})) is True
     )
     assert documents.get("a") == b"3"
+
+
+MUCH = bytes(range(256)) * (3 * COMMIT_BYTES_MAX // 256)
+"""A document that is written in several commits."""
+
+
+@pytest.mark.parametrize("read", [{"a": b"2"}, {"long": MUCH[:-1]}, {"long": MUCH[:-1] + b"x"}, {"missing": MUCH}])
+def test_a_write_that_is_to_be_refused_writes_no_pieces(
+    store: EmbeddedStore, run: Run, read: dict[str, bytes | None]
+) -> None:
+    """Each of those that lost had written all of a long document before."""
+    documents = store.documents
+    run(documents.write({"a": b"1", "long": MUCH}))
+    before = store.position()
+    assert run(documents.write({"other": MUCH, "long": MUCH + MUCH}, read=read)) is False
+    assert store.position() == before
+    assert run(documents.write({"other": MUCH}, read={"a": b"1", "long": MUCH, "missing": None})) is True
+
+
+@pytest.mark.parametrize("others_turn", range(6))
+def test_others_run_while_a_long_document_is_compared_and_may_change_it(
+    store: EmbeddedStore, run: Run, others_turn: int
+) -> None:
+    documents = store.documents
+    run(documents.write({"long": MUCH}))
+
+    async def overtaken() -> tuple[bool, bool, int]:
+        writing = asyncio.ensure_future(documents.write({"a": b"late"}, read={"long": MUCH}))
+        turns = 0
+        has_changed = False
+        while not writing.done():
+            if turns == others_turn:
+                has_changed = await documents.write({"long": b"short"}, read={})
+            turns += 1
+            await asyncio.sleep(0)
+        return writing.result(), has_changed, turns
+
+    is_done, has_changed, turns = run(overtaken())
+    assert is_done is not has_changed
+    assert documents.get("a") == (b"late" if is_done else None)
+    assert turns == 3 or has_changed, "a turn for each COMMIT_BYTES_MAX"
 
 
 def test_the_pieces_of_a_refused_write_are_deleted_with_a_later_one(store: EmbeddedStore, run: Run) -> None:

@@ -1,14 +1,17 @@
 """Records are kept as documents of one type, several types in one commit, and remembered only if they were written."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
 
 from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageCorruption, StorageError
 from hashrange.items import steps
+from hashrange.items.steps import LARGE_PIECE_BYTES
+from hashrange.store import records as records_module
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.records import KeptRecords, RememberedRecords, again_if_changed
+from hashrange.store.records import KeptRecords, RecordChange, RememberedRecords, again_if_changed
 from tests.support.samples import finish
 from tests.unit.store.conftest import Run
 
@@ -205,6 +208,75 @@ def test_a_walk_does_not_mix_two_contents(store: EmbeddedStore, lights: KeptReco
         found = bright().by_path("hall")
     checkpoint.release()
     assert [light.lumens for light in found.values()] == [800] * 200
+
+
+def test_a_task_that_updates_a_long_record_gives_way_between_its_steps(
+    store: EmbeddedStore, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history of an alarm of 8 MB takes 10 ms each to be read, decoded and encoded."""
+    rooms = KeptRecords(store.documents, "room/", list[str], "room")
+    run(rooms.write(rooms.change(["x" * LARGE_PIECE_BYTES], "attic"), rooms.change(["x"], "cellar")))
+    done: list[str] = []
+    decode = records_module.decode_document
+
+    def noted(*arguments: Any) -> Any:
+        done.append("decode")
+        return decode(*arguments)
+
+    monkeypatch.setattr(records_module, "decode_document", noted)
+
+    def longer(before: list[str] | None) -> list[str]:
+        done.append("update")
+        return [*(before or []), "more"]
+
+    async def beside_another(*path: str) -> None:
+        updating = asyncio.ensure_future(rooms.updated_in_steps(longer, *path))
+        while not updating.done():
+            done.append("turn")
+            await asyncio.sleep(0)
+        assert await rooms.write(updating.result())
+
+    run(beside_another("attic"))
+    assert done[-3:] == ["decode", "turn", "update"], "the encoding has a turn of its own"
+    assert done[:-3].count("turn") > 1, "as the reading has"
+    done.clear()
+    run(beside_another("cellar"))
+    run(beside_another("hall"))
+    assert done == ["turn", "decode", "update", "turn", "update"]
+    assert (rooms.get("cellar"), rooms.get("hall")) == (["x", "more"], ["more"])
+
+
+def test_what_is_written_with_records_is_made_in_turn_and_only_if_nothing_has_changed(
+    store: EmbeddedStore, lights: KeptRecords[Light], run: Run
+) -> None:
+    """Who makes it reads what others have written before."""
+    remembered = RememberedRecords(lights, path_of)
+    rooms = KeptRecords(store.documents, "room/", list[str], "room")
+    made: list[str] = []
+
+    async def add(name: str, *changes: RecordChange) -> bool:
+        async def others() -> list[RecordChange]:
+            made.append(name)
+            await asyncio.sleep(0)
+            return [await rooms.updated_in_steps(lambda names: [*(names or []), name], "attic")]
+
+        return await remembered.write(*changes, others=others)
+
+    async def run_together() -> list[Any]:
+        remembered.by_path()
+        bright, dim = (msgspec.structs.replace(LAMP, lumens=lumens) for lumens in (1600, 10))
+        return await asyncio.gather(
+            add("first", remembered.change(bright)),
+            add("late", remembered.change(dim)),
+            add("other", remembered.change(CANDLE)),
+            add("alone"),
+            return_exceptions=True,
+        )
+
+    first, late, other, alone = run(run_together())
+    assert (first, other, alone) == (True, True, True)
+    assert isinstance(late, RecordsChanged)
+    assert made == rooms.get("attic") == ["first", "other", "alone"]
 
 
 def test_long_records_are_read_one_by_one(lights: KeptRecords[Light]) -> None:
