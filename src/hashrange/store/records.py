@@ -219,16 +219,11 @@ class KeptRecords(Generic[RecordT]):
         return self._updated(update(before), WasRead(document), path)
 
     async def updated_in_steps(self, update: Callable[[RecordT | None], RecordT | None], *path: str) -> RecordChange:
-        """As `updated`, but a task gives way, too: while a long record is read, before it is decoded, and before it is
-        encoded.
-        """
+        """As `updated`, but a task gives way, too, while a long record is read, and before it is encoded."""
         name = self._name(path)
         document = await self.documents.read(name)
-        is_long = document is not None and len(document) >= LARGE_PIECE_BYTES
-        if is_long:
-            await PAUSE
         before = None if document is None else self._read(name, document)
-        if is_long:
+        if document is not None and len(document) >= LARGE_PIECE_BYTES:
             await PAUSE
         return self._updated(update(before), WasRead(document), path)
 

@@ -19,6 +19,8 @@ from hashrange.store.documents import NOTHING_READ
 from tests.unit.functions.functions_world import CALLER, FunctionsWorld, MemoryDocuments, run_functions
 
 TIMES = 6
+CLIENTS, CALLS = 20, 20
+"""So many that those who lose each time would have given up."""
 
 
 class CountedDocuments(MemoryDocuments):
@@ -92,10 +94,14 @@ def test_functions() -> None:
             assert old is not None
             return msgspec.structs.replace(old, timeout_seconds=old.timeout_seconds + 1)
 
-        await asyncio.gather(*[stored.change(description.key, longer, b"zip") for _ in range(TIMES)])
-        assert len(writes) == TIMES
+        async def change_often() -> None:
+            for _ in range(CALLS):
+                await stored.change(description.key, longer, b"zip")
+
+        await asyncio.gather(*[change_often() for _ in range(CLIENTS)])
+        assert len(writes) == CLIENTS * CALLS
         changed = stored.get(description.key)
         assert changed is not None
-        assert changed.timeout_seconds == description.timeout_seconds + TIMES
+        assert changed.timeout_seconds == description.timeout_seconds + CLIENTS * CALLS
 
     run_functions(test)
