@@ -2,6 +2,7 @@
 kept as documents, and changes capacity.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable, Hashable, Sequence
 
@@ -62,6 +63,8 @@ class AutoScaling:
         scheduled = KeptRecords(documents, SCHEDULED_PREFIX, ScheduledAction, "scheduled action")
         self.scheduled = RememberedRecords(scheduled, lambda one: (one.id,), groups_of=_groups_of)
         self._activities = KeptRecords(documents, ACTIVITY_PREFIX, list[Activity], "list of scaling activities")
+        self._noting = asyncio.Lock()
+        """A lock that is held while an activity is noted, from reading those of its target to writing them."""
         self._clock = clock
         self._scope_of = scope_of
         self.alarms = alarms
@@ -225,12 +228,12 @@ class AutoScaling:
             kept = [one for one in before or () if one.begin_seconds >= oldest_seconds]
             return [*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity]
 
-        async def noted() -> Sequence[RecordChange]:
-            change = await self._activities.updated_in_steps(update, *_path(place))
-            return () if change.read == WasRead(change.document) else (change,)
-
         self._targets.by_path()  # so that what is written is of the present content
-        await self._targets.write(others=noted)  # in its turn, as many may note activities of one target
+        generation = self._targets.generation
+        async with self._noting:
+            change = await self._activities.updated_in_steps(update, *_path(place))
+            if change.read != WasRead(change.document):
+                await self._activities.write(change, generation=generation)
 
     async def _write(self, *changes: RecordChange) -> bool:
         """Returns False if the store's content has been replaced meanwhile: nothing was written."""

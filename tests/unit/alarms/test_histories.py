@@ -12,6 +12,7 @@ from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
 from hashrange.cloudwatch.alarms.histories import HISTORY_PREFIX
 from hashrange.errors import RecordsChanged, StorageError
 from hashrange.store.documents import NOTHING_READ
+from hashrange.store.records import again_if_changed
 from tests.unit.functions.functions_world import MemoryDocuments
 
 ACTIONS = 30
@@ -51,6 +52,10 @@ class CountedDocuments(MemoryDocuments):
         return is_done
 
 
+set_state = again_if_changed(Alarms.set_state)
+"""As the service runs it, if the evaluation has changed the alarm meanwhile."""
+
+
 class World:
     """Alarms whose actions all fail, once they are let go."""
 
@@ -71,7 +76,7 @@ class World:
 
     async def set_states(self, name: str, count: int) -> None:
         for number in range(count):
-            await self.alarms.set_state("1", "r", name, "OK" if number % 2 else "ALARM", "a trial", None)
+            await set_state(self.alarms, "1", "r", name, "OK" if number % 2 else "ALARM", "a trial", None)
 
     def kinds(self, name: str) -> Sequence[str]:
         """What has happened to an alarm: actions, after all else."""
@@ -136,6 +141,14 @@ def test_many_clients_that_change_one_alarm_have_a_turn_each(world: World) -> No
         await world.put("load")
         world.let_go.set()
         clients = [world.set_states("load", CALLS) for _ in range(CLIENTS)]
+
+        @again_if_changed
+        async def evaluate() -> None:
+            alarm = world.alarms.get("1", "r", "load")
+            assert alarm is not None
+            await world.alarms.change_state(alarm, "INSUFFICIENT_DATA", "the end of a minute", None, 0.0)
+
+        clients += [evaluate() for _ in range(3)]
         switches = [world.alarms.enable_actions("1", "r", "load", are_enabled=bool(n % 2)) for n in range(CLIENTS)]
         await asyncio.gather(*clients, *switches, *[world.put("load") for _ in range(CLIENTS)], world.job.run_slice())
         assert world.documents.refused == 0
