@@ -8,8 +8,8 @@ be written in one commit. Must not know what the records mean.
 
 A change that follows from what was read is refused by RecordsChanged if another writer came between. The service then
 runs the operation again, and the runner the job's slice; what must not be done twice is made `again_if_changed`.
-Those of one server who change the same long record take turns (`RememberedRecords.order`), because each would otherwise
-read, encode and write all of it only to be refused.
+Where one server may change a long record in several tasks at once, it holds a lock from reading to writing, such as
+`RememberedRecords.order`: otherwise each task would read and encode all of it, and all but one would be refused.
 """
 
 import asyncio
@@ -219,11 +219,16 @@ class KeptRecords(Generic[RecordT]):
         return self._updated(update(before), WasRead(document), path)
 
     async def updated_in_steps(self, update: Callable[[RecordT | None], RecordT | None], *path: str) -> RecordChange:
-        """As `updated`, but a task gives way, too, while a long record is read, and before it is encoded."""
+        """As `updated`, but a task gives way, too: while a long record is read, before it is decoded, and before it is
+        updated and encoded.
+        """
         name = self._name(path)
         document = await self.documents.read(name)
+        is_long = document is not None and len(document) >= LARGE_PIECE_BYTES
+        if is_long:
+            await PAUSE
         before = None if document is None else self._read(name, document)
-        if document is not None and len(document) >= LARGE_PIECE_BYTES:
+        if is_long:
             await PAUSE
         return self._updated(update(before), WasRead(document), path)
 

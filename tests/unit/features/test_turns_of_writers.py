@@ -76,7 +76,7 @@ def test_events_of_dax(documents: CountedDocuments) -> None:
     assert len(clusters.events("1", "r")) == TIMES
 
 
-def test_functions() -> None:
+def test_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(world: FunctionsWorld) -> None:
         await world.create()
         stored, documents = world.functions.stored, world.documents
@@ -88,7 +88,7 @@ def test_functions() -> None:
             writes.append(changes)
             return await write(changes, *more)
 
-        documents.write = noted  # type: ignore[method-assign]
+        monkeypatch.setattr(documents, "write", noted)
 
         def longer(old: FunctionDescription | None) -> FunctionDescription:
             assert old is not None
