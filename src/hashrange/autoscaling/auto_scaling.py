@@ -228,8 +228,8 @@ class AutoScaling:
             kept = [one for one in before or () if one.begin_seconds >= oldest_seconds]
             return [*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity]
 
-        self._targets.by_path()  # so that what is written is of the present content
-        generation = self._targets.generation
+        self.targets.by_path()  # so that what is written is of the present content
+        generation = self.targets.generation
         async with self._noting:
             change = await self._activities.updated_in_steps(update, *_path(place))
             if change.read != WasRead(change.document):

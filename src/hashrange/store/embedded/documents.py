@@ -232,7 +232,7 @@ class EmbeddedDocuments:
             barrier.when_durable(barrier.position, lambda _: ended.set())
             await ended.wait()
 
-    def _put(  # noqa: C901 - one commit: each row that it puts or deletes
+    def _put(
         self,
         draft: Draft,
         changes: Mapping[str, bytes | None],
