@@ -123,7 +123,8 @@ def units_of(meter: Meter) -> ConsumedUnits:
     for usage in meter:
         table, is_write = usage.table, usage.is_write
         own, of_indexes = usage.table_units, usage.index_units
-        spend(1 + len(of_indexes))
+        if of_indexes:
+            spend(len(of_indexes))
         for index, units in of_indexes:
             if index.is_global:
                 key = (table, index.name, is_write)
