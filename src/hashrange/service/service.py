@@ -206,16 +206,16 @@ class Service:
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
         meter = call.meter
-        if self._counters or (type(meter) is RequestMeter and meter.notes):
-            self._count(call)
-        if self.workers.is_crowded and is_packed_item(call, reply):
-            self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
-            if not self._is_beginning_due:
-                self._is_beginning_due = True
-                self.workers.run_next(self._begin_put_off)
-            return
         form = call.operation.capacity
         try:
+            if self._counters or (type(meter) is RequestMeter and meter.notes):
+                self._count(call)
+            if self.workers.is_crowded and is_packed_item(call, reply):
+                self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
+                if not self._is_beginning_due:
+                    self._is_beginning_due = True
+                    self.workers.run_next(self._begin_put_off)
+                return
             if self.recording is not None and call.kind == "dynamodb":
                 self.recording.succeeded(call, reply)
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
@@ -235,9 +235,9 @@ class Service:
         or on records that have changed.
         """
         meter = call.meter
-        if self._counters or (type(meter) is RequestMeter and meter.notes):
-            self._count(call)
         try:
+            if self._counters or (type(meter) is RequestMeter and meter.notes):
+                self._count(call)
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)
                 if first is None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from hashrange.clock import SystemClock
-from hashrange.errors import ConditionalCheckFailedException, ItemRefusal
+from hashrange.errors import ApiError, ConditionalCheckFailedException, ItemRefusal, ResourceNotFoundException
 from hashrange.items.types import Key, Row
 from hashrange.operations.meter import NOTHING_USED, Meter
 from hashrange.operations.operation import Scope
@@ -200,6 +200,44 @@ def test_a_meter_knows_its_request_while_there_is_a_front(throughput: Literal["e
         return
     assert (meter.scope, meter.operation, meter.request, meter.notes) == (scope, operation, request, None)
     assert all(one is not call for one in gc.get_referents(meter))
+
+
+class Unlucky(FrontStep):
+    """A step that fails when a request ends."""
+
+    def ended(self, note: Any, call: Any) -> None:
+        raise RuntimeError("ended")
+
+
+class Failing(Quiet, gc=False, eq=False):
+    """A call that keeps the error that it fails with."""
+
+    failure: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        self.failure = error
+
+
+@pytest.mark.parametrize("refusal", [None, ResourceNotFoundException("no table")])
+def test_a_request_gets_a_reply_when_a_step_fails_at_its_end(refusal: ApiError | None) -> None:
+    clock, step = SystemClock(), Unlucky()
+    service = Service(
+        open_store(None, clock, None), ALL_OPERATIONS, clock, Settings(data_dir=None, throughput="enforced")
+    )
+    service.features.put_in_front()
+    get = ALL_OPERATIONS["GetItem"]
+
+    def run(scope: Scope, request: Any, meter: Any) -> Reply:
+        step.remember(meter, "note")
+        if refusal is not None:
+            raise refusal
+        return {}
+
+    request = msgspec.convert({"TableName": "orders", "Key": KEY}, get.request)
+    operation = msgspec.structs.replace(get, run=run)
+    call = Failing(service.scope(ACCOUNT, REGION), operation, request, NOTHING_USED, 0, False)
+    service.run(deque([call]))
+    assert str(call.failure) == "ended"
 
 
 def calls_of(store: Store, table: OpenTable, meter: Payer) -> dict[str, Callable[[], Any]]:
