@@ -106,6 +106,13 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
     return report
 
 
+@pytest.fixture(autouse=True, scope="module")
+def tests_stay_excluded() -> None:
+    """Exclude the tests from garbage collection again, which the end of a server in this process has included."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+
+
 @pytest.fixture(scope="module")
 def only_new_garbage() -> None:
     """Let collections visit only what the tests of a module make: no garbage is there before, and all other objects
