@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hashrange.items.numbers import encode_number
-from hashrange.items.steps import sort, walk
+from hashrange.items.steps import sort, spend, walk
 from hashrange.items.types import Value
 
 _ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": encode_number, "BS": a2b_base64}
@@ -35,6 +35,7 @@ def union(type_name: str, members: list[str], more: list[str]) -> Value:
 
 def without_members(type_name: str, members: list[str], fewer: list[str]) -> Value | None:
     """The set value of all `members` that are not in `fewer`; None if none is left, because no set may be empty."""
+    spend(len(fewer) >> 4)  # an update may delete the same members from many sets
     gone = set(fewer)
     kept = [member for member in walk(members) if member not in gone]
     return {type_name: kept} if kept else None

@@ -41,6 +41,10 @@ _PACKED, _PACKED_NUMBER_SETS = bytes((PACKED_VERSION,)), bytes((PACKED_NUMBER_SE
 PACKED_BYTES_MIN = 32 * 1024
 """JSON is packed if it has more bytes than this, and more than PACKED_SIZES times its item's DynamoDB size."""
 PACKED_SIZES = 2
+NAMES_LENGTH_MAX = 4_096
+"""Names of attributes that are longer together get no decoder of their own: 256 decoders stay in memory, and each looks
+at its names for each row.
+"""
 _SURELY_QUICK_BYTES = 8_192
 """Decoding a row of at most this length takes at most 0.1 ms, which is not counted in steps."""
 _is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
@@ -103,7 +107,7 @@ def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
     """
     if row[:1] != _VERSION:
         row = _plain(row)
-    if len(row) <= _SURELY_QUICK_BYTES or not all(map(_is_plain, names)):
+    if len(row) <= _SURELY_QUICK_BYTES or sum(map(len, names)) > NAMES_LENGTH_MAX or not all(map(_is_plain, names)):
         item = decode_row(row)
         return {name: item[name] for name in names if name in item}
     spend(len(row) >> 9)
