@@ -52,7 +52,7 @@ class UsualHead:
 
 _heads: dict[HeaderLayout, UsualHead] = {}
 _uses: dict[HeaderLayout, int] = {}
-"""Requests that the parser has found with a layout that has no usual head."""
+"""Requests that the parser has found with each layout, until it had a usual head."""
 
 
 def usual_head(layout: HeaderLayout, names: Sequence[bytes]) -> UsualHead | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
 from hashrange.cloudwatch.alarms.histories import HISTORY_PREFIX
 from hashrange.errors import RecordsChanged, StorageError
-from hashrange.store.documents import NOTHING_READ
 from hashrange.store.records import again_if_changed
 from tests.unit.functions.functions_world import MemoryDocuments
 
@@ -36,16 +36,11 @@ class CountedDocuments(MemoryDocuments):
         await asyncio.sleep(0)
         return await super().read(name)
 
-    async def write(
-        self,
-        changes: Mapping[str, bytes | None],
-        generation: int | None = None,
-        read: Mapping[str, bytes | None] = NOTHING_READ,
-    ) -> bool:
+    async def write(self, changes: Mapping[str, bytes | None], *more: Any, **named: Any) -> bool:
         histories = [name for name in changes if name.startswith(HISTORY_PREFIX)]
         self.begun += histories
         try:
-            is_done = await super().write(changes, generation, read)
+            is_done = await super().write(changes, *more, **named)
         finally:
             self.at_once -= len(histories)
         self.refused += not is_done

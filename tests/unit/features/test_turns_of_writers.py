@@ -15,7 +15,6 @@ from hashrange.clock import VirtualClock
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.records import ParameterGroup
 from hashrange.functions.description import FunctionDescription
-from hashrange.store.documents import NOTHING_READ
 from tests.unit.functions.functions_world import CALLER, FunctionsWorld, MemoryDocuments, run_functions
 
 TIMES = 6
@@ -30,13 +29,8 @@ class CountedDocuments(MemoryDocuments):
         super().__init__()
         self.writes = self.refused = 0
 
-    async def write(
-        self,
-        changes: Mapping[str, bytes | None],
-        generation: int | None = None,
-        read: Mapping[str, bytes | None] = NOTHING_READ,
-    ) -> bool:
-        is_done = await super().write(changes, generation, read)
+    async def write(self, changes: Mapping[str, bytes | None], *more: Any, **named: Any) -> bool:
+        is_done = await super().write(changes, *more, **named)
         self.writes += 1
         self.refused += not is_done
         return is_done
