@@ -11,11 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from hashrange.items import steps
-from hashrange.items.row_layout import PACKED_METADATA_VERSION, PACKED_VERSION, RowMetadata, with_metadata
+from hashrange.items.growing_bytes import GrowingBytes
+from hashrange.items.row_layout import PACKED_METADATA_VERSION, PACKED_VERSION, RowMetadata, row_json, with_metadata
 from hashrange.items.rows import encode_row, part_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 from hashrange.operations.reply import Items, Records, Reply, Rows, Structure, plain_values
+from hashrange.server.protocols.dynamodb_json import writing
 from hashrange.server.protocols.dynamodb_json.writing import OPENED_MAX, reply_json
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -155,3 +157,20 @@ def test_few_large_replies_are_made_at_a_time(kind: str, monkeypatch: pytest.Mon
     assert steps.REPLY_ALONE_BYTES not in held
     reply_json({"Responses": LARGE[kind](MANY)})
     assert held.count(steps.REPLY_ALONE_BYTES) == 1
+
+
+def test_the_texts_of_a_long_reply_are_joined_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = [0]
+    monkeypatch.setattr(steps, "_look", lambda: written.append(0))
+
+    class Counted(GrowingBytes):
+        def write(self, piece: Any) -> int:
+            written[-1] += len(piece)
+            return super().write(piece)
+
+    monkeypatch.setattr(writing, "GrowingBytes", Counted)
+    reply = {"Responses": LARGE["packed rows"](MANY)}
+    body = reply_json(reply)
+    assert body == plainly(reply)
+    assert sum(written) == len(body) > writing.JOINED_BYTES_MAX
+    assert max(written) <= len(row_json(DENSE)) + len('{"Responses":[,]}')
