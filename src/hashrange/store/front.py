@@ -251,10 +251,10 @@ class FrontedStore:
         except ItemRefusal as refusal:
             step.refused_mutate(meter, table, key, refusal)
             raise
-        if not isinstance(change, Change):
-            return _mutated(change, step, meter, kept, table, key)
-        step.after_mutate(meter, kept, change)
-        return change
+        if change.__class__ is Change:  # takes half as long as `isinstance`
+            step.after_mutate(meter, kept, change)
+            return change
+        return _mutated(change, step, meter, kept, table, key)  # type: ignore[arg-type]  # mypy does not see the class
 
     async def transact(
         self,

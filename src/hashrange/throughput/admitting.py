@@ -185,7 +185,10 @@ class AdmittingStep(FrontStep):
     def after_mutate(self, meter: RequestMeter, kept: None, change: Change) -> None:
         """Take the units of a write, and of the entries that it has changed."""
         source_id = change.table.source_id
-        throughput = self._by_source.get(source_id) or self._find(source_id)
+        try:
+            throughput = self._by_source[source_id]
+        except KeyError:
+            throughput = self._find(source_id)
         if throughput is None:
             return
         now_seconds, old, new = self._now(), change.old, change.new
