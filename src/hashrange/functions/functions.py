@@ -50,9 +50,8 @@ from hashrange.jobs.chains import IsAwaited
 from hashrange.limits import CODE_LINK_SECONDS, CODE_STORAGE_BYTES_MAX
 from hashrange.messages import functions_api as messages
 from hashrange.store.documents import Documents
+from hashrange.wire.http import CODE_PATH
 
-CODE_PATH = "/_lambda/code/"
-"""Path of the URLs from which functions' zips can be fetched."""
 ChangeExisting = Callable[[FunctionDescription], FunctionDescription]
 """The new description of a function. Raises LambdaError to refuse; pure."""
 _TRIED = frozenset({"runtime", "handler", "variables", "memory_mb"})
@@ -99,7 +98,7 @@ class Functions:
             options,
             endpoints=variables_of_server(endpoint, options.certificate_path),
             credentials_of=credentials_of or options.credentials_of,
-            code_url=endpoint + CODE_PATH,
+            code_url=endpoint + CODE_PATH.decode(),
         )
         self._loaded.reach(self.options)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from hashrange.terminal import escape_controls
-from hashrange.wire.http import HttpRequest
+from hashrange.wire.http import CODE_PATH, HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
 _log = logging.getLogger("hashrange.access")
@@ -23,11 +23,11 @@ Peer = Sequence[object] | None
 def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer, used: str) -> None:
     """Log a line: `127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0`.
 
-    The fields are: client, method, URL, target, status, length of `body`, request id, and the fields in `used`: table,
+    The fields are: client, method, path, target, status, length of `body`, request id, and the fields in `used`: table,
     units read, units written (`- - -` if `used` is empty, because no operation was reached). The line of an error ends
     with the exception that its body names, if any: `… 400 128 <request id> music - - ValidationException`. Input that
-    was refused before it became a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. URL and
-    target are escaped.
+    was refused before it became a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. Path and
+    target are escaped. What lets its reader in is left out: the query, which may be signed, and links to code.
     """
     used = used or NOTHING_USED
     host = peer[0] if peer else "-"
@@ -35,12 +35,13 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
         _log.info("%s - - - %d %d - %s", host, status, len(body), used)
         return
     target = request.header(b"x-amz-target") or b"-"
+    path = request.url.partition(b"?")[0]
     found = _exception(body) if status != 200 else None
     _log.info(
         "%s %s %s %s %d %d %s %s%s",
         host,
         request.method.decode("latin-1"),
-        printable(request.url),
+        printable(CODE_PATH if path.startswith(CODE_PATH) else path),
         printable(target),
         status,
         len(body),

@@ -16,11 +16,13 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 
 import msgspec
 
 from hashrange.errors import Abandoned
 from hashrange.features.late_code import StillLoading
+from hashrange.items.steps import look
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.gate import Gate
 from hashrange.server.incoming import Respond
@@ -29,6 +31,7 @@ from hashrange.server.protocols.unserved.services import ServiceRefusal
 from hashrange.server.protocols.wire_protocol import Guard, Prepare, WireProtocol
 from hashrange.service.call import Call
 from hashrange.service.service import Service
+from hashrange.service.workers import SLICE_SECONDS
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
 
@@ -179,10 +182,18 @@ class Front:
     # --- quick requests -------------------------------------------------------------------------
 
     def _share_out(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
-        """Make calls of `requests`, run them and `calls`. After a worker has given way in this, another one goes on."""
-        while not self._service.workers.run(self._go_on, requests, calls):
+        """Make calls of `requests`, run them and `calls`. After a worker has given way in this, another one goes on,
+        in this turn for one more slice.
+        """
+        workers, ends_seconds = self._service.workers, inf
+        while not workers.run(self._go_on, requests, calls):
             self._service.release()
             if not requests and not calls:
+                return
+            now_seconds = self._monotonic()
+            ends_seconds = min(ends_seconds, now_seconds + SLICE_SECONDS)
+            if now_seconds >= ends_seconds:
+                workers.run_next(partial(self._share_out, requests, calls))
                 return
 
     def _go_on(self, requests: deque[tuple[HttpRequest, Respond]], calls: deque[Call]) -> None:
@@ -222,7 +233,9 @@ class Front:
                 quick.append((target.prepare, request, respond))
             else:
                 call = target.prepare(request, respond)
-                if call is not None:
+                if call is None:
+                    look()  # a refusal may have taken a millisecond
+                else:
                     (calls if target.is_read else behind).append(call)
         calls += behind
 
@@ -282,7 +295,9 @@ class Front:
                 refuse_unserved(request, respond, error)
             finally:
                 workers.running = None
-            if call is not None:
+            if call is None:
+                look()  # a refusal may have taken a millisecond
+            else:
                 prepared.append(call)
             if len(request.body) > QUICK_BYTES:
                 break  # run this request before preparing more: decoded, its body may take thirty times as much memory

@@ -11,7 +11,7 @@ from posixpath import normpath
 from urllib.parse import quote
 
 from hashrange.errors import InvalidSignatureException
-from hashrange.items.steps import look
+from hashrange.items.steps import look, walk
 from hashrange.messages import signing as sentences
 from hashrange.wire.chunked_payload import MARKERS, SIGNED_MARKERS, are_chunks_signed
 from hashrange.wire.http import HttpRequest, query_pairs
@@ -49,11 +49,11 @@ def payload_hash(request: HttpRequest) -> bytes:
 
 
 def canonical_request(request: HttpRequest, claim: Claim) -> bytes:
-    """The canonical request: the text whose hash is signed."""
+    """The canonical request: the text whose hash is signed. Gives way."""
     path, _, query = request.url.partition(b"?")
     if claim.service != "s3":  # S3 alone signs the path as sent: names of its objects may hold `//` and `..`
         path = _canonical_path(path)
-    headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in claim.signed_names)
+    headers = b"".join(b"%b:%b\n" % (name, _header_value(request, name)) for name in walk(claim.signed_names))
     query, names = _canonical_query(query, claim), b";".join(claim.signed_names)
     return b"\n".join((request.method, path, query, headers, names, payload_hash(request)))
 
@@ -114,7 +114,7 @@ def _canonical_query(query: bytes, claim: Claim) -> bytes:
         return b""
     encoded = sorted(
         (quote(name, safe="~"), quote(value, safe="~"))
-        for name, value in query_pairs(b"?" + query)
+        for name, value in walk(query_pairs(b"?" + query))
         if not (claim.is_presigned and name == "X-Amz-Signature")
     )
     return "&".join(f"{name}={value}" for name, value in encoded).encode()

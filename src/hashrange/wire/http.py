@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import msgspec
 from zlib_ng.zlib_ng import crc32  # zlib-ng's crc32 runs at 50 GB/s; zlib's takes 3 µs for 10 KB
 
+from hashrange.items.steps import walk
 from hashrange.wire.content_codings import COMPRESS_FROM_BYTES, accepted_coding, compress
 from hashrange.wire.identifiers import PROCESS_PREFIX, next_number
 
@@ -22,6 +23,8 @@ HEAD_BYTES_MAX = 16 * 1024
 HASH_LENGTH = 64
 """Hexadecimal digits of a payload's SHA-256; no word sent in place of it (UNSIGNED-PAYLOAD) has this length."""
 LAYOUTS_MAX = 512
+USUAL_NAMES_MAX, USUAL_NAMES_BYTES_MAX = 32, 1_024
+"""Header names of a request, and bytes of them, of which more is kept than a layout; SDKs send up to 15."""
 
 CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b"application/json": b"application/json"}
 """Content types of the JSON protocol: that of a request → that of its reply."""
@@ -35,6 +38,8 @@ NOT_MODIFIED = 304
 """Status of replies without a body, whose Content-Length is that of the body which they spare."""
 NO_CONTENT = 204
 """Status of replies without a body, which must not have a Content-Length (RFC 9110, 8.6)."""
+CODE_PATH = b"/_lambda/code/"
+"""Links to the code of functions begin with this path; who knows one may follow it."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -66,6 +71,8 @@ class HeaderLayout:
         self.is_hashed = self.content_encoding < 0 <= self.content_sha256
         """True with X-Amz-Content-SHA256 and without Content-Encoding. The JSON protocol's fast path takes such
         requests if the header's value is a hash, and not a marker such as UNSIGNED-PAYLOAD."""
+
+        self.is_usual = len(names) <= USUAL_NAMES_MAX and sum(map(len, names)) <= USUAL_NAMES_BYTES_MAX
 
     def _only(self, name: bytes) -> int:
         return self.positions.get(name, (-1,))[0]
@@ -135,10 +142,10 @@ class HttpRequest(msgspec.Struct, gc=False):
 
 
 def query_pairs(url: bytes) -> list[tuple[str, str]]:
-    """Decoded names and values of a URL's query, in order; a plus sign is not decoded to a blank."""
+    """Decoded names and values of a URL's query, in order; a plus sign is not decoded to a blank. Gives way."""
     pieces = url.partition(b"?")[2].decode("latin-1").split("&")
     pairs = [piece.partition("=") for piece in pieces if piece]
-    return [(unquote(name), unquote(value)) for name, _, value in pairs]
+    return [(unquote(name), unquote(value)) for name, _, value in walk(pairs)]
 
 
 REQUEST_ID = b"x-amzn-RequestId"

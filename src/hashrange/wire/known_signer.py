@@ -19,7 +19,7 @@ from hashrange.wire.http import HeaderLayout, HttpRequest
 from hashrange.wire.sigv4 import ALGORITHM, Claim
 
 SIGNATURE_LENGTH = 64
-LAYOUTS_PER_SIGNER_MAX = 64
+LAYOUTS_PER_SIGNER_MAX = 8
 _BLOCK_BYTES = 64
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
@@ -64,10 +64,11 @@ class KnownSigner:
     def _learn(self, layout: HeaderLayout) -> Canonical:
         """Make the template of canonical requests with this header layout.
 
-        No request matches it if a signed header is absent or repeated, or if only one header is signed.
+        No request matches it if a signed header is absent or repeated, or if only one header is signed. Unusual layouts
+        are not learnt: those of a thousand signers would take gigabytes.
         """
         places = [layout.positions.get(name, ()) for name in self._signed_names]
-        if len(places) < 2 or any(len(place) != 1 for place in places):
+        if not layout.is_usual or len(places) < 2 or any(len(place) != 1 for place in places):
             canonical: Canonical = (b"", lambda _: ())
         else:
             names = [name.replace(b"%", b"%%") for name in self._signed_names]
@@ -76,7 +77,7 @@ class KnownSigner:
                 b"POST\n/\n\n%b\n%b\n" % (lines, b";".join(names)),
                 itemgetter(*(place[0] for place in places)),
             )
-        if len(self._canonical_by_layout) < LAYOUTS_PER_SIGNER_MAX:
+        if layout.is_usual and len(self._canonical_by_layout) < LAYOUTS_PER_SIGNER_MAX:
             self._canonical_by_layout[layout] = canonical
         return canonical
 

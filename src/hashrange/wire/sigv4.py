@@ -43,7 +43,8 @@ class Claim(NamedTuple):
     region: str
     service: str
     signed_names: tuple[bytes, ...]
-    """Names of the signed headers, lower-case, sorted."""
+    """Names of the signed headers, lower-case, sorted, each once: repeated a thousand times, a long header would make a
+    canonical request of many MB."""
     date: str
     """Date of the request, `YYYYMMDDTHHMMSSZ`."""
     signature: bytes
@@ -61,7 +62,7 @@ def read_claim(request: HttpRequest, now_seconds: float, service: str) -> Claim:
     parts, valid_seconds = _read_parts(request)
     date, credential = parts["X-Amz-Date"], parts["X-Amz-Credential"]
     _check_date(date, now_seconds, SKEW_SECONDS_MAX if valid_seconds is None else valid_seconds)
-    signed_names = tuple(sorted(name.encode() for name in parts["X-Amz-SignedHeaders"].lower().split(";") if name))
+    signed_names = tuple(sorted({name.encode() for name in parts["X-Amz-SignedHeaders"].lower().split(";") if name}))
     if b"host" not in signed_names:
         raise InvalidSignatureException(sentences.HOST_NOT_SIGNED)
     if parts["X-Amz-Algorithm"] != ALGORITHM:

@@ -56,9 +56,12 @@ _uses: dict[HeaderLayout, int] = {}
 
 
 def usual_head(layout: HeaderLayout, names: Sequence[bytes]) -> UsualHead | None:
-    """Note a request `POST /` with this layout; return its head, once it is a usual one."""
+    """Note a request `POST /` with this layout; return its head, once it is a usual one.
+
+    At most one head is compiled for USES_MIN requests, whoever sent them.
+    """
     head = _heads.get(layout)
-    if head is not None:
+    if head is not None or not layout.is_usual:
         return head
     if len(_uses) >= LAYOUTS_MAX:
         _uses.clear()
@@ -66,4 +69,5 @@ def usual_head(layout: HeaderLayout, names: Sequence[bytes]) -> UsualHead | None
     uses = _uses[layout] = _uses.get(layout, 0) + 1
     if uses >= USES_MIN and layout.host >= 0 <= layout.content_length and _FRAMING.isdisjoint(layout.names):
         head = _heads[layout] = UsualHead(layout, names)
+        _uses.clear()
     return head

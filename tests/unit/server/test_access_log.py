@@ -61,6 +61,16 @@ def test_what_a_client_says_is_no_exception(front: FrontEnd, caplog: pytest.LogC
     assert re.fullmatch(r"- GET / - 200 \d+ ID - - -", found), found
 
 
+@pytest.mark.parametrize(
+    ("url", "told"), [("/?Action=GetSessionToken&X-Amz-Signature=00", "/"), ("/_lambda/code/secret", "/_lambda/code/")]
+)
+def test_what_lets_its_reader_in_is_left_out(
+    front: FrontEnd, caplog: pytest.LogCaptureFixture, url: str, told: str
+) -> None:
+    (found,) = lines(front, f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode(), caplog)
+    assert found.startswith(f"- GET {told} - "), found
+
+
 # --- tables and units -----------------------------------------------------------------------------
 
 

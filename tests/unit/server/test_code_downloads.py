@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from hashrange.errors import Abandoned, StorageError
-from hashrange.functions.functions import CODE_PATH
 from hashrange.functions.refusals import FunctionMissing
 from hashrange.server.protocols.rest_json.code_downloads import CodeDownloads
+from hashrange.wire.http import CODE_PATH
 from tests.unit.functions.functions_world import FunctionsWorld, run_functions
 
 
@@ -23,7 +23,7 @@ def test_each_outcome_ends_the_request(outcome: bytes | Exception | None, status
         return outcome
 
     functions: Any = SimpleNamespace(linked_zip=linked_zip)
-    request: Any = SimpleNamespace(url=f"{CODE_PATH}link?x".encode())
+    request: Any = SimpleNamespace(url=CODE_PATH + b"link?x")
     answers: list[int] = []
     CodeDownloads(functions).prepare(request, lambda status, *_: answers.append(status))
     assert answers == [status]

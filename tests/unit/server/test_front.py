@@ -15,9 +15,11 @@ from hashrange.operations.reply import Reply
 from hashrange.server.connection_states import IDLE
 from hashrange.server.front import CROWD, IN_WORK_MAX, PREPARED_TOGETHER, QUICK_BYTES, QUICKEST_BYTES
 from hashrange.server.incoming import GROUP_MAX
+from hashrange.server.protocols.dynamodb_json.protocol import DynamoDBJson
 from hashrange.server.protocols.metrics_path import MetricsPath
 from hashrange.server.reading import Reading
 from hashrange.service.workers import SLICE_SECONDS
+from hashrange.wire.http import HttpRequest
 from tests.unit.server.harness import EchoRequest, FrontEnd, Turns, echo, replies
 
 HEAVY, LONG, WRITE = "TransactWriteItems", "Scan", "PutItem"
@@ -227,6 +229,33 @@ def test_others_are_begun_although_larger_quick_ones_never_end(served: Served) -
                 connection.data_received(served.front.request(body("write", QUICKEST_BYTES), WRITE))
         served.turns.turn()
     assert served.ran.count("heavy") >= 2
+
+
+@pytest.mark.parametrize("operation", ["GetItem", HEAVY])
+def test_who_is_refused_takes_no_longer_than_others(monkeypatch: pytest.MonkeyPatch, operation: str) -> None:
+    before = steps._look, steps._queue
+    refused: list[HttpRequest] = []
+
+    def refuse(self: DynamoDBJson, request: HttpRequest, respond: Any) -> None:
+        refused.append(request)
+        slow.front.clock.advance_all(SLICE_SECONDS)
+        respond(400, b"{}")
+
+    monkeypatch.setattr(DynamoDBJson, "prepare", refuse)
+    try:
+        slow = Served()
+        clients = slow.known(GROUP_MAX)
+        for connection, _ in clients:
+            connection.data_received(slow.front.request(b"?", operation))
+        while slow.turns.due:
+            count = len(refused)
+            slow.turns.turn()
+            assert len(refused) <= count + 3
+        assert len(refused) == GROUP_MAX
+        for _, transport in clients:
+            assert [one.status for one in replies(transport.written)] == [400]
+    finally:
+        steps._look, steps._queue = before
 
 
 def test_without_a_loop_all_of_it_is_answered_at_once() -> None:

@@ -90,6 +90,24 @@ def test_a_client_is_not_taken_for_usual_after_few_requests_nor_after_its_last_o
     assert reading.usual is None
 
 
+def test_few_heads_are_compiled_however_many_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usual_head, "_heads", {})
+    monkeypatch.setattr(usual_head, "_uses", {})
+    crowd = [(Reading(), request_of({**HEADERS, f"X-Crowd-{place}".encode(): b"a"})) for place in range(16)]
+    for _ in range(usual_head.USES_MIN):
+        for reading, data in crowd:
+            reading.feed(data)
+    assert len(usual_head._heads) == 1
+
+
+@pytest.mark.parametrize("more", [{b"X-%d" % place: b"" for place in range(30)}, {b"X-" + b"a" * 1_000: b""}])
+def test_a_long_head_is_not_usual(more: dict[bytes, bytes]) -> None:
+    reading = Reading()
+    for _ in range(usual_head.USES_MIN + 1):
+        reading.feed(request_of({**HEADERS, **more}))
+    assert reading.usual is None
+
+
 def test_a_message_in_parts_goes_to_the_parser_also_if_its_end_looks_like_a_request() -> None:
     data = request_of(HEADERS)
     reading = used_to(data)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hashrange.errors import ApiError
+from hashrange.items import steps
 from hashrange.wire.canonical_request import canonical_request, check_signature, signing_key
 from hashrange.wire.http import HttpRequest, layout_of
 from hashrange.wire.known_signer import KnownSigner
@@ -302,6 +303,43 @@ def test_repeated_headers_are_joined_by_commas() -> None:
     assert b"\nx-amz-date:20261121T120000Z\nx-twice:a b,c\n\n" in canonical_request(
         request, read_claim(request, NOW, "dynamodb")
     )
+
+
+def test_a_header_that_is_named_again_is_signed_once() -> None:
+    more = "x;" * 3_000
+    headers = {"Host": "localhost", "X": "a " * 3_000, "X-Amz-Date": DATE}
+    request = request_of({**headers, "Authorization": GOOD.replace("host;", f"host;{more}")})
+    once = request_of({**headers, "Authorization": GOOD.replace("host;", "host;x;")})
+    assert canonical_request(request, read_claim(request, NOW, "dynamodb")) == canonical_request(
+        once, read_claim(once, NOW, "dynamodb")
+    )
+
+
+LONG_URL = "/?" + "&".join(f"{place}=%41" for place in range(1_000))
+MANY_NAMES = GOOD.replace("host;", "host;" + ";".join(f"x-{place}" for place in range(1_000)) + ";")
+
+
+@pytest.mark.parametrize(("url", "authorization"), [(LONG_URL, GOOD), ("/", MANY_NAMES)])
+def test_what_is_signed_of_a_long_head_gives_way(url: str, authorization: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = request_of({"Host": "localhost", "Authorization": authorization, "X-Amz-Date": DATE}, url=url)
+    claim = read_claim(request, NOW, "dynamodb")
+    looks: list[None] = []
+    monkeypatch.setattr(steps, "_look", lambda: looks.append(None))
+    canonical_request(request, claim)
+    assert len(looks) >= 8
+    if url != "/":
+        looks.clear()
+        read_claim(request, NOW, "dynamodb")
+        assert len(looks) >= 8
+
+
+@pytest.mark.parametrize(("names", "is_kept"), [(20, True), (33, False)])
+def test_of_unusual_heads_nothing_is_kept_for_a_signer(names: int, is_kept: bool) -> None:
+    headers = {"Host": "localhost", "Authorization": GOOD, "X-Amz-Date": DATE}
+    request = request_of(headers | {f"x-{place}": "" for place in range(names - len(headers))})
+    signer = KnownSigner(read_claim(request, NOW, "dynamodb"), SECRET_KEY)
+    assert not signer.matches(request, GOOD.encode(), DATE.encode())
+    assert (request.layout in signer._canonical_by_layout) == is_kept
 
 
 def test_path_and_query_are_encoded_and_sorted() -> None:

@@ -3,11 +3,11 @@ which needs no signature and expires.
 """
 
 from hashrange.errors import Abandoned, StorageError
-from hashrange.functions.functions import CODE_PATH, Functions
+from hashrange.functions.functions import Functions
 from hashrange.messages.functions_api import NO_LINKED_CODE
 from hashrange.server.incoming import Respond
 from hashrange.server.protocols.wire_protocol import WireProtocol
-from hashrange.wire.http import HttpRequest
+from hashrange.wire.http import CODE_PATH, HttpRequest
 
 
 class CodeDownloads(WireProtocol):
@@ -18,13 +18,13 @@ class CodeDownloads(WireProtocol):
 
     def claims(self, request: HttpRequest) -> bool:
         """True for a GET below CODE_PATH, whether the link is valid or not."""
-        return request.method == b"GET" and request.url.startswith(CODE_PATH.encode())
+        return request.method == b"GET" and request.url.startswith(CODE_PATH)
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Answer with the zip; 403 if the link is not valid, or the function has other code now.
         Returns None; may give way.
         """
-        link = request.url.decode("latin-1").removeprefix(CODE_PATH).partition("?")[0]
+        link = request.url.removeprefix(CODE_PATH).partition(b"?")[0].decode("latin-1")
         try:
             zipped = self._functions.linked_zip(link)
         except StorageError as error:
