@@ -505,5 +505,4 @@ def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
             draft.batch.delete(source_id + change.key)
         else:
             draft.batch.put(source_id + change.key, new)
-        if row_difference(change.old, new) == STATISTICS:
-            draft.count(source_id, change.old, new)
+        draft.count(source_id, change.old, new)
