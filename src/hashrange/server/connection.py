@@ -29,8 +29,7 @@ from hashrange.server.connection_states import (
 )
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
-from hashrange.server.incoming import LARGE, NONE, PIECE_BYTES, SMALL
-from hashrange.server.outgoing import LARGE_BYTES
+from hashrange.server.incoming import NO_REPLY, PIECE_BYTES
 from hashrange.server.reading import Reading
 from hashrange.server.receive_budget import Share
 from hashrange.server.refusals import MALFORMED, SPEAKS_TLS, TOO_MANY_CONNECTIONS, TOO_MUCH_UNFINISHED, Refusal
@@ -47,7 +46,6 @@ class Connection(asyncio.Protocol):
         "answering",
         "connections",
         "input",
-        "last_reply",
         "reading",
         "ready",
         "receiving",
@@ -76,8 +74,7 @@ class Connection(asyncio.Protocol):
         """The request being answered, while BUSY; else None."""
         self.refusal: Refusal | None = None
         """The refusal that waits to be sent, while REFUSED."""
-        self.last_reply = NONE
-        self.reply_bytes = 0
+        self.reply_bytes = NO_REPLY
         """Length of the last reply's body before compression; the body stays in memory until its last byte is sent."""
         self.active_at_seconds = self.since_seconds = connections.tick_seconds
         self.share = Share(connections.receive_budget)
@@ -112,9 +109,10 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Queue bytes from the client in `incoming.py`."""
-        if len(data) >= PIECE_BYTES and not self.expect_long(len(data)):
+        is_long = len(data) >= PIECE_BYTES
+        if is_long and not self.expect_long(len(data)):
             return
-        self.connections.incoming.add(self, data, is_long=self.reading.message_bytes >= PIECE_BYTES)
+        self.connections.incoming.add(self, data, is_long=is_long or self.reading.message_bytes >= PIECE_BYTES)
 
     def expect_long(self, size_bytes: int) -> bool:
         """Count a long read; pause reading until it is parsed. Without free memory, refuse the client, return False."""
@@ -281,14 +279,13 @@ class Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 - any error is internal, and costs only this client its connection
             self.lose(error)
         self.answering, self.request = ANSWER[self.answering], None
-        self.last_reply = LARGE if size_bytes >= LARGE_BYTES else SMALL
         self.reply_bytes = size_bytes
         if self.share.answering_bytes and not self.ready:
             self.share.answer()
         if transport.is_closing():
             return
         try:
-            connections.outgoing.send(transport, reply, now, is_alone=len(connections.open) == 1)
+            connections.outgoing.send(transport, reply, now)
             if connections.access_log is not None:
                 connections.access_log(request, status, body, self.peer, used)
         except Exception as error:  # noqa: BLE001 - any error is internal, and costs only this client its connection

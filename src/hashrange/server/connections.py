@@ -87,7 +87,6 @@ class Connections:
         self.wall_time = clock.wall_time
         self.monotonic = clock.monotonic
         self.writer = ReplyWriter()
-        self.outgoing = Outgoing()
         self.receive_budget = ReceiveBudget()
         self.unread = Unread()
         self.long_reads = LongReads()
@@ -95,6 +94,7 @@ class Connections:
         self.piece = memoryview(bytearray(PIECE_BYTES))
         """Buffer that all these connections share for their first reads; the bytes read are copied at once."""
         self.open: set[OpenConnection] = set()
+        self.outgoing = Outgoing(self.open)
         self.turned_away: set[OpenConnection] = set()
         """Connections refused when they were made, because too many were open or the server is
         stopping, and not lost yet."""

@@ -11,16 +11,14 @@ that long already (a hundred take 50 to 150 ms). Measurements: docs/adr/0019-tur
 
 from collections import deque
 from collections.abc import Callable, Sequence, Sized
-from enum import StrEnum, auto
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
+from hashrange.server.outgoing import LARGE_BYTES, Outgoing
 from hashrange.wire.http import HttpRequest
 
 if TYPE_CHECKING:
     import asyncio
-
-    from hashrange.server.outgoing import Outgoing
 
 PIECE_BYTES = 8 * 1024
 """Usual size of a piece. A *long read* brings at least as many bytes; they are parsed in pieces, until one completes a
@@ -31,6 +29,9 @@ fill the processor's caches."""
 TURN_SECONDS_MAX = 0.005
 """Time for input in one turn of the loop, which has other callbacks too; further input waits for the next turn."""
 
+NO_REPLY = -1
+"""`AnsweredConnection.reply_bytes` before the first reply."""
+
 Respond = Callable[..., None]
 """respond(status, body, content_type=None, extra=b"", used=""): answers the request that is passed on together with it.
 
@@ -39,21 +40,11 @@ Handle = Callable[[Sequence[tuple[HttpRequest, Respond]]], None]
 """Answers each of the requests passed to it, now or later: those of one group of inputs, or one that was queued."""
 
 
-class LastReply(StrEnum):
-    """Size of a connection's last reply, which predicts what its next request costs."""
-
-    NONE = auto()
-    SMALL = auto()
-    LARGE = auto()
-
-
-NONE, SMALL, LARGE = LastReply.NONE, LastReply.SMALL, LastReply.LARGE
-
-
 class AnsweredConnection(Protocol):
     """The members of a connection that `Incoming` and protocols need to answer its requests."""
 
-    last_reply: LastReply
+    reply_bytes: int
+    """Length of the body of the connection's last reply, which predicts what its next request costs; or NO_REPLY."""
 
     @property
     def is_gone(self) -> bool:
@@ -89,7 +80,7 @@ class Incoming:
     def __init__(
         self,
         handle: Handle,
-        outgoing: "Outgoing",
+        outgoing: Outgoing,
         monotonic: Callable[[], float],
         open_sources: Sized,
         waiting: Waiting,
@@ -118,10 +109,10 @@ class Incoming:
     def add(self, connection: AnsweredConnection, data: bytes | None, *, is_long: bool = False) -> None:
         """Queue `data`, to be parsed and answered at the end of the turn; at once if no other connection is open.
 
-        Empty data: take the next request or, with `is_long`, parse more of a long read. None: the client's input has
-        ended.
+        `is_long`: `data` is a long read, or part of a long request. Empty data: take the next request or, with
+        `is_long`, parse more of a long read. None: the client's input has ended.
         """
-        if is_long or (data and len(data) >= PIECE_BYTES) or (self._long and connection in self._long):
+        if is_long or (self._long and connection in self._long):
             self._long.setdefault(connection, []).append(data)
         else:
             self._waiting.append((connection, data))
@@ -197,9 +188,9 @@ class Incoming:
             request = connection.take()
             if request is None:
                 continue
-            last_reply = connection.last_reply
-            if last_reply is SMALL:
+            reply_bytes = connection.reply_bytes
+            if NO_REPLY < reply_bytes < LARGE_BYTES:
                 calls.append((request, connection.respond))
             else:
-                (self._new if last_reply is NONE else self._dear).append((connection, request))
+                (self._new if reply_bytes == NO_REPLY else self._dear).append((connection, request))
         self._handle(calls)

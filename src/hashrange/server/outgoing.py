@@ -7,7 +7,7 @@ Measurements: docs/adr/0017-held-replies.md.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 
 from hashrange.wire.http import HttpReply
 
@@ -23,9 +23,11 @@ class Outgoing:
     The commits that these replies depend on are already durable where necessary: `service.py` has waited for them.
     """
 
-    __slots__ = ("_call_soon", "_held", "_since_seconds")
+    __slots__ = ("_call_soon", "_held", "_open", "_since_seconds")
 
-    def __init__(self) -> None:
+    def __init__(self, open_sources: Sized) -> None:
+        """`open_sources`: the open connections."""
+        self._open = open_sources
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._held: list[tuple[asyncio.Transport, bytes]] = []
         self._since_seconds = 0.0
@@ -34,10 +36,10 @@ class Outgoing:
         """From now on, hold replies until the end of each turn of `loop`."""
         self._call_soon = loop.call_soon
 
-    def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float, *, is_alone: bool) -> None:
+    def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float) -> None:
         """Write `reply` by the end of the turn, after earlier replies; at once if it is large.
 
-        `is_alone`: only one connection is open, so write at once if no earlier reply is held.
+        If no earlier reply is held, and only one connection is open, it is written at once.
         """
         head, body = reply
         held = self._held
@@ -47,7 +49,7 @@ class Outgoing:
             transport.write(body)
             return
         if not held:
-            if is_alone or self._call_soon is None:
+            if len(self._open) == 1 or self._call_soon is None:
                 transport.write(head + body)
                 return
             self._since_seconds = now_seconds

@@ -159,8 +159,9 @@ class Reading:
         The parser stops at a request that offers a protocol upgrade, as Java's HTTP client does. The offer is ignored:
         `rest` now begins with this request, the offer cut out, and is to be parsed next.
         """
-        if self.usual is not None and self.is_between and isinstance(data, bytes):
-            request = self.usual.request(data)
+        usual = self.usual
+        if usual is not None and self.is_between and data.__class__ is bytes:
+            request = usual.request(data)
             if request is not None:
                 self.ready.append(request)
                 return None

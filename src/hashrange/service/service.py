@@ -208,7 +208,7 @@ class Service:
         meter = call.meter
         form = call.operation.capacity
         try:
-            if self._counters or (type(meter) is RequestMeter and meter.notes):
+            if self._counters or (meter.__class__ is RequestMeter and meter.notes):
                 self._count(call)
             if self.workers.is_crowded and is_packed_item(call, reply):
                 self._put_off.append(call)  # the reply is dropped: a thousand replies that wait would take a gigabyte
@@ -236,7 +236,7 @@ class Service:
         """
         meter = call.meter
         try:
-            if self._counters or (type(meter) is RequestMeter and meter.notes):
+            if self._counters or (meter.__class__ is RequestMeter and meter.notes):
                 self._count(call)
             if isinstance(error, Malformed | ValidationException):
                 first = call.first_fault(error)

@@ -163,7 +163,7 @@ class ReplyWriter:
 
     def ok(self, request: HttpRequest, body: bytes, wall_time: float) -> HttpReply:
         """Head and body of a 200 reply in the request's content type: the fast path of `reply`."""
-        layout = request.layout
+        layout, size_bytes = request.layout, len(body)
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
         common = self._common.get(request.values[layout.content_type])
@@ -172,18 +172,17 @@ class ReplyWriter:
             or not request.keeps_alive
             or layout.origin >= 0
             or (
-                len(body) > COMPRESS_FROM_BYTES
+                size_bytes > COMPRESS_FROM_BYTES
                 and layout.accept_encoding >= 0
                 and request.values[layout.accept_encoding] != b"identity"
             )
         ):
             return self.reply(request, 200, body, wall_time)
-        size = len(body)
         return b"%b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
             common,
             request.number,
             crc32(body),
-            size,
+            size_bytes,
         ), body
 
     def reply(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hashrange.server.connection import Connection
-from hashrange.server.incoming import GROUP_MAX, LARGE, NONE, PIECE_BYTES, SMALL, TURN_SECONDS_MAX, LastReply, Respond
+from hashrange.server.incoming import GROUP_MAX, NO_REPLY, PIECE_BYTES, TURN_SECONDS_MAX, Respond
+from hashrange.server.outgoing import LARGE_BYTES
 from hashrange.wire.http import HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, echo, replies
 
@@ -28,7 +29,7 @@ def front(turns: Turns) -> FrontEnd:
     def connect_known() -> tuple[Connection, FakeTransport]:
         """A client whose requests are known to be cheap."""
         connection, transport = connect()
-        connection.last_reply = SMALL
+        connection.reply_bytes = 0
         return connection, transport
 
     front.connect = connect_known  # type: ignore[method-assign]
@@ -254,7 +255,7 @@ def test_dear_connections_are_answered_behind_the_others(front: FrontEnd, turns:
     large = front.request(b'{"TableName":"large"}')
     clients = [front.connect() for _ in range(3)]
     for connection, _ in clients[:2]:
-        connection.last_reply = LARGE
+        connection.reply_bytes = LARGE_BYTES
         connection.data_received(large)
     clients[2][0].data_received(front.request())
     turns.turn()
@@ -266,7 +267,7 @@ def test_of_dear_requests_one_is_answered_in_each_turn(front: FrontEnd, turns: T
     groups_of(front, TURN_SECONDS_MAX)
     dear, known = [front.connect() for _ in range(5)], [front.connect() for _ in range(GROUP_MAX - 5)]
     for connection, _ in dear:
-        connection.last_reply = LARGE
+        connection.reply_bytes = LARGE_BYTES
         connection.data_received(front.request())
     for number in range(1, 6):
         for connection, transport in known:
@@ -280,11 +281,12 @@ def test_of_dear_requests_one_is_answered_in_each_turn(front: FrontEnd, turns: T
 def test_a_connection_knows_its_last_reply(turns: Turns) -> None:
     front = FrontEnd()
     connection, transport = front.connect()
-    assert connection.last_reply is NONE
-    for name, last_reply in (("small", SMALL), ("large", LARGE), ("small", SMALL)):
+    assert connection.reply_bytes == NO_REPLY
+    for name, is_large in (("small", False), ("large", True), ("small", False)):
         connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
         assert transport.take()
-        assert connection.last_reply is last_reply
+        assert connection.reply_bytes != NO_REPLY
+        assert (connection.reply_bytes >= LARGE_BYTES) is is_large
 
 
 def test_new_connections_are_answered_behind_known_and_before_dear_ones(front: FrontEnd, turns: Turns) -> None:
@@ -297,20 +299,27 @@ def test_new_connections_are_answered_behind_known_and_before_dear_ones(front: F
 
     front.connections.incoming._handle = watch
     front.connect()
-    for name, last_reply in (("dear", LARGE), ("new", NONE), ("known", SMALL), ("new", NONE), ("dear", LARGE)):
+    of_dear, of_known = LARGE_BYTES, LARGE_BYTES - 1
+    for name, reply_bytes in (
+        ("dear", of_dear),
+        ("new", NO_REPLY),
+        ("known", of_known),
+        ("new", NO_REPLY),
+        ("dear", of_dear),
+    ):
         connection, _ = front.connect()
-        connection.last_reply = last_reply
+        connection.reply_bytes = reply_bytes
         connection.data_received(front.request(b'{"TableName":"%b"}' % name.encode()))
     turns.turn()
     assert order == ["known", "new", "new", "dear", "dear"]
 
 
-@pytest.mark.parametrize("last_reply", [NONE, LARGE])
-def test_nothing_is_done_for_who_has_left(front: FrontEnd, turns: Turns, last_reply: LastReply) -> None:
+@pytest.mark.parametrize("reply_bytes", [NO_REPLY, LARGE_BYTES])
+def test_nothing_is_done_for_who_has_left(front: FrontEnd, turns: Turns, reply_bytes: int) -> None:
     groups = groups_of(front, TURN_SECONDS_MAX)
     clients = [front.connect() for _ in range(3)]
     for connection, _ in clients:
-        connection.last_reply = last_reply
+        connection.reply_bytes = reply_bytes
         connection.data_received(front.request())
     turns.turn()
     _, transport = clients[1]
@@ -389,7 +398,7 @@ def test_replies_that_are_made_are_sent_though_a_later_group_fails(front: FrontE
 
     front.connections.incoming._handle = handle_first
     clients = [front.connect() for _ in range(2)]
-    clients[1][0].last_reply = NONE  # so that its request is handled after the others
+    clients[1][0].reply_bytes = NO_REPLY  # so that its request is handled after the others
     for connection, _ in clients:
         connection.data_received(front.request())
     with pytest.raises(ValueError, match="a bug of ours"):
