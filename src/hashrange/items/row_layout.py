@@ -41,7 +41,7 @@ METADATA, ITEM, STATISTICS = range(3)
 the item's size differs, or one row is None.
 """
 
-_SIZE = slice(1, ROW_HEADER_BYTES)
+_SIZE, _JSON = slice(1, ROW_HEADER_BYTES), slice(ROW_HEADER_BYTES, None)
 _from_bytes = int.from_bytes
 _size_of_whole = Struct(">xI").unpack_from
 _layout = Struct(">QHQ")
@@ -103,7 +103,7 @@ def row_sizes_bytes(rows: Iterable[Row]) -> list[int]:
 
 def row_json(row: Row) -> bytes:
     """The item's JSON for replies. 0.1 µs for 1.1 KB; a packed row is unpacked in at most 40 ms, giving way."""
-    return row[ROW_HEADER_BYTES:] if row[0] == PLAIN_VERSION else _other_json(row)
+    return row[_JSON] if row[0] == PLAIN_VERSION else _other_json(row)
 
 
 def rows_json(rows: Iterable[Row], other: RowJson = row_json) -> list[bytes]:
@@ -111,7 +111,7 @@ def rows_json(rows: Iterable[Row], other: RowJson = row_json) -> list[bytes]:
 
     `other` gives the JSON of rows whose version is not PLAIN_VERSION.
     """
-    return [row[ROW_HEADER_BYTES:] if row[0] == PLAIN_VERSION else other(row) for row in rows]
+    return [row[_JSON] if row[0] == PLAIN_VERSION else other(row) for row in rows]
 
 
 def row_json_view(row: Row, other: RowJson = row_json) -> memoryview:
@@ -119,7 +119,7 @@ def row_json_view(row: Row, other: RowJson = row_json) -> memoryview:
 
     `other` gives the JSON of rows of other versions.
     """
-    return memoryview(row)[ROW_HEADER_BYTES:] if row[0] == PLAIN_VERSION else memoryview(other(row))
+    return memoryview(row)[_JSON] if row[0] == PLAIN_VERSION else memoryview(other(row))
 
 
 def row_json_bytes(row: Row) -> int:
