@@ -8,7 +8,7 @@ from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
-from hashrange.store.embedded.statistics import read_statistics
+from hashrange.store.embedded.statistics import NO_ROWS, read_statistics
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.written.names import did_you_mean
@@ -34,13 +34,13 @@ def inspect_store(data_dir: str) -> StoreOverview:
     with read_offline(data_dir) as engine:
         statistics = read_statistics(engine)
         found = [(table, statistics.get(layout.table_range(table.table_id)[0], {})) for table in read_tables(engine)]
-        tables = [(table, by_source.get(table.source_id, Statistics(0, 0))) for table, by_source in found]
+        tables = [(table, Statistics(*by_source.get(table.source_id, NO_ROWS))) for table, by_source in found]
         counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         return StoreOverview(
             format_version(engine),
             1 if counter is None else int.from_bytes(counter, "big"),
             files.folder_size_bytes(data_dir),
-            sum(one.item_count for _, by_source in found for one in by_source.values()),
+            sum(count for _, by_source in found for count, _ in by_source.values()),
             tables,
         )
 

@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from hashrange.errors import StorageCorruption
-from hashrange.store.interface import Statistics
 from hashrange.tables.partitions import HashRange, Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import COLLECTIONS_INDEX_ID, SOURCE_BYTES, make_source_id, source_id_of, table_prefix
@@ -133,9 +132,9 @@ def row_decoder(decode: Callable[[bytes], RowT], what: str) -> Callable[[bytes],
     return decode_row
 
 
-encode_statistics: Callable[[dict[bytes, Statistics]], bytes] = msgspec.msgpack.Encoder().encode
+encode_statistics: Callable[[dict[bytes, tuple[int, int]]], bytes] = msgspec.msgpack.Encoder().encode
 """Encodes statistics by source id, each as [item count, size in bytes]. 0.3 µs for three sources."""
-decode_statistics = row_decoder(msgspec.msgpack.Decoder(dict[bytes, Statistics]).decode, "a table's statistics")
+decode_statistics = row_decoder(msgspec.msgpack.Decoder(dict[bytes, tuple[int, int]]).decode, "a table's statistics")
 """Decodes a table's statistics by source id."""
 encode_stream: Callable[[Stream], bytes] = msgspec.json.Encoder().encode
 """Encodes a stream's description as JSON, defaults included."""
