@@ -71,7 +71,7 @@ class Access:
             return self._authorize_carefully(request, service)
         known = self._signers.get(authorization[:-SIGNATURE_LENGTH])
         seconds = self._dates.get(date)
-        if known is None or seconds is None or not -SKEW_SECONDS_MAX <= self.wall_time() - seconds <= SKEW_SECONDS_MAX:
+        if known is None or seconds is None or abs(self.wall_time() - seconds) > SKEW_SECONDS_MAX:
             return self._authorize_carefully(request, service)
         signer, signed_service, scope, token, temporary = known
         if (

@@ -205,8 +205,8 @@ class Service:
             workers.run_next(self._begin_put_off)
 
     def _succeed(self, call: Call, reply: Reply | None) -> None:
-        meter = call.meter
-        form = call.operation.capacity
+        meter, operation = call.meter, call.operation
+        form = operation.capacity
         try:
             if self._counters or (meter.__class__ is RequestMeter and meter.notes):
                 self._count(call)
@@ -219,11 +219,11 @@ class Service:
             if self.recording is not None and call.kind == "dynamodb":
                 self.recording.succeeded(call, reply)
             if form is not None and (detail := call.request.ReturnConsumedCapacity) is not None and reply is not None:
-                reply = with_capacity(reply, form, detail, call.meter)
+                reply = with_capacity(reply, form, detail, meter)
             call.done(reply)
             # Meter and request may keep items alive, and the items of a whole group would fill the CPU's caches.
             call.meter = NOTHING_USED
-            if call.operation.is_eventual is None:
+            if operation.is_eventual is None:
                 call.request = None
         except Exception as failure:  # noqa: BLE001 - any other error is internal
             self._fail(call, failure)

@@ -63,7 +63,7 @@ def check_key_value(name: str, key_type: KeyType, scalar: str, *, is_partition: 
 
     Raises WholeRequestFault for an empty scalar, KeyFault for one that is too long.
     """
-    if key_type == "N":
+    if key_type == "N" or 0 < len(scalar) <= _SORT_SURELY_SHORT:
         return
     size_bytes = text_size_bytes(scalar) if key_type == "S" else binary_size_bytes(scalar)
     if not size_bytes:

@@ -189,7 +189,8 @@ def read_page(
     if (
         is_raw
         and isinstance(first, Page)
-        and first.size_bytes <= min(limit_bytes - 1, limit_json_bytes // JSON_SIZES_MAX)
+        and first.size_bytes < limit_bytes
+        and first.size_bytes * JSON_SIZES_MAX <= limit_json_bytes
     ):
         rows = first.rows
         if first.last_key is None or len(rows) == rows_left:

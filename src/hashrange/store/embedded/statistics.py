@@ -57,8 +57,7 @@ class SourceStatistics:
             count, size_bytes = statistics.get(source_id, NO_ROWS)
             count += count_delta
             size_bytes += size_delta
-            assert count >= 0
-            assert size_bytes >= 0
+            assert count >= 0 <= size_bytes
             statistics[source_id] = (count, size_bytes)
             if size_bytes > self.size_limits.get(source_id, maxsize) and source_id not in self.grown:
                 draft.afterwards.append(lambda source_id=source_id: self.has_grown(source_id))  # type: ignore[misc]
