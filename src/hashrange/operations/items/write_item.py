@@ -173,14 +173,12 @@ def write_item(scope: Scope, request: SingleWriteRequest, action: Action, meter:
     key, plan = plan_action(table, action)
     change = commit_write(scope, table, key, plan, request.TableName, meter)
     if isinstance(change, Change) and request.ReturnItemCollectionMetrics is None:
-        return _reply(request, action, change)
+        return {} if request.ReturnValues is None else _reply(request, action, change)
     return _whole_reply(scope, request, action, change)
 
 
 def _reply(request: SingleWriteRequest, action: Action, change: Change) -> Reply:
     """The reply of a write, with Attributes if requested, but without ItemCollectionMetrics and ConsumedCapacity."""
-    if request.ReturnValues is None:
-        return {}
     attributes = returned_attributes(request.ReturnValues, change, action.update)
     return {} if attributes is None else {"Attributes": attributes}
 
