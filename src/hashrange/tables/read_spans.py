@@ -10,7 +10,7 @@ Source: service behaviour, captures to Oct 2026.
 import msgspec
 
 from hashrange.errors import ValidationException
-from hashrange.items.keys import encode_component, encode_prefix, prefix_upper_bound
+from hashrange.items.keys import encode_component, encode_partition_key, encode_prefix, prefix_upper_bound
 from hashrange.items.types import Item, Key, Value
 from hashrange.messages import reads as say
 from hashrange.tables.entry_keys import partition_bytes
@@ -45,7 +45,8 @@ def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) ->
         and terms[0].operator == "="
         and terms[0].attribute == keys.partition_names[0]
     ):
-        prefix = partition_bytes(keys, [_operand(terms[0], keys.partition_types[0], 0, is_partition=True)])
+        key_type = keys.partition_types[0]
+        prefix = encode_partition_key(key_type, _operand(terms[0], key_type, 0, is_partition=True))
         return Span(prefix, prefix_upper_bound(prefix), is_reverse)
     by_name = {term.attribute: term for term in terms}
     scalars = []
