@@ -41,7 +41,10 @@ METADATA, ITEM, STATISTICS = range(3)
 the item's size differs, or one row is None.
 """
 
-_SIZE, _JSON = slice(1, ROW_HEADER_BYTES), slice(ROW_HEADER_BYTES, None)
+ROW_SIZE = slice(1, ROW_HEADER_BYTES)
+"""Where a row has the DynamoDB size of its item."""
+
+_JSON = slice(ROW_HEADER_BYTES, None)
 _from_bytes = int.from_bytes
 _size_of_whole = Struct(">xI").unpack_from
 _layout = Struct(">QHQ")
@@ -93,7 +96,7 @@ def plain_row(row: Row) -> Row:
 
 def row_size_bytes(row: Row) -> int:
     """DynamoDB size of the row's item. Reads only the header; if it is incomplete, the number is arbitrary. 0.1 µs."""
-    return _from_bytes(row[_SIZE], "big")
+    return _from_bytes(row[ROW_SIZE], "big")
 
 
 def row_sizes_bytes(rows: Iterable[Row]) -> list[int]:
@@ -177,12 +180,12 @@ def row_difference(old: Row | None, new: Row | None) -> int:
         return STATISTICS
     if (old[0] != PLAIN_VERSION or new[0] != PLAIN_VERSION) and _has_same_item(old, new):
         return METADATA
-    return ITEM if old[_SIZE] == new[_SIZE] else STATISTICS
+    return ITEM if old[ROW_SIZE] == new[ROW_SIZE] else STATISTICS
 
 
 def _has_same_item(one: Row, other: Row) -> bool:
     """True if both rows hold the same item, whatever their metadata and packing. Unpacks if the packing differs."""
-    if one[_SIZE] != other[_SIZE]:
+    if one[ROW_SIZE] != other[ROW_SIZE]:
         return False
     one, other = plain_row(one), plain_row(other)
     return one == other or (one[0] != other[0] and row_json(one) == row_json(other))

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.row_layout import ROW_SIZE, row_size_bytes
 from hashrange.items.steps import look
 from hashrange.items.types import Row
 from hashrange.store.embedded.engine import Engine, WriteBatch, new_batch
@@ -58,18 +58,19 @@ class Draft(msgspec.Struct):
 
     def count(self, source_id: bytes, old: Row | None, new: Row | None) -> None:
         """Add to `deltas` that `new` replaces `old` in a source (None: no row); only the rows' headers are read."""
+        if old is not None and new is not None and old[ROW_SIZE] == new[ROW_SIZE]:
+            return
         count = size_bytes = 0
         if old is not None:
             count, size_bytes = -1, -row_size_bytes(old)
         if new is not None:
             count += 1
             size_bytes += row_size_bytes(new)
-        if count or size_bytes:
-            deltas = self.deltas
-            if source_id in deltas:
-                count_before, size_before = deltas[source_id]
-                count, size_bytes = count + count_before, size_bytes + size_before
-            deltas[source_id] = (count, size_bytes)
+        deltas = self.deltas
+        if source_id in deltas:
+            count_before, size_before = deltas[source_id]
+            count, size_bytes = count + count_before, size_bytes + size_before
+        deltas[source_id] = (count, size_bytes)
 
     def write_entry(self, entry: EntryWrite) -> None:
         """Add the write of an index entry, with its change of the index's statistics. Its old row may be a header."""
