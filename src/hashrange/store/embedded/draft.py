@@ -77,11 +77,11 @@ class Draft(msgspec.Struct):
         source, old, new = entry
         source_id = source.source_id
         if old is not None and (new is None or new.key != old.key):
-            self.batch.delete(source_id + old.key)
-            self.touched.append(source_id + old.key)
+            self.touched.append(engine_key := source_id + old.key)
+            self.batch.delete(engine_key)
         if new is not None:
-            self.batch.put(source_id + new.key, new.row)
-            self.touched.append(source_id + new.key)
+            self.touched.append(engine_key := source_id + new.key)
+            self.batch.put(engine_key, new.row)
         self.count(source_id, None if old is None else old.row, None if new is None else new.row)
 
     def write(self) -> None:
