@@ -3,9 +3,10 @@ or too many bytes. Pure; used by every store.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from hashrange.errors import ApiError, ValidationException, without_frames
-from hashrange.items.row_layout import PLAIN_VERSION, is_packed, row_json_bytes, row_size_bytes
+from hashrange.items.row_layout import is_packed, row_json_bytes, row_size_bytes
 from hashrange.items.rows import decode_attributes
 from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Row
@@ -14,6 +15,7 @@ from hashrange.limits import (
     TRANSACTION_COMMIT_MAX_BYTES,
     TRANSACTION_PLANNED_MAX_BYTES,
     TRANSACTION_SIZE_MAX_BYTES,
+    WRITE_UNIT_BYTES,
 )
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.store.interface import TransactionRefused, TransactionStep
@@ -22,13 +24,22 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.stream_records import images_bytes
 
 
+class PlannedSteps(NamedTuple):
+    """The steps of a transaction that no step refuses."""
+
+    changes: list[Change]
+    """One change for each step, in order."""
+    commit_bytes: int
+    """Bytes of all new rows, and of the images that streams need."""
+
+
 def plan_steps(
     steps: Sequence[TransactionStep],
     rows: Iterable[Row | None],
     at_seconds: float = 0.0,
     position: int = 0,
     origin: Origin = "client",
-) -> list[Change]:
+) -> PlannedSteps:
     """The changes of all steps, index entries included. Raises TransactionRefused if a step refuses.
 
     `rows`: the old row of each step, taken one by one. Raises ValidationException if the items that refusals return
@@ -53,16 +64,16 @@ def plan_steps(
                 if told_bytes > TRANSACTION_SIZE_MAX_BYTES or told_json_bytes > REPLY_JSON_MAX_BYTES:
                     raise ValidationException(TRANSACTION_TOO_LARGE) from None
             continue
-        reasons.append(planned.reason if isinstance(planned, Planned) else None)
         if isinstance(planned, Planned):
-            new, old_item, new_item = planned.new, planned.old_item, planned.new_item
+            new, old_item, new_item, reason = planned.new, planned.old_item, planned.new_item, planned.reason
         else:
-            new, old_item, new_item = planned, None, None
+            new, old_item, new_item, reason = planned, None, None, None
+        reasons.append(reason)
         assert key is not None, "a step without a key must refuse"
         weighed = old if new is None else new
         size_bytes += 0 if weighed is None else row_size_bytes(weighed)
-        commit_bytes += 0 if new is None else len(new)
-        commit_bytes += images_bytes(table, old, new)
+        old_bytes, new_bytes = 0 if old is None else len(old), 0 if new is None else len(new)
+        commit_bytes += new_bytes + (images_bytes(table, old, new) if True in table.log_images else 0)
         if size_bytes > TRANSACTION_PLANNED_MAX_BYTES:
             raise ValidationException(TRANSACTION_TOO_LARGE)
         is_too_large = size_bytes > TRANSACTION_SIZE_MAX_BYTES or commit_bytes > TRANSACTION_COMMIT_MAX_BYTES
@@ -70,14 +81,13 @@ def plan_steps(
             changes.clear()
             continue
         entries = entries_of(planned, table, key, old) if table.indexes else ()
-        old_item, new_item = _kept(table, old, old_item), _kept(table, new, new_item)
+        if old_bytes > WRITE_UNIT_BYTES or new_bytes > WRITE_UNIT_BYTES:  # shorter rows are not packed
+            old_item, new_item = _kept(table, old, old_item), _kept(table, new, new_item)
         changes.append(Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item))
         planned = None
-    if is_refused:
-        raise TransactionRefused(reasons)
-    if is_too_large:
-        raise ValidationException(TRANSACTION_TOO_LARGE)
-    return changes
+    if is_refused or is_too_large:
+        raise TransactionRefused(reasons) if is_refused else ValidationException(TRANSACTION_TOO_LARGE)
+    return PlannedSteps(changes, commit_bytes)
 
 
 def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
@@ -86,7 +96,7 @@ def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
     For such a row these attributes are decoded if `item` is None. A decoded item of 400 KB can take 50 MB of memory.
     Rows are packed by `items/rows.py`.
     """
-    if row is None or (len(row) <= PIECE_BYTES and (row[0] == PLAIN_VERSION or not is_packed(row))):
+    if row is None or (len(row) <= PIECE_BYTES and not is_packed(row)):
         return item
     names = table.followed_names
     return decode_attributes(row, names) if item is None else {name: item[name] for name in names if name in item}

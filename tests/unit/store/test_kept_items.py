@@ -33,7 +33,7 @@ def planned(old: Item, *, has_items: bool) -> Change:
         new = old | {"n": {"N": "1"}}
         return Planned(row_of(new), decode_row(row), new) if has_items else row_of(new)
 
-    (change,) = plan_steps([TransactionStep(TABLE, Key(b"a"), plan)], [row_of(old)])
+    (change,) = plan_steps([TransactionStep(TABLE, Key(b"a"), plan)], [row_of(old)]).changes
     return change
 
 

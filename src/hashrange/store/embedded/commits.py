@@ -116,18 +116,19 @@ class Commits:
             reason,
         )
 
-    async def transact(
+    def transact(
         self,
         steps: Sequence[TransactionStep],
         token: IdempotencyToken | None,
         request_id: RequestId | None = None,
         meter: Payer = None,
         origin: Origin = "client",
-    ) -> Transacted:
+    ) -> Coroutine[Any, Any, Transacted]:
         """Implements `Store.transact`; `request_id` is unused. Waits in the same cases as `mutate`."""
-        places = [table.source_id + key for table, key, _ in steps if key is not None]
-        return await self._again(
-            places, lambda has_claim: self._transact(steps, places, token, meter, origin, has_claim=has_claim)
+        places = [None if key is None else table.source_id + key for table, key, _ in steps]
+        return self._again(
+            [one for one in places if one is not None],
+            lambda has_claim: self._transact(steps, places, token, meter, origin, has_claim=has_claim),
         )
 
     async def snapshot_get(self, places: ItemPlaces, limit_bytes: int, meter: Payer = None) -> list[Row | None]:
@@ -255,7 +256,7 @@ class Commits:
     def _transact(
         self,
         steps: Sequence[TransactionStep],
-        places: Sequence[bytes],
+        places: Sequence[bytes | None],
         token: IdempotencyToken | None,
         meter: Payer,
         origin: Origin,
@@ -266,18 +267,20 @@ class Commits:
         former = None if token is None else self._earlier_use(moment.engine, token)
         if former is not None and former.report is not None:
             return Transacted((), former.report)
-        opened = [self._tables.existing(step.table) for step in steps]
-        if opened != [step.table for step in steps]:
-            steps = [step._replace(table=one) for step, one in zip(steps, opened, strict=True)]
+        current = {table: self._tables.existing(table) for table in {step.table for step in steps}}
+        opened = [*current.values()]
+        if opened != [*current]:
+            steps = [step._replace(table=current[step.table]) for step in steps]
         at_seconds = self.site.clock.service_time() if True in [one.needs_time for one in opened] else UNUSED_TIME
-        rows = self._rows(self.site.reads.row_to_replace, moment.engine, [(table, key) for table, key, _ in steps])
+        rows = self._rows(self.site.reads.row_to_replace, moment.engine, places)
         try:
-            changes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
+            changes, commit_bytes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
         except (ApiError, TransactionRefused):
             self._require_calm(moment, opened, places, has_claim=has_claim)
             raise
-        batch = batch_for(changes)
-        is_same = [is_same_item(change.old, change.new) for change in changes]  # may give way
+        batch = batch_for(commit_bytes, len(changes))
+        to_look_at = enumerate(changes) if any(one.participants for one in opened) else ()
+        followed = [number for number, change in to_look_at if not is_same_item(change.old, change.new)]  # may give way
         self._require_calm(moment, opened, places, has_claim=has_claim)
         if token is not None and moment.ways_given != gave_way() and self._earlier_use(moment.engine, token) != former:
             raise Overtaken
@@ -288,9 +291,12 @@ class Commits:
         if token is None and not written:
             return Transacted(changes)
         draft = Draft(moment.engine, position, at_seconds, changes, batch, meter)
-        followed = [change for change, is_same_one in zip(changes, is_same, strict=True) if not is_same_one]
         with undisturbed:
-            self._follow(draft, _participation(opened, followed), written, is_transaction=True)
+            if followed:
+                parts = _participation(opened, [changes[number] for number in followed])
+                self._follow(draft, parts, written, is_transaction=True)
+            else:
+                _put_rows(draft, written)
             if token is not None and former is not None:
                 try:
                     self._tokens.add(draft, token, former)
@@ -301,10 +307,10 @@ class Commits:
 
     def _snapshot(self, places: ItemPlaces, limit_bytes: int, *, has_claim: bool) -> list[Row | None]:
         moment = StoreState(gave_way(), self.site.engine, self.site.barrier.position)
-        tables = [table for table in [self._tables.find(table.table_id) for table, _ in places] if table is not None]
+        tables = [one for one in map(self._tables.find, {table.table_id for table, _ in places}) if one is not None]
         rows: list[Row | None] = []
         rows_left_bytes = REPLY_JSON_MAX_BYTES
-        for row in self._rows(self.site.reads.row, moment.engine, places):
+        for row in self._rows(self.site.reads.row, moment.engine, [table.source_id + key for table, key in places]):
             rows.append(row)
             if row is None:
                 continue
@@ -316,16 +322,16 @@ class Commits:
         self._require_calm(moment, tables, (), has_claim=has_claim)
         return rows
 
-    def _rows(
-        self, read: ReadRow, engine: Engine, places: Sequence[tuple[OpenTable, Key | None]]
-    ) -> Iterator[Row | None]:
-        """The rows at `places`, each read when the iterator reaches it; other requests may run in between."""
-        for table, key in places:
+    def _rows(self, read: ReadRow, engine: Engine, places: Sequence[bytes | None]) -> Iterator[Row | None]:
+        """The rows at `places` (engine keys; None: no row), each read when the iterator reaches it; other requests may
+        run in between.
+        """
+        for engine_key in places:
             try:
-                row = None if key is None else read(engine, table.source_id + key)
+                row = None if engine_key is None else read(engine, engine_key)
             except Exception as error:
                 raise self.site.fail(error) from error
-            if row is not None:
+            if row is not None and len(row) >= READ_BYTES_PER_STEP:
                 spend(len(row) // READ_BYTES_PER_STEP)
             yield row
 
@@ -372,7 +378,7 @@ class Commits:
             raise Overtaken
 
     def _require_calm(
-        self, moment: StoreState, tables: Sequence[OpenTable], places: Sequence[bytes], *, has_claim: bool
+        self, moment: StoreState, tables: Sequence[OpenTable], places: Sequence[bytes | None], *, has_claim: bool
     ) -> None:
         """Raise Overtaken if a commit since `moment`, another write's claim or a new engine may have changed the rows.
 
@@ -390,7 +396,7 @@ class Commits:
         if not has_claim or not all(self._tables.is_current(table) for table in tables):
             raise Overtaken
 
-    def _require_unclaimed(self, places: Sequence[bytes], *, has_claim: bool) -> None:
+    def _require_unclaimed(self, places: Sequence[bytes | None], *, has_claim: bool) -> None:
         """Raise Overtaken if one of these rows is claimed, unless by the caller itself (`has_claim`)."""
         if not has_claim and not self._claims.rows.keys().isdisjoint(places):
             raise Overtaken
@@ -459,10 +465,8 @@ def _without_frames(failed: EngineRefused | Overtaken) -> EngineRefused | Overta
 def _participation(opened: Sequence[StoredTable], written: Sequence[Change]) -> Participation:
     """Each participant that chose a table of the transaction, in order, with the changes of tables that it chose.
 
-    `opened`: the transaction's tables. A participant without changes is left out.
+    `opened`: the transaction's tables, each once. A participant without changes is left out.
     """
-    if not any(one.participants for one in opened):
-        return ()
     participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
     chosen = {one.table_id: one.participants for one in opened}
     parts = [

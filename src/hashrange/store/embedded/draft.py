@@ -14,7 +14,6 @@ from hashrange.store.embedded.engine import Engine, WriteBatch, new_batch
 from hashrange.store.interface import Payer
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
-from hashrange.tables.stream_records import images_bytes
 
 ROOM_BYTES_MIN = 1024 * 1024
 """Batches for fewer bytes than this are not preallocated, but grow as rows are added."""
@@ -89,18 +88,14 @@ class Draft(msgspec.Struct):
         self.engine.write(self.batch)
 
 
-def batch_for(changes: Sequence[Change]) -> WriteBatch:
-    """A batch preallocated for the new rows of `changes` and their stream images, if these have ROOM_BYTES_MIN.
+def batch_for(room_bytes: int, change_count: int) -> WriteBatch:
+    """A batch preallocated for `room_bytes` of rows and stream images of so many changes, if that is ROOM_BYTES_MIN.
 
     May give way before and after the allocation.
     """
-    room_bytes = 0
-    for change in changes:
-        room_bytes += 0 if change.new is None else len(change.new)
-        room_bytes += images_bytes(change.table, change.old, change.new)
     if room_bytes < ROOM_BYTES_MIN:
         return new_batch()
     look()
-    batch = new_batch(room_bytes + len(changes) * KEYS_ROOM_BYTES)
+    batch = new_batch(room_bytes + change_count * KEYS_ROOM_BYTES)
     look()
     return batch
