@@ -155,12 +155,13 @@ def _checked_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
 
 
 def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] | None:
-    """All reads of the request, if no fault is found and all key values are short ASCII strings; otherwise None.
+    """All reads of the request, if no fault is found, no table is named twice, and all key values are short ASCII
+    strings; otherwise None.
 
     Raises ApiError for faults of a projection, Malformed for a table name of invalid length or characters.
     """
     reads = []
-    places = set()
+    tables = set()
     count = 0
     for name, entry in request.RequestItems.items():
         table = find_active_table(scope, name)
@@ -169,13 +170,13 @@ def _usual_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead] 
         projection = _checked_projection(entry)
         if projection is not None:
             check_key_paths(table, projection.nested_attributes)
-        keys = [key for key in [table.usual_key(key_map) for key_map in entry.Keys] if key is not None]
-        if len(keys) < len(entry.Keys):
+        keys = [key for key in map(table.usual_key, entry.Keys) if key is not None]
+        if len(set(keys)) < len(entry.Keys):
             return None
-        places.update([table.source_id + key for key in keys])
+        tables.add(table.table_id)
         count += len(keys)
         reads.append(TableRead(name, entry, table, keys, projection))
-    return reads if len(places) == count <= BATCH_GET_KEYS_MAX else None
+    return reads if len(tables) == len(reads) and count <= BATCH_GET_KEYS_MAX else None
 
 
 def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead]:
@@ -231,8 +232,7 @@ def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
         raise ValidationException(BATCH_DUPLICATE_KEYS)
 
 
-# C901: one loop over keys, with each way in which a read may end
-async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter: Meter) -> TableReply:  # noqa: C901
+async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter: Meter) -> TableReply:
     """Read one table's items, in the order of the requested keys, as far as they fit the reply."""
     get, source, projection = scope.store.get, read.table.source_id, read.projection
     consistent = read.entry.ConsistentRead is True
@@ -249,15 +249,9 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
             row = get(source, key, meter, consistent=consistent)
             if row is not None and not isinstance(row, bytes):
                 row = await row
-        except StorageBusy as error:
-            budget.error, budget.is_full = without_frames(error), True
-            unprocessed.append(position)
-            continue
-        except THROTTLED as error:
-            budget.error = without_frames(error)
-            unprocessed.append(position)
-            continue
-        except LeftUnprocessed:
+        except (LeftUnprocessed, StorageBusy, *THROTTLED) as error:
+            budget.is_full = isinstance(error, StorageBusy)
+            budget.error = budget.error if isinstance(error, LeftUnprocessed) else without_frames(error)
             unprocessed.append(position)
             continue
         if row is None:
@@ -266,14 +260,12 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
         if len(row) >= READ_BYTES_PER_STEP:
             spend(len(row) // READ_BYTES_PER_STEP)
         size_bytes = row_size_bytes(row)
-        if size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES:
-            budget.is_full = True
-            unprocessed.append(position)
-            scope.store.unread(source, key, read_units(size_bytes, consistent=consistent), meter)
-            continue
         taken.append((key, size_bytes))
         taken_bytes += size_bytes
-        if taken_bytes > BATCH_GET_PARTITION_MAX_BYTES and _partition_bytes(taken) > BATCH_GET_PARTITION_MAX_BYTES:
+        budget.is_full = size_bytes > budget.left_bytes or budget.json_bytes > REPLY_JSON_MAX_BYTES
+        if budget.is_full or (
+            taken_bytes > BATCH_GET_PARTITION_MAX_BYTES and _partition_bytes(taken) > BATCH_GET_PARTITION_MAX_BYTES
+        ):
             taken.pop()
             taken_bytes -= size_bytes
             unprocessed.append(position)
