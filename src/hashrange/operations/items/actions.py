@@ -45,7 +45,6 @@ from hashrange.operations.items.write_expressions import (
 )
 from hashrange.tables.change import Plan
 from hashrange.tables.index_keys import check_assigned_index_keys, check_item_index_keys
-from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable
 from hashrange.wire.rules import RequestRules
 
@@ -122,7 +121,7 @@ def requested_action(
 
 
 def unconditional_put(table_name: str, attributes: shapes.AttributeMap, dialect: Dialect) -> Action:
-    """Return the put of a BatchWriteItem or INSERT; neither has conditions. Raises the first fault of the item."""
+    """Return a put without expressions, such as those of BatchWriteItem. Raises the first fault of the item."""
     item, size_bytes = check_item(attributes)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(ITEM_TOO_LARGE)
@@ -170,13 +169,12 @@ def key_of_item(table: OpenTable, action: Action) -> Key:
     """Key of the action's item. Raises ValidationException for key attributes that do not fit the table's keys."""
     if action.kind != "put":
         return table.lookup_key(action.item)
-    if action.dialect != "batch":
-        return table.item_key(action.item)
     try:
-        key_item = key_of(table.keys, action.item)
-    except KeyError:
-        raise ValidationException(KEY_SCHEMA_MISMATCH) from None
-    return table.lookup_key(key_item)
+        return table.item_key(action.item)
+    except ValidationException as fault:
+        if action.dialect == "batch" and type(fault) is ValidationException:  # a key attribute is missing, or mistyped
+            raise ValidationException(KEY_SCHEMA_MISMATCH) from None
+        raise
 
 
 def check_fit(table: OpenTable, action: Action) -> None:
