@@ -146,11 +146,6 @@ def is_packed(row: Row) -> bool:
     return row[0] in _TABLES
 
 
-def has_number_sets(row: Row) -> bool:
-    """True if the row's version says that its item has a number set."""
-    return row[0] >= NUMBER_SETS_VERSION
-
-
 def _other_json(row: Row) -> bytes:
     """The item's JSON of a row whose version is not PLAIN_VERSION."""
     stored, table = _stored_json(row), _TABLES.get(row[0])

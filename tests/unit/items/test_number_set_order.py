@@ -12,7 +12,6 @@ from hashrange.items.row_layout import (
     PACKED_NUMBER_SETS_VERSION,
     PLAIN_VERSION,
     RowMetadata,
-    has_number_sets,
     is_packed,
     is_same_item,
     metadata_of,
@@ -46,7 +45,7 @@ def row_of(item: Item) -> Row:
 
 def test_an_item_with_number_sets_is_reordered_at_every_level() -> None:
     row = row_of(WITH_SETS)
-    assert (row[0], has_number_sets(row)) == (NUMBER_SETS_VERSION, True)
+    assert row[0] == NUMBER_SETS_VERSION
     assert decode_row(row) == WITH_SETS
     assert msgspec.json.decode(hash_ordered_json(row)) == IN_HASH_ORDER
     assert decode_row(hash_ordered_row(row)) == IN_HASH_ORDER
@@ -57,7 +56,7 @@ def test_an_item_with_number_sets_is_reordered_at_every_level() -> None:
 @pytest.mark.parametrize("item", LIKE_SETS)
 def test_what_only_looks_like_a_number_set_is_none(item: Item) -> None:
     for row in (row_of(item), part_row(item)):
-        assert (row[0], has_number_sets(row)) == (PLAIN_VERSION, False)
+        assert row[0] == PLAIN_VERSION
         assert hash_ordered_row(row) is row
         both = row_of(item | {"z": {"NS": ["1", "2"]}})
         assert msgspec.json.decode(hash_ordered_json(both)) == item | {"z": {"NS": ["2", "1"]}}
@@ -83,7 +82,7 @@ def test_a_packed_row_stays_packed() -> None:
     numbers = [f"1E-{exponent}" for exponent in range(1, 131)] + ["1", "2", "3"]
     value: dict[str, Any] = {"L": [{"NS": numbers}, {"S": "x"}, {"NS": ["3", "2", "1"]}] * 20}
     row = row_of({"pk": {"S": "a"}, "v": value})
-    assert (row[0], is_packed(row), has_number_sets(row)) == (PACKED_NUMBER_SETS_VERSION, True, True)
+    assert (row[0], is_packed(row)) == (PACKED_NUMBER_SETS_VERSION, True)
     ordered = hash_ordered_row(row)
     assert is_packed(ordered)
     assert len(ordered) < len(row_json(row)) / 4

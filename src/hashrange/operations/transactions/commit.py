@@ -9,7 +9,7 @@ Source: service behaviour, captures to Oct 2026.
 from collections.abc import Sequence
 
 from hashrange.errors import ApiError, ValidationException
-from hashrange.items.row_layout import row_json_bytes, row_size_bytes
+from hashrange.items.row_layout import is_packed, row_json_bytes, row_sizes_bytes
 from hashrange.items.types import Key, Row
 from hashrange.limits import REPLY_JSON_MAX_BYTES, TRANSACTION_FACTOR, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
@@ -56,8 +56,11 @@ async def read_places(
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
     check_read_size(rows)
-    for (table, _), name, row in zip(places, names, rows, strict=True):
-        meter.append(TransactedReadUsage(table, name, TRANSACTION_FACTOR * item_read_units(row, consistent=True)))
+    named = dict(zip([table for table, _ in places], names, strict=True))
+    units = dict.fromkeys(named, 0.0)
+    for (table, _), row in zip(places, rows, strict=True):
+        units[table] += TRANSACTION_FACTOR * item_read_units(row, consistent=True)
+    meter += [TransactedReadUsage(table, name, units[table]) for table, name in named.items()]
     return rows
 
 
@@ -69,13 +72,12 @@ def check_read_size(rows: Sequence[Row | None]) -> None:
 
     Whole items count, even if a projection returns only some of their attributes.
     """
-    size_bytes = row_bytes = json_bytes = 0
-    for row in rows:
-        if row is not None:
-            size_bytes += row_size_bytes(row)
-            row_bytes += len(row)
-            json_bytes += row_json_bytes(row)
-    if size_bytes > TRANSACTION_SIZE_MAX_BYTES or max(row_bytes, json_bytes) > REPLY_JSON_MAX_BYTES:
+    found = [row for row in rows if row is not None]
+    if (
+        sum(row_sizes_bytes(found)) > TRANSACTION_SIZE_MAX_BYTES
+        or sum(map(len, found)) > REPLY_JSON_MAX_BYTES
+        or (any(map(is_packed, found)) and sum(map(row_json_bytes, found)) > REPLY_JSON_MAX_BYTES)
+    ):
         raise ValidationException(TRANSACTION_TOO_LARGE)
 
 

@@ -62,12 +62,8 @@ class TransactGetItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     TransactItems: Annotated[list[TransactGetItem], Meta(min_length=1, max_length=TRANSACTION_ACTIONS_MAX)]
 
 
-class TransactedGet(msgspec.Struct, frozen=True, gc=False):
-    """One Get with checked values and projection."""
-
-    table_name: str
-    key_item: Item
-    projection: CompiledProjection | None
+TransactedGet = tuple[Item, CompiledProjection | None]
+"""Checked key and projection of one Get."""
 
 
 async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, meter: Meter) -> Reply:
@@ -75,16 +71,36 @@ async def transact_get_items(scope: Scope, request: TransactGetItemsRequest, met
 
     The response to a Get is an empty object if its item is missing, or its projection selects nothing of the item.
     """
-    lookups = [_checked_lookup(element.Get) for element in request.TransactItems]
-    places = _places(scope, lookups)
-    rows = await read_places(scope, places, [lookup.table_name for lookup in lookups], meter)
-    return {"Responses": Items([_response(lookup, row) for lookup, row in zip(lookups, rows, strict=True)])}
+    gets = [element.Get for element in request.TransactItems]
+    projections: list[CompiledProjection | None] = [None] * len(gets)
+    places = _usual_places(scope, gets)
+    if places is None:
+        lookups = [_checked_lookup(get) for get in gets]
+        places, projections = _places(scope, gets, lookups), [projection for _, projection in lookups]
+    rows = await read_places(scope, places, [get.TableName for get in gets], meter)
+    return {"Responses": Items(map(_response, projections, rows))}
+
+
+def _usual_places(scope: Scope, gets: list[Get]) -> list[tuple[OpenTable, Key]] | None:
+    """Table and key of each item, if all items are different, whole ones, and named by short ASCII strings, so that the
+    request has no fault; otherwise None. Raises Malformed for a table name of invalid length or characters.
+    """
+    places = []
+    for get in gets:
+        table = find_active_table(scope, get.TableName)
+        if table is None or get.ProjectionExpression is not None or get.ExpressionAttributeNames is not None:
+            return None
+        key = table.usual_key(get.Key)
+        if key is None:
+            return None
+        places.append((table, key))
+    return places if len({table.source_id + key for table, key in places}) == len(gets) else None
 
 
 def _checked_lookup(get: Get) -> TransactedGet:
     """One Get, checked and compiled. Raises the first fault that needs no table."""
     if get.ProjectionExpression is None and get.ExpressionAttributeNames is None:
-        return TransactedGet(get.TableName, check_item(get.Key)[0], None)
+        return check_item(get.Key)[0], None
     check_operation_parameters(get, GET_ITEM)
     try:
         key_item = check_item(get.Key)[0]
@@ -95,10 +111,10 @@ def _checked_lookup(get: Get) -> TransactedGet:
     if get.ProjectionExpression is not None:
         projection = compile_projection(get.ProjectionExpression, get.ExpressionAttributeNames)
     check_unused(get.ExpressionAttributeNames, NO_VALUES, projection)
-    return TransactedGet(get.TableName, key_item, projection)
+    return key_item, projection
 
 
-def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable, Key]]:
+def _places(scope: Scope, gets: list[Get], lookups: list[TransactedGet]) -> list[tuple[OpenTable, Key]]:
     """Table and key of each item.
 
     Raises Malformed for a table name that is too long or has invalid characters; otherwise ApiError for items named
@@ -108,12 +124,11 @@ def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable,
     named: list[object] = []
     reasons: list[ApiError | None] = []
     is_table_missing = False
-    for lookup in lookups:
-        name, key_item, projection = lookup.table_name, lookup.key_item, lookup.projection
-        table = find_active_table(scope, name)
+    for get, (key_item, projection) in zip(gets, lookups, strict=True):
+        table = find_active_table(scope, get.TableName)
         if table is None:
             is_table_missing = True
-            named.append((name, encode_canonically(key_item)))
+            named.append((get.TableName, encode_canonically(key_item)))
             continue
         try:
             key = table.lookup_key(key_item)
@@ -134,12 +149,13 @@ def _places(scope: Scope, lookups: list[TransactedGet]) -> list[tuple[OpenTable,
     return places
 
 
-def _response(lookup: TransactedGet, row: Row | None) -> Structure:
+def _response(projection: CompiledProjection | None, row: Row | None) -> Structure:
     """The response to one Get: its item, or an empty object if nothing was found or selected."""
     if row is None:
         return Structure()
-    spend(len(row) // READ_BYTES_PER_STEP)
-    item = row if lookup.projection is None else project_row(lookup.projection, row)
+    if len(row) >= READ_BYTES_PER_STEP:
+        spend(len(row) // READ_BYTES_PER_STEP)
+    item = row if projection is None else project_row(projection, row)
     return Structure() if item == EMPTY_PART else Structure(Item=hash_ordered_row(item))
 
 

@@ -312,15 +312,13 @@ class Commits:
         rows_left_bytes = REPLY_JSON_MAX_BYTES
         for row in self._rows(self.site.reads.row, moment.engine, [table.source_id + key for table, key in places]):
             rows.append(row)
-            if row is None:
-                continue
-            limit_bytes -= row_size_bytes(row)
-            rows_left_bytes -= len(row)
-            if limit_bytes < 0 or rows_left_bytes < 0:
-                rows += [None] * (len(places) - len(rows))
-                break
+            if row is not None:
+                limit_bytes -= row_size_bytes(row)
+                rows_left_bytes -= len(row)
+                if limit_bytes < 0 or rows_left_bytes < 0:
+                    break
         self._require_calm(moment, tables, (), has_claim=has_claim)
-        return rows
+        return rows + [None] * (len(places) - len(rows))
 
     def _rows(self, read: ReadRow, engine: Engine, places: Sequence[bytes | None]) -> Iterator[Row | None]:
         """The rows at `places` (engine keys; None: no row), each read when the iterator reaches it; other requests may
