@@ -13,6 +13,7 @@ import msgspec
 from hashrange.aws_services.operation import CapacityForm
 from hashrange.items.steps import spend
 from hashrange.items.types import Row
+from hashrange.limits import TRANSACTION_FACTOR
 from hashrange.operations.reply import Reply
 from hashrange.tables.capacity import (
     ConsumedCapacity,
@@ -22,7 +23,6 @@ from hashrange.tables.capacity import (
     index_units,
     item_read_units,
     transaction_capacity,
-    transaction_change_units,
 )
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -49,7 +49,7 @@ class PageUsage(Usage, frozen=True, gc=False):
 
 
 class TransactedReadUsage(Usage, frozen=True, gc=False):
-    """Usage of an item that a transaction read, or of the replay of a transaction that wrote."""
+    """Usage of the items that a transaction read of one table, or of the replay of a transaction that wrote."""
 
 
 class ReadUsage(msgspec.Struct, frozen=True, gc=False):
@@ -86,7 +86,8 @@ class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
     @property
     def index_units(self) -> Sequence[IndexUnits]:
         """The indexes that the write changed, with the units that each has consumed."""
-        return index_units(self.change.entries)
+        entries = self.change.entries
+        return index_units(entries) if entries else ()
 
 
 class TransactedUsage(ChangeUsage, frozen=True, gc=False):
@@ -95,7 +96,7 @@ class TransactedUsage(ChangeUsage, frozen=True, gc=False):
     @property
     def table_units(self) -> float:
         """Units of the table itself."""
-        return transaction_change_units(self.change)
+        return TRANSACTION_FACTOR * change_units(self.change)
 
 
 AnyUsage = Usage | ReadUsage | ChangeUsage

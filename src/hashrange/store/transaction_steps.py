@@ -74,10 +74,10 @@ def plan_steps(
         size_bytes += 0 if weighed is None else row_size_bytes(weighed)
         old_bytes, new_bytes = 0 if old is None else len(old), 0 if new is None else len(new)
         commit_bytes += new_bytes + (images_bytes(table, old, new) if True in table.log_images else 0)
-        if size_bytes > TRANSACTION_PLANNED_MAX_BYTES:
-            raise ValidationException(TRANSACTION_TOO_LARGE)
         is_too_large = size_bytes > TRANSACTION_SIZE_MAX_BYTES or commit_bytes > TRANSACTION_COMMIT_MAX_BYTES
         if is_refused or is_too_large:
+            if size_bytes > TRANSACTION_PLANNED_MAX_BYTES:
+                raise ValidationException(TRANSACTION_TOO_LARGE)
             changes.clear()
             continue
         entries = entries_of(planned, table, key, old) if table.indexes else ()

@@ -4,7 +4,7 @@ An action that does not fit its table gets a plan that refuses, so that the faul
 an empty value of a key or index key refuses the whole request. Source: service behaviour, captures to Oct 2026.
 """
 
-from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -14,10 +14,12 @@ from hashrange.operations import shapes
 from hashrange.operations.items.action_plans import plan_refusal
 from hashrange.operations.items.actions import (
     Action,
+    ActionKind,
     check_fit,
     key_of_item,
     make_plan,
     requested_action,
+    unconditional_put,
 )
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
@@ -78,11 +80,13 @@ class TransactWriteItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Update: "Update | None" = None
 
 
-def table_names(element: TransactWriteItem) -> Iterator[str]:
-    """Names or ARNs of the tables in an element: one, unless the element has a fault."""
-    for action in (element.ConditionCheck, element.Put, element.Delete, element.Update):
-        if action is not None:
-            yield action.TableName
+_KINDS: dict[type, ActionKind] = {ConditionCheck: "check", Put: "put", Delete: "delete", Update: "update"}
+_NO_EXPRESSIONS = (None, None, None)
+
+
+def actions_in(element: TransactWriteItem) -> list[Any]:
+    """The structs of the actions in an element: one, unless the element has a fault."""
+    return [*filter(None, msgspec.structs.astuple(element))]
 
 
 def check_action(element: TransactWriteItem) -> Action:
@@ -90,18 +94,17 @@ def check_action(element: TransactWriteItem) -> Action:
 
     Raises the first fault that needs no table: not exactly one action, then the checks of `items/actions.py`.
     """
-    put, update, delete, check = element.Put, element.Update, element.Delete, element.ConditionCheck
-    absent = (put is None) + (update is None) + (delete is None) + (check is None)
-    if absent != 3:
-        raise ValidationException(NO_ACTION if absent == 4 else ONE_ACTION_ONLY)
-    if put is not None:
-        return requested_action("put", NO_RULES, put, put.Item)
-    if update is not None:
-        return requested_action("update", NO_RULES, update, update.Key, update_text=update.UpdateExpression)
-    if delete is not None:
-        return requested_action("delete", NO_RULES, delete, delete.Key)
-    assert check is not None
-    return requested_action("check", NO_RULES, check, check.Key)
+    actions = actions_in(element)
+    if len(actions) != 1:
+        raise ValidationException(ONE_ACTION_ONLY if actions else NO_ACTION)
+    action = actions[0]
+    kind = _KINDS[action.__class__]
+    expressions = (action.ConditionExpression, action.ExpressionAttributeNames, action.ExpressionAttributeValues)
+    if kind == "put" and expressions == _NO_EXPRESSIONS:
+        return unconditional_put(action.TableName, action.Item, "API")
+    attributes = action.Item if kind == "put" else action.Key
+    update_text = action.UpdateExpression if kind == "update" else None
+    return requested_action(kind, NO_RULES, action, attributes, None, None, update_text)
 
 
 def step_of(table: OpenTable, action: Action) -> TransactionStep:
@@ -113,8 +116,9 @@ def step_of(table: OpenTable, action: Action) -> TransactionStep:
         key = key_of_item(table, action)
     except ValidationException as fault:
         return TransactionStep(table, None, plan_refusal(fault))
-    try:
-        check_fit(table, action)
-    except ValidationException as fault:
-        return TransactionStep(table, key, plan_refusal(fault))
+    if action.condition is not None or action.update is not None or table.index_keys:
+        try:
+            check_fit(table, action)
+        except ValidationException as fault:
+            return TransactionStep(table, key, plan_refusal(fault))
     return TransactionStep(table, key, make_plan(table, action))

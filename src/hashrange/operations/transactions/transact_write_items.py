@@ -36,7 +36,7 @@ from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
-from hashrange.operations.transactions.actions import TransactWriteItem, check_action, step_of, table_names
+from hashrange.operations.transactions.actions import TransactWriteItem, actions_in, check_action, step_of
 from hashrange.operations.transactions.commit import commit_steps, record_written_usage
 from hashrange.operations.transactions.tokens import ContentDigest, begin_digest
 from hashrange.store.interface import TransactionStep
@@ -131,6 +131,6 @@ OPERATION = Operation(
         element_type=TransactWriteItem,
     ),
     capacity="transaction",
-    tables=lambda request: [name for element in request.TransactItems for name in table_names(element)],
+    tables=lambda request: [action.TableName for one in request.TransactItems for action in actions_in(one)],
     writes=True,
 )
