@@ -20,8 +20,8 @@ from hashrange.tables.open_table import OpenTable
 Counted = dict[float, int]
 """Value → how often it was observed."""
 ValueArray: TypeAlias = "array[float]"
-ITEM_OPERATIONS = {"GetItem": False, "PutItem": True, "UpdateItem": True, "DeleteItem": True}
-"""Operations on one item, each with True if it writes."""
+ITEM_OPERATIONS = {"GetItem": False, "PutItem": True, "UpdateItem": True, "DeleteItem": True, "TransactGetItems": False}
+"""Operations whose requests have one usage, if they name one table; each with True if it writes."""
 MICROSECONDS_PER_SECOND = 1e6
 MICROSECONDS_PER_MILLISECOND = 1000.0
 MILLISECONDS_PER_SECOND = 1000.0

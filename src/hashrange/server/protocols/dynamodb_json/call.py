@@ -15,7 +15,7 @@ from hashrange.wire.http import HttpRequest, retry_after_line
 from hashrange.wire.identifiers import request_id_of
 from hashrange.wire.piecewise import free_request
 
-SURELY_QUICK_BYTES = 8_192
+SURELY_QUICK_BYTES = 16_000
 """Longest body that is decoded, and its signature checked, in well under a millisecond."""
 
 

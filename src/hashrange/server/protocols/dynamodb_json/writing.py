@@ -15,7 +15,7 @@ from hashrange.errors import ApiError, InternalServerError, RequestFault
 from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.number_set_order import hash_ordered_json
 from hashrange.items.row_layout import RowJson, row_json, row_json_view, rows_json
-from hashrange.items.steps import LARGE_PIECE_BYTES, PIECE_BYTES, batches, look, queue_large_reply, spend
+from hashrange.items.steps import LARGE_PIECE_BYTES, PIECE_BYTES, batches, look, queue_large_reply, spend, walk
 from hashrange.items.types import Row
 from hashrange.messages.http import INTERNAL_ERROR, shown_message
 from hashrange.operations.operation import Wording
@@ -128,8 +128,7 @@ def _add_items(texts: list[Text], before: bytes, items: Items, rows_bytes: int) 
     if not items:
         texts.append(before + b"]")
         return rows_bytes
-    for one in items:
-        spend(1)
+    for one in walk(items):
         if one.__class__ is Structure and len(one) == 1 and (row := one.get("Item")).__class__ is bytes:
             text = row_json(row)  # type: ignore[arg-type]  # mypy does not see the class
             queue_large_reply(rows_bytes, rows_bytes + len(text))
