@@ -15,7 +15,7 @@
 #   make mutants  break 200 rules, one after the other, and say which of them no test notices; ARGS="--only 3" runs one
 #   make wheel    build the package into dist/
 #   make lock     renew uv.lock and what is exported from it (needs uv)
-#   make clean    remove the environment and caches; data stays
+#   make clean    remove the environment and caches, also what tests have built for other clones; data stays
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -123,8 +123,6 @@ lock:
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
-	rm -rf tests/clients/*/node_modules tests/clients/*/target tests/clients/*/.venv
-	rm -rf tests/clients/triggers/typescript/node_modules tests/clients/triggers/typescript/dist
-	rm -rf tests/packaging/target tests/pipelines/.venv tests/pipelines/*/target
-	rm -rf tests/packages/*/node_modules tests/packages/*/target tests/packages/*/.venv
+	find tests \( -name node_modules -o -name target -o -name dist -o -name .venv \) -prune -exec rm -rf {} +
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/hashrange-tests"
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,6 +8,7 @@ Its access log counts the requests that it has answered.
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +20,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.clients.programs import go, node, prepare, program
+from tests.clients.programs import MAVEN_VARIABLES, SHORT_JAVA, go_tests, node, program, succeed
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
+from tests.support.kept_builds import identity_of, kept_build
 
 RUN_TIMEOUT_SECONDS = 100
 PAGE = HERE.parent.parent / "docs" / "testing" / "other-languages.md"
@@ -119,9 +121,10 @@ def run_jest(tmp_path: Path, *more: str, **variables: str) -> tuple[Run, dict[st
 
 
 def run_go(**variables: str) -> tuple[Run, dict[str, str]]:
+    """Run what `go test -json` would run."""
     folder = HERE / "gotest"
-    go(folder)
-    run = run_tests([program("go"), "test", "-json", "-count=1", "."], folder, **variables)
+    tests = ["go", "tool", "test2json", "-t", go_tests(folder), "-test.v=test2json"]
+    run = run_tests(tests, folder, **variables)
     return run, go_results(run.output)
 
 
@@ -163,17 +166,27 @@ def test_vitest_has_a_fork_for_each_test(tmp_path: Path) -> None:
     assert run.requests["DELETE /_hashrange/v1/forks/PORT"] == 5
 
 
+def fetch_for_junit(folder: Path, maven: str) -> None:
+    """Let Maven fetch what the project asks for, once: the run of the tests has less time than that may take."""
+
+    def fetch(place: Path) -> None:
+        shutil.copytree(folder / "src", place / "src")
+        shutil.copy(folder / "pom.xml", place)
+        # Surefire fetches what runs JUnit when there is a test class, even if no test has the tag.
+        succeed(place, [maven, "-q", "-B", "test", "-Dgroups=none"])
+
+    kept_build("clients-junit", [(folder / "pom.xml").read_bytes(), identity_of(maven)], fetch)
+
+
 def test_junit_empties_the_database_before_each_test() -> None:
     folder = HERE / "junit"
     program("java", least=17)
     maven = program("mvn")
-    sources = sorted(source.relative_to(folder).as_posix() for source in folder.glob("src/**/*.java"))
-    # Surefire fetches what runs JUnit when there is a test class, even if no test has the tag.
-    prepare(folder, [maven, "-q", "-B", "test", "-Dgroups=none"], ["pom.xml", *sources], "target")
+    fetch_for_junit(folder, maven)
     reports = folder / "target" / "surefire-reports"
     for report in reports.glob("*"):
         report.unlink()
-    run = run_tests([maven, "-q", "-B", "test"], folder)
+    run = run_tests([maven, "-q", "-B", "test", f"-DargLine={' '.join(SHORT_JAVA)}"], folder, **MAVEN_VARIABLES)
     assert surefire_results(reports) == {
         "shop.OrdersTest.anOrderIsPlacedOnce": "passed",
         "shop.OrdersTest.ordersAreSorted": "passed",

@@ -7,14 +7,12 @@ import json
 import os
 import subprocess
 import urllib.request
-import venv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import boto3
 
-from tests.clients.programs import prepare
 from tests.clients.serving import ServerProcess
 
 HERE = Path(__file__).parent
@@ -57,17 +55,6 @@ def output(server: ServerProcess, folder: Path, command: list[str], **variables:
 def outcome(server: ServerProcess, folder: Path, command: list[str], **variables: str) -> Any:
     """The JSON that a program prints."""
     return json.loads(output(server, folder, command, **variables))
-
-
-def python(folder: Path) -> str:
-    """Path of the Python of `folder`/.venv, an environment with exactly the packages of requirements.txt."""
-    path = folder / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not path.exists():
-        venv.create(folder / ".venv", with_pip=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
-    command = [str(path), "-m", "pip", "install", *options, "-r", "requirements.txt"]
-    prepare(folder, command, ["requirements.txt"], ".venv")
-    return str(path)
 
 
 def connect(server: ServerProcess) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients.programs import WHEELS, python
 from tests.clients.serving import ServerProcess
 from tests.packages.quick_starts import (
     DAY_SECONDS,
@@ -21,7 +22,6 @@ from tests.packages.quick_starts import (
     items,
     outcome,
     output,
-    python,
     reports_of_repeats,
 )
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.packaging
 def run(server: ServerProcess, package: str, *words: str, **variables: str) -> Any:
     """What a package's program reports."""
     folder = HERE / package
-    return outcome(server, folder, [python(folder), "main.py", *words], **variables)
+    return outcome(server, folder, [python(folder, *WHEELS), "main.py", *words], **variables)
 
 
 def test_powertools_runs_a_handler_once_for_each_event(server: ServerProcess) -> None:
@@ -53,7 +53,18 @@ def test_powertools_runs_a_handler_once_for_each_event(server: ServerProcess) ->
 def celery_worker(server: ServerProcess, variables: dict[str, str]) -> Iterator[None]:
     """A running worker of Celery's tutorial."""
     folder = HERE / "celery"
-    command = [python(folder), "-m", "celery", "-A", "tasks", "worker", "--pool", "solo", "--loglevel", "ERROR"]
+    command = [
+        python(folder, *WHEELS),
+        "-m",
+        "celery",
+        "-A",
+        "tasks",
+        "worker",
+        "--pool",
+        "solo",
+        "--loglevel",
+        "ERROR",
+    ]
     with (Path(variables["MESSAGES"]) / "log").open("w") as log:
         worker = subprocess.Popen(
             command, cwd=folder, env=environment(server) | variables, stdout=log, stderr=subprocess.STDOUT
@@ -126,7 +137,7 @@ def test_langgraph_resumes_from_a_checkpoint(server: ServerProcess) -> None:
 def test_django_keeps_a_cache(server: ServerProcess) -> None:
     settings = {"DJANGO_SETTINGS_MODULE": "settings"}
     folder = HERE / "django_cache"
-    created = output(server, folder, [python(folder), "-m", "django", "createcachetable"], **settings)
+    created = output(server, folder, [python(folder, *WHEELS), "-m", "django", "createcachetable"], **settings)
     assert "table/table-name created for cache default" in created
     assert run(server, "django_cache", "write", **settings) == {
         "added": [False, True],

@@ -37,7 +37,8 @@ def build_typescript() -> str:
     path = node(TYPESCRIPT)
     sources = sorted(source.relative_to(TYPESCRIPT).as_posix() for source in TYPESCRIPT.glob("src/*.ts"))
     asked_by = ["package.json", "package-lock.json", "tsconfig.json", "bundle.js", *sources]
-    prepare(TYPESCRIPT, [program("npm"), "run", "build"], asked_by, "dist")
+    npm = program("npm")
+    prepare(TYPESCRIPT, [[npm, "run", "build"]], asked_by, "dist", [path, npm], beside="node_modules")
     return path
 
 

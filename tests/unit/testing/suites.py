@@ -6,7 +6,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from tests.clients.programs import environment, prepare
+from tests.clients.programs import WHEELS, environment, succeed
+from tests.support.kept_builds import identity_of, kept_build
 
 SOURCE = Path(__file__).parents[3] / "src"
 HERE = Path(__file__).parent
@@ -44,17 +45,24 @@ def python_with(name: str) -> str:
     """Python of an environment with the libraries that `name`/requirements.txt pins,
     and with this environment's others.
     """
-    folder = HERE / name
-    python, pip = environment(folder / ".venv")
-    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", "--only-binary", ":all:"]
-    prepare(
-        folder,
-        [*pip, "install", *options, "-r", "requirements.txt"],
-        ["requirements.txt", "../with_moto/requirements.txt"],
-        ".venv",
-    )
+    files = [HERE / name / "requirements.txt", HERE / "with_moto" / "requirements.txt"]
+    python, _ = environment(HERE / name / ".venv")
+
+    def build(place: Path) -> None:
+        options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-deps", *WHEELS]
+        _, pip = environment(place / ".venv")
+        succeed(place, [*pip, "install", *options, "-r", str(files[0])])
+
+    ingredients = [sys.version.encode(), identity_of(sys.executable), *(file.read_bytes() for file in files)]
+    libraries = _libraries_of(kept_build(name, ingredients, build) / ".venv")
     others = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    home = {"base": str(folder / ".venv"), "platbase": str(folder / ".venv")}
-    libraries = Path(sysconfig.get_path("purelib", scheme="venv", vars=home))
-    (libraries / "others.pth").write_text("".join(f"{path}\n" for path in sorted(others)), encoding="utf-8")
+    paths = [str(libraries), *sorted(others)]
+    places = _libraries_of(HERE / name / ".venv") / "others.pth"
+    places.write_text("".join(f"{path}\n" for path in paths), encoding="utf-8")
     return str(python)
+
+
+def _libraries_of(folder: Path) -> Path:
+    """Where an environment has its libraries."""
+    home = {"base": str(folder), "platbase": str(folder)}
+    return Path(sysconfig.get_path("purelib", scheme="venv", vars=home))
