@@ -10,7 +10,9 @@ import pytest
 
 from hashrange.settings import Settings
 from hashrange.testing import server
-from tests.support.dockerfile import is_in_context, read_dockerfile, read_image
+from tests.support.dockerfile import Instruction, is_in_context, read_dockerfile, read_image
+from tests.support.image_building import ROOT, ingredients_of, kept_steps
+from tests.support.kept_builds import digest_of
 
 TEXT = """
 # A comment, and one below that is between two lines of an instruction.
@@ -62,6 +64,48 @@ def test_the_image_s_health_check_asks_no_proxy() -> None:
         environment = {"HASHRANGE_PORT": port, "http_proxy": nobody, "HTTP_PROXY": nobody}
         done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def steps_of(text: str) -> list[Instruction]:
+    return read_dockerfile(f"FROM debian\n{text}")[0].instructions
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("RUN one\nRUN two\nENV A=b", 2),
+        ("RUN one\nCOPY requirements.txt ./\nRUN two\nCOPY src ./src\nRUN three", 3),
+        ("RUN one\nCOPY src ./src\nRUN two", 1),
+        ("COPY --from=base /one /two\nRUN two", 0),
+        ("WORKDIR /place", 0),
+    ],
+)
+def test_steps_are_kept_up_to_the_first_folder_that_is_copied(text: str, count: int) -> None:
+    (stage,) = read_dockerfile(f"FROM debian\n{text}")
+    assert kept_steps(stage) == stage.instructions[:count]
+
+
+def test_the_sources_are_never_among_the_steps_that_are_kept() -> None:
+    for stage in read_dockerfile((ROOT / "Dockerfile").read_text(encoding="utf-8")):
+        assert not [one for one in kept_steps(stage) if "src" in one.words]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ("of a command", "RUN other\nCOPY file ./\nENV A=b"),
+        ("of a setting", "RUN one\nCOPY file ./\nENV A=c"),
+        ("of a place", "RUN one\nCOPY file ./there\nENV A=b"),
+        ("of an order", "COPY file ./\nRUN one\nENV A=b"),
+        ("of a file", "RUN one\nCOPY file ./\nENV A=b"),
+    ],
+)
+def test_steps_with_a_change_are_run_anew(change: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("before")
+    before = digest_of(ingredients_of(steps_of("RUN one\nCOPY file ./\nENV A=b"), tmp_path))
+    if change == "of a file":
+        (tmp_path / "file").write_text("after")
+    assert digest_of(ingredients_of(steps_of(text), tmp_path)) != before
 
 
 @pytest.mark.parametrize("line", ["ADD x /x", "SHELL ['bash']", "FROM --platform=linux/arm64 debian", "run x", "ARG A"])

@@ -26,21 +26,31 @@ IMAGE_BYTES_MAX = 80_000_000
 USER_ID = 10001
 ROOT_USER = "0:0"
 HOME = "/home/dynamodblocal"
-CLIENT = """
+BOTO3 = """
 import boto3, json
 client = boto3.client("dynamodb", endpoint_url="http://127.0.0.1:8000", region_name="us-east-1",
                       aws_access_key_id="key", aws_secret_access_key="secret")
+def call(operation, **members):
+    return client._make_api_call(operation, members)
 """
-LIST = CLIENT + 'print(json.dumps(client.list_tables()["TableNames"]))'
-WRITE_AND_READ = (
-    CLIENT
-    + """
-client.create_table(TableName="Notes", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-                    AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
-client.put_item(TableName="Notes", Item={"id": {"S": "one"}})
-print(json.dumps(client.scan(TableName="Notes")["Items"]))
+RAW = f"""
+import json, sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.support.raw_client import RawClient
+client = RawClient("127.0.0.1", 8000)
+def call(operation, **members):
+    reply = client(operation, members)
+    assert reply.status == 200, reply
+    return reply.json()
 """
-)
+"""Starts in a tenth of the time that boto3 takes."""
+LIST = RAW + 'print(json.dumps(call("ListTables")["TableNames"]))'
+WRITE_AND_READ = """
+call("CreateTable", TableName="Notes", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+     AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
+call("PutItem", TableName="Notes", Item={"id": {"S": "one"}})
+print(json.dumps(call("Scan", TableName="Notes")["Items"]))
+"""
 
 
 class Built(NamedTuple):
@@ -69,9 +79,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
         yield Built(build.run(), build.image)
 
 
-def write_and_read(container: Container) -> None:
-    """Write an item through boto3, and read it back."""
-    assert json.loads(container.client(WRITE_AND_READ)) == [{"id": {"S": "one"}}]
+def write_and_read(container: Container, client: str = RAW) -> None:
+    """Write an item, and read it back."""
+    assert json.loads(container.client(client + WRITE_AND_READ)) == [{"id": {"S": "one"}}]
 
 
 def test_it_is_small(built: Built) -> None:
@@ -100,7 +110,7 @@ def test_it_serves_durably_and_not_as_root(built: Built) -> None:
         container.wait()
         health = container.run(built.image.health_command)
         assert (health.returncode, health.stderr) == (0, "")
-        write_and_read(container)
+        write_and_read(container, BOTO3)
         users = container.processes()
         assert set(users) == {"tini", "hashrange"}
         assert set(users.values()) == {USER_ID}

@@ -2,10 +2,10 @@
 By the steps of its Dockerfile, in a folder for each stage.
 
 Debian's base image is made by mmdebstrap from the packages that it has; RUN is `sh -c` below chroot, with a `/proc`. It
-needs root, mmdebstrap and unshare: `reason_against` says what is missing.
+needs root, mmdebstrap and unshare: `reason_against` says what is missing. Steps that need nothing of the sources but
+single files are kept for the next run, as a container engine keeps them (tests/support/kept_builds.py).
 """
 
-import hashlib
 import os
 import shutil
 import ssl
@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.dockerfile import Image, Instruction, Stage, is_in_context, read_dockerfile, read_image
+from tests.support.kept_builds import kept_build
 
 ROOT = Path(__file__).parents[2]
 BASES = {"debian:bookworm-slim": "bookworm"}
@@ -33,8 +34,8 @@ APT_SETTINGS = {
 """The image keeps no packages and no lists of apt's."""
 LEFT_OUT = ("usr/share/doc", "usr/share/info", "usr/share/locale", "usr/share/man")
 """Folders that packages do not fill in a slim image."""
-KEPT = ROOT / "tests" / "packaging" / "target"
-"""Folder of base images that are kept for the next run."""
+FILE_SYSTEM = "file-system.tar"
+"""Name of the archive in the folder of steps that are kept."""
 STEP_TIMEOUT_SECONDS = 200
 """It only ends a step that would hang."""
 TRIES = 2
@@ -71,6 +72,8 @@ class Build:
         self.stages = read_dockerfile((ROOT / "Dockerfile").read_text(encoding="utf-8"))
         self.image: Image = read_image(self.stages)
         self._ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8")
+        self._ingredients = {name: [repr(words_of_base(release)).encode()] for name, release in BASES.items()}
+        """Base → all that it is made of, if it is kept."""
 
     def run(self) -> Path:
         """Run all steps; returns the root folder of the last stage."""
@@ -79,17 +82,46 @@ class Build:
         return self.folder / self.stages[-1].name
 
     def _run_stage(self, stage: Stage) -> None:
+        """Make the folder of a stage: the steps that are kept are run only if no earlier run has run them."""
         root = self.folder / stage.name
+        kept = [] if stage is self.stages[-1] else kept_steps(stage)
+        environment, place = {"PATH": PATH}, "/"
+        if kept and stage.base in self._ingredients:
+
+            def build(archive: Path) -> None:
+                self._begin(stage, root)
+                self._run_steps(root, kept, environment, place)
+                pack(root, archive / FILE_SYSTEM)
+
+            self._ingredients[stage.name] = [*self._ingredients[stage.base], *ingredients_of(kept, ROOT)]
+            archive = kept_build(f"image-{stage.name}", self._ingredients[stage.name], build)
+            if not root.exists():
+                unpack(archive / FILE_SYSTEM, root)
+            settings = [one for one in kept if one.keyword in {"ENV", "WORKDIR"}]
+            environment, place = self._run_steps(root, settings, environment, place)
+        else:
+            kept = []
+            self._begin(stage, root)
+        if len(kept) < len(stage.instructions):
+            self._ingredients.pop(stage.name, None)  # what follows is not kept, and so neither is what is made of it
+        self._run_steps(root, stage.instructions[len(kept) :], environment, place)
+
+    def _begin(self, stage: Stage, root: Path) -> None:
+        """Make the folder of a stage as its base is."""
         if stage.base in BASES:
             make_base(root, BASES[stage.base])
         elif stage is self.stages[-1]:
             (self.folder / stage.base).rename(root)  # nothing else is made of it
         else:
             done([["cp", "-a", str(self.folder / stage.base), str(root)]])
-        environment, place = {"PATH": PATH}, "/"
-        for instruction in stage.instructions:
+
+    def _run_steps(
+        self, root: Path, steps: list[Instruction], environment: dict[str, str], place: str
+    ) -> tuple[dict[str, str], str]:
+        """Run steps with these variables in this folder; returns the variables and the folder of what follows."""
+        for instruction in steps:
             if instruction.keyword == "ENV":
-                environment |= dict(word.split("=", 1) for word in instruction.words)
+                environment = environment | dict(word.split("=", 1) for word in instruction.words)
             elif instruction.keyword == "WORKDIR":
                 place = instruction.text
                 (root / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
@@ -97,6 +129,7 @@ class Build:
                 self._copy(instruction, root, place)
             elif instruction.keyword == "RUN":
                 run_step(root, place, environment, instruction.text)
+        return environment, place
 
     def _copy(self, instruction: Instruction, root: Path, place: str) -> None:
         *sources, target = instruction.without_flags.words
@@ -122,26 +155,60 @@ class Build:
         return [name for name in names if not is_in_context((inside / name).as_posix(), self._ignored)]
 
 
+def kept_steps(stage: Stage) -> list[Instruction]:
+    """The steps of a stage that are kept: those up to its last RUN before a folder, or another stage, is copied."""
+    kept = 0
+    for number, instruction in enumerate(stage.instructions, 1):
+        if instruction.keyword == "COPY" and not all((ROOT / name).is_file() for name in instruction.words[:-1]):
+            break
+        if instruction.keyword == "RUN":
+            kept = number
+    return stage.instructions[:kept]
+
+
+def ingredients_of(steps: list[Instruction], context: Path) -> list[bytes]:
+    """All that goes into steps that are kept: their texts, and the files that they copy from the folder `context`."""
+    found = []
+    for one in steps:
+        found.append(f"{one.keyword} {one.text}".encode())
+        if one.keyword == "COPY":
+            found += [(context / name).read_bytes() for name in one.words[:-1]]
+    return found
+
+
+def words_of_base(release: str) -> list[str]:
+    """The words that make Debian's slim image, without where it is written."""
+    options = [f"--aptopt={name} {value}" for name, value in APT_SETTINGS.items()]
+    kind = ["--quiet", "--variant=apt", f"--include={REQUIRED}", f"--hook-dir={MERGED}", "--dpkgopt=force-unsafe-io"]
+    return ["mmdebstrap", *kind, *options, release]
+
+
 def make_base(root: Path, release: str) -> None:
     """Debian's slim image: apt and the required packages, without documents and languages. The packages are fetched
     and unpacked once, as a container engine fetches a base image once.
     """
-    options = [f"--aptopt={name} {value}" for name, value in APT_SETTINGS.items()]
-    kind = ["--quiet", "--variant=apt", f"--include={REQUIRED}", f"--hook-dir={MERGED}", "--dpkgopt=force-unsafe-io"]
-    words = ["mmdebstrap", *kind, *options, release]
-    archive = KEPT / f"{release}-{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.tar"
-    if not archive.exists():
-        KEPT.mkdir(exist_ok=True)
-        unfinished = archive.with_suffix(".unfinished.tar")
-        done([["rm", "-f", str(unfinished)], [*words, str(unfinished)]])
-        unfinished.rename(archive)
-    root.mkdir()
-    done([["tar", "-C", str(root), "--numeric-owner", "--xattrs", "-xpf", str(archive)]])
+    words = words_of_base(release)
+
+    def build(place: Path) -> None:
+        done([["rm", "-f", str(place / FILE_SYSTEM)], [*words, str(place / FILE_SYSTEM)]])
+
+    unpack(kept_build("image-base", [repr(words).encode()], build) / FILE_SYSTEM, root)
     for folder in LEFT_OUT:
         shutil.rmtree(root / folder)
         (root / folder).mkdir()
     rules = "".join(f"path-exclude=/{folder}/*\n" for folder in LEFT_OUT)
     (root / "etc/dpkg/dpkg.cfg.d/slim").write_text(rules, encoding="utf-8")
+
+
+def pack(root: Path, archive: Path) -> None:
+    """Write a file system into an archive, with its owners."""
+    done([["tar", "-C", str(root), "--numeric-owner", "--xattrs", "-cpf", str(archive), "."]])
+
+
+def unpack(archive: Path, root: Path) -> None:
+    """Make the folder `root` of an archive."""
+    root.mkdir()
+    done([["tar", "-C", str(root), "--numeric-owner", "--xattrs", "-xpf", str(archive)]])
 
 
 def run_step(root: Path, place: str, environment: dict[str, str], script: str) -> None:
