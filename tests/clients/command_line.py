@@ -23,6 +23,7 @@ class CommandLine:
     """`aws …`; a context manager."""
 
     def __init__(self, endpoint: str) -> None:
+        self.endpoint = endpoint
         environment = {
             **os.environ,
             "AWS_ACCESS_KEY_ID": "key",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 OTHER_VERSION = re.compile(r" WARNING hashrange\.functions: (?:There is no python3\.|The node on PATH is )")
 """Lines about another Python or Node.js than a function names: this machine may have any."""
@@ -59,6 +60,11 @@ class ServerProcess:
         lines = [] if self.log is None else self.log.read_text().splitlines()
         is_problem = re.compile(r"\S+ \S+ (WARNING|ERROR|CRITICAL) (?!hashrange\.triggers: The function )").match
         return "\n".join(line for line in lines if is_problem(line) and not OTHER_VERSION.search(line))
+
+    def reset(self) -> None:
+        """Delete everything, and let the clock be the machine's again; needs the option --admin."""
+        with urlopen(Request(f"{self.endpoint}/_hashrange/v1/reset", method="POST")) as reply:
+            assert reply.status == 200
 
     def restart(self) -> None:
         """Stop and start; only data on disk remains."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.clients.command_line import REFUSED, CommandLine
+from tests.clients.conftest import Lend
 from tests.clients.serving import ServerProcess
 
 KEY = '{"Artist": {"S": "The Loops"}, "Song": {"S": "One"}}'
@@ -27,15 +28,16 @@ class Service:
         return self.said(*words)
 
 
-@pytest.fixture
-def command_line(server: ServerProcess) -> Iterator[CommandLine]:
-    with CommandLine(server.endpoint) as made:
+@pytest.fixture(scope="module")
+def command_line(lend: Lend) -> Iterator[CommandLine]:
+    with CommandLine(lend().endpoint) as made:
         yield made
 
 
 @pytest.fixture
-def aws(command_line: CommandLine) -> Service:
-    """The command line, with the table Music."""
+def aws(command_line: CommandLine, server: ServerProcess) -> Service:
+    """The command line, whose server has the table Music alone."""
+    assert command_line.endpoint == server.endpoint
     made = Service(command_line, "dynamodb")
     made(
         *("create-table", "--table-name", "Music", "--billing-mode", "PAY_PER_REQUEST"),

@@ -7,13 +7,13 @@ in the Query form: `test_cloudwatch.py`.
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.clients.command_line import CommandLine
+from tests.clients.conftest import Lend
 from tests.clients.programs import go, heard, java, node
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
@@ -38,11 +38,9 @@ EXPECTED: dict[str, Any] = {
 
 
 @pytest.fixture
-def enforcing() -> Iterator[ServerProcess]:
+def enforcing(lend: Lend) -> ServerProcess:
     """A server that throttles, whose clock can be moved."""
-    server = ServerProcess(None, "--throughput", "enforced", "--admin")
-    yield server
-    server.stop()
+    return lend("--throughput", "enforced")
 
 
 def test_javascript(enforcing: ServerProcess) -> None:

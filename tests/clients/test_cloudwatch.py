@@ -5,7 +5,6 @@ CBOR is what JavaScript, Java and Go ask in: `test_capacity.py`.
 """
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -53,17 +52,9 @@ EXPECTED: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def movable() -> Iterator[ServerProcess]:
-    """A server whose clock can be moved."""
-    server = ServerProcess(None, "--admin")
-    yield server
-    server.stop()
+def test_in_json(server: ServerProcess) -> None:
+    assert heard([sys.executable, "metrics.py", server.endpoint], FOLDER) == {"form": "json", **EXPECTED}
 
 
-def test_in_json(movable: ServerProcess) -> None:
-    assert heard([sys.executable, "metrics.py", movable.endpoint], FOLDER) == {"form": "json", **EXPECTED}
-
-
-def test_in_the_query_form(movable: ServerProcess) -> None:
-    assert heard([python(FOLDER), "metrics.py", movable.endpoint], FOLDER) == {"form": "query", **EXPECTED}
+def test_in_the_query_form(server: ServerProcess) -> None:
+    assert heard([python(FOLDER), "metrics.py", server.endpoint], FOLDER) == {"form": "query", **EXPECTED}

@@ -93,7 +93,7 @@ def client(service: str, endpoint: str) -> Any:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def kinesis() -> Iterator[KinesisLocal]:
     running = KinesisLocal()
     try:

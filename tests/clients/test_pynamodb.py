@@ -8,19 +8,17 @@ from pynamodb.connection import Connection
 from pynamodb.exceptions import GetError, PutError, TransactWriteError, UpdateError
 from pynamodb.transactions import TransactGet, TransactWrite
 
+from tests.clients.conftest import Lend
 from tests.clients.pynamodb_wiki import Draft, Entry, Page, connect, link, page
-from tests.clients.serving import ServerProcess
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PATHS = [f"p{number:02}" for number in range(60)]
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
+def endpoint(lend: Lend) -> str:
     """Endpoint of a server in memory."""
-    server = ServerProcess()
-    yield server.endpoint
-    server.stop()
+    return lend().endpoint
 
 
 @pytest.fixture

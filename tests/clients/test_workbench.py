@@ -6,12 +6,12 @@ signs for the Region `localhost` (https://github.com/localstack/localstack/pull/
 with or without a session token.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
 
+from tests.clients.conftest import Lend
 from tests.clients.programs import heard, node
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
@@ -53,11 +53,9 @@ def make_tables(server: ServerProcess, region: str) -> Any:
 
 
 @pytest.fixture
-def shared() -> Iterator[ServerProcess]:
+def shared(lend: Lend) -> ServerProcess:
     """A server with one set of tables, which is how a tool sees the tables of an application in another Region."""
-    server = ServerProcess(None, "--shared-db")
-    yield server
-    server.stop()
+    return lend("--shared-db")
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)

@@ -1,11 +1,11 @@
 """A server with a DAX cluster, and how the programs that talk to it are run."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.clients.conftest import Lend
 from tests.clients.serving import ServerProcess
 
 JAVA_OPTIONS = (
@@ -18,8 +18,6 @@ JAVA_OPTIONS = (
 
 
 @pytest.fixture
-def cluster() -> Iterator[ServerProcess]:
+def cluster(lend: Lend) -> ServerProcess:
     """A server in memory with a DAX cluster."""
-    running = ServerProcess(None, "--dax-port", "0", "--admin")
-    yield running
-    running.stop()
+    return lend("--dax-port", "0")
