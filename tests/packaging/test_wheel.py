@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import urllib.request
-import venv
 from pathlib import Path
 
 import pytest
+
+from tests.clients.programs import WHEELS, environment
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -38,11 +39,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands folder of an environment that has only the wheel and its dependencies."""
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=True)
-    scripts = folder / ("Scripts" if os.name == "nt" else "bin")
-    run(scripts / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel)
-    return scripts
+    python, pip = environment(tmp_path_factory.mktemp("environment") / "empty")
+    run(*pip, "install", "--quiet", *WHEELS, wheel)
+    return python.parent
 
 
 def test_the_wheel_holds_the_code_the_licence_and_the_types(wheel: Path) -> None:
@@ -54,7 +53,8 @@ def test_the_wheel_holds_the_code_the_licence_and_the_types(wheel: Path) -> None
 
 
 def test_only_what_serving_needs_is_installed(scripts: Path) -> None:
-    listed = json.loads(run(scripts / "python", "-m", "pip", "list", "--format", "json"))
+    _, pip = environment(scripts.parent)
+    listed = json.loads(run(*pip, "list", "--format", "json"))
     names = {row["name"] for row in listed} - {"pip", "setuptools"}
     assert names == {
         "cbor2",

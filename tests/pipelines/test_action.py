@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -114,8 +115,25 @@ def test_without_python_the_step_says_what_to_do(tmp_path: Path) -> None:
     assert "actions/setup-python" in run.printed
 
 
-def test_a_version_that_is_not_there_fails_the_step(tmp_path: Path) -> None:
-    run = ActionRun(tmp_path, {"version": "0.0.0"}, {**plain_environment(), "PIP_NO_INDEX": "1"})
+MAKE_LINK = """#!/bin/sh
+# Stands in for a Python whose environments take seconds: they are links to one that is there.
+case "$1 $2" in
+  "-m venv") rmdir "$3" && ln -s {environment} "$3" ;;
+  -c*) ;;
+  *) exit 1 ;;
+esac
+"""
+
+
+def test_a_version_that_is_not_there_fails_the_step(command: str, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    python = programs / "python3.13"  # which the action tries first
+    python.write_text(MAKE_LINK.format(environment=shlex.quote(str(Path(command).parents[1]))))
+    python.chmod(0o755)
+    environment = plain_environment()
+    path = os.pathsep.join([str(programs), environment["PATH"]])
+    run = ActionRun(tmp_path, {"version": "0.0.0"}, {**environment, "PATH": path, "PIP_NO_INDEX": "1"})
     assert run.run() == 1
     assert "::error title=Hashrange::Version 0.0.0 of hashrange could not be installed" in run.printed
     assert run.exported == {}
