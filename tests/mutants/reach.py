@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.mutants.copies import copied, environment_of, let_rules_ask
 from tests.mutants.mutant import ROOT, Mutant
-from tests.support.dealing import MACHINE, SECONDS, group_of
+from tests.support.dealing import FETCHING, SECONDS, group_of
 
 RECORD = ROOT / "build" / "mutants" / "reached.txt"
 """A line for each pair of a number and a test; too large to be committed."""
@@ -59,7 +59,7 @@ def nearest_first(mutant: Mutant, tests: Iterable[str]) -> list[str]:
         is_own = file.startswith(own_folder) or file == own_file
         return not (is_own and file.endswith(module)), not is_own, seconds_of(file), test
 
-    return sorted((test for test in tests if group_of(test) != MACHINE), key=nearness)
+    return sorted((test for test in tests if group_of(test) not in FETCHING), key=nearness)
 
 
 def groups_of_package(mutant: Mutant) -> list[list[str]]:

@@ -11,23 +11,39 @@ from typing import Any
 import pytest
 
 MACHINE = "machine"
-BIND_THE_MACHINE = (
-    "tests/clients/",
-    "tests/docs/",
-    "tests/packaging/",
-    "tests/performance/test_harness.py",
-    "tests/soak/",
-    "tests/unit/testing/test_mock_aioboto3.py",
-    "tests/unit/testing/test_mock_moto.py",
-)
-"""Tests that fetch and build, open thousands of connections, or measure: they run one after another, in one process."""
-BY_THEMSELVES = frozenset({"tests/packaging/test_first_minute.py", "tests/packaging/test_image.py"})
-"""Files of these folders that mostly wait for the network and the disk: other tests may run beside them."""
-BY_FOLDER = ("tests/pipelines",)
-"""Folders whose files share an environment that the first test makes."""
+TOGETHER = {
+    MACHINE: (
+        "tests/clients/",
+        "tests/packaging/",
+        "tests/performance/test_harness.py",
+        "tests/soak/",
+    ),
+    "DAX": ("tests/clients/dax/",),
+    "documents": (
+        "tests/docs/",
+        "tests/unit/testing/test_mock_aioboto3.py",
+        "tests/unit/testing/test_mock_moto.py",
+    ),
+    "tests/pipelines": ("tests/pipelines/",),
+}
+"""Group → the beginnings of its tests, which run one after another, in one process. They share environments and
+servers, open thousands of connections, or measure. The longest beginning counts.
+"""
+FETCHING = frozenset({MACHINE, "DAX", "documents"})
+"""Groups whose tests run programs and libraries of others."""
+BY_THEMSELVES = frozenset({
+    "tests/clients/test_mcp.py",
+    "tests/clients/test_mcp_http.py",
+    "tests/packaging/test_first_minute.py",
+    "tests/packaging/test_image.py",
+    "tests/packaging/test_wheel.py",
+})  # fmt: skip
+"""Files of these folders that share nothing with others: other tests may run beside them."""
 SECONDS = {
     "machine": 653,
+    "documents": 120,
     "tests/pipelines": 109,
+    "DAX": 100,
     "tests/packaging/test_image.py": 80,
     "tests/torture/test_share.py": 70,
     "conformance, embedded": 47,
@@ -128,14 +144,11 @@ _is_suspending = re.compile(r"[\[-]suspending[\]-]").search
 
 
 def group_of(nodeid: str) -> str:
-    """The group of a test: its file; except one group for all of BIND_THE_MACHINE, one for each of BY_FOLDER,
-    and one per store for conformance.
-    """
+    """The group of a test: its file; except those of TOGETHER, and one per store for conformance."""
     file, _, name = nodeid.partition("::")
-    if file.startswith(BIND_THE_MACHINE) and file not in BY_THEMSELVES:
-        return MACHINE
-    if file.startswith(BY_FOLDER):
-        return "/".join(file.split("/")[:2])
+    beginnings = {one: group for group, begin in TOGETHER.items() for one in begin if file.startswith(one)}
+    if beginnings and file not in BY_THEMSELVES:
+        return beginnings[max(beginnings, key=len)]
     if file.startswith("tests/conformance/"):  # one server for all files
         return "conformance, suspending" if _is_suspending(name) else "conformance, embedded"
     return file

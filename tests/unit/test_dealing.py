@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.dealing import BIND_THE_MACHINE, BY_FOLDER, MACHINE, SECONDS, group_of
+from tests.support.dealing import BY_THEMSELVES, MACHINE, SECONDS, TOGETHER, group_of
 from tests.support.times import folder_of
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +20,11 @@ ROOT = Path(__file__).parents[2]
     [
         ("tests/unit/test_clock.py::test_a[machine]", "tests/unit/test_clock.py"),
         ("tests/clients/test_go.py::test_a_league", MACHINE),
+        ("tests/clients/test_mcp.py::test_a", "tests/clients/test_mcp.py"),
+        ("tests/clients/dax/test_dax_clients.py::test_a", "DAX"),
+        ("tests/docs/test_pages.py::test_a", "documents"),
+        ("tests/unit/testing/test_mock_moto.py::test_a", "documents"),
+        ("tests/unit/testing/test_mock.py::test_a", "tests/unit/testing/test_mock.py"),
         ("tests/performance/test_harness.py::test_a", MACHINE),
         ("tests/performance/test_report.py::test_a", "tests/performance/test_report.py"),
         ("tests/pipelines/test_action.py::test_a", "tests/pipelines"),
@@ -39,13 +44,13 @@ def test_only_groups_that_exist_have_a_place_in_the_order(group: str) -> None:
     nodeid = f"{group}::test_a"
     if group.startswith("conformance, "):
         nodeid = f"tests/conformance/test_scan.py::test_a[{group.removeprefix('conformance, ')}]"
-    elif group == MACHINE:
-        nodeid = f"{BIND_THE_MACHINE[0]}test_a.py::test_a"
+    elif group in TOGETHER:
+        nodeid = f"{TOGETHER[group][0]}test_a.py::test_a"
     assert group_of(nodeid) == group
-    assert not group.startswith("tests/") or group in BY_FOLDER or (ROOT / group).is_file()
+    assert not group.startswith("tests/") or group in TOGETHER or (ROOT / group).is_file()
 
 
-@pytest.mark.parametrize("beginning", [*BIND_THE_MACHINE, *BY_FOLDER])
+@pytest.mark.parametrize("beginning", [*(one for begin in TOGETHER.values() for one in begin), *sorted(BY_THEMSELVES)])
 def test_what_is_dealt_together_is_there(beginning: str) -> None:
     assert (ROOT / beginning).exists()
 
