@@ -79,7 +79,7 @@ def show_in(folder: Path, made: str, place: Path) -> None:
     if shown.is_symlink() and os.readlink(shown) == str(place):
         return
     if shown.is_dir() and not shown.is_symlink():
-        shutil.rmtree(shown)  # built here, before builds were kept
+        shutil.rmtree(shown, ignore_errors=True)  # built here, before builds were kept; others may be as far
     link = folder / f"{made}.{os.getpid()}"
     link.symlink_to(place, target_is_directory=True)
     link.replace(shown)
