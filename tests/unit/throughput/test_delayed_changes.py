@@ -13,6 +13,7 @@ from hashrange.testing import Database, server
 from tests.unit.throughput.test_enforced import ONCE, create, provisioned
 
 DELAY_SECONDS = 60.0
+LARGE_KILOBYTES = 20
 SETTINGS = Settings(data_dir=None, port=0, throughput="enforced", admin=True, table_state_delay_seconds=DELAY_SECONDS)
 
 
@@ -31,10 +32,11 @@ def client(database: Database) -> Any:
     return database.client(config=ONCE)
 
 
-def put_new_items(client: Any) -> int:
+def put_new_items(client: Any, kilobytes: int = 1) -> int:
     """How many new items, each with an entry in the index, are accepted."""
+    text = "x" * (1024 * kilobytes - 200)
     for count in itertools.count():
-        item = {"pk": {"S": str(uuid4())}, "status": {"S": "new"}}
+        item = {"pk": {"S": str(uuid4())}, "status": {"S": "new"}, "text": {"S": text}}
         try:
             client.put_item(TableName="orders", Item=item)
         except (client.exceptions.ProvisionedThroughputExceededException, client.exceptions.ThrottlingException):
@@ -43,7 +45,11 @@ def put_new_items(client: Any) -> int:
 
 
 def writes_in_a_second(database: Database, client: Any) -> int:
-    """How many writes are accepted one second after the units were used up."""
+    """How many writes are accepted one second after the units were used up: most of them by few large items, which use
+    up to LARGE_KILOBYTES more units than there are.
+    """
+    put_new_items(client, LARGE_KILOBYTES)
+    database.clock.advance(LARGE_KILOBYTES)
     put_new_items(client)
     database.clock.advance(1)
     return put_new_items(client)
@@ -87,7 +93,9 @@ def test_a_change_of_mode_takes_effect_when_the_table_is_active(database: Databa
     client.update_table(TableName="orders", BillingMode="PAY_PER_REQUEST")
     assert writes_in_a_second(database, client) == 2
     database.clock.advance(DELAY_SECONDS)
-    assert writes_in_a_second(database, client) > 1_000
+    put_new_items(client, LARGE_KILOBYTES)
+    database.clock.advance(1)
+    assert LARGE_KILOBYTES * put_new_items(client, LARGE_KILOBYTES) > 1_000
 
 
 def test_a_new_server_does_not_end_the_change(tmp_path: Path) -> None:
