@@ -84,6 +84,14 @@ class Place:
         done: dict[str, Any] = self.client.execute_statement(Statement=text, ConsistentRead=text.startswith("SELECT"))
         return done
 
+    def use_up_writes(self) -> None:
+        """Use up the write units of a table that has one a second, and 92 more, by an item of 98 units."""
+        assert self.until_refused(lambda: self.put("used", text=LARGE))[0] == 4
+
+    def propagate(self) -> None:
+        """Return once every write is in the global indexes."""
+        self._server.propagate()
+
     def until_refused(self, request: Callable[[], object], most: int = 2_000) -> tuple[int, ClientError]:
         """Repeat a request; returns how often it was admitted, and the error of the first one that was not."""
         for count in range(most):
@@ -142,7 +150,7 @@ def test_the_301st_write_of_a_table_with_one_unit(place: Place) -> None:
 @pytest.mark.parametrize("kind", ["delete", "update", "INSERT", "DELETE"])
 def test_every_kind_of_write(place: Place, kind: str) -> None:
     place.create((1, 1))
-    place.until_refused(place.put)
+    place.use_up_writes()
     key = {"pk": {"S": "b"}}
     writes: dict[str, Callable[[], object]] = {
         "delete": lambda: place.client.delete_item(TableName="orders", Key=key),
@@ -176,23 +184,25 @@ def test_every_kind_of_read(place: Place, kind: str) -> None:
 
 def test_an_index_that_is_read_too_much(place: Place) -> None:
     place.create((100, 100), index={"ProvisionedThroughput": of(1, 100)})
+    place.put("a", status="new", text="x" * 195_000)
+    place.propagate()
     scan = {"TableName": "orders", "IndexName": "by-status"}
     count, error = place.until_refused(lambda: place.client.scan(**scan))
-    assert count == 600
+    assert count == 13  # 24 units each
     place.requires(error, PROVISIONED, "IndexReadProvisionedThroughputExceeded", "by-status")
     place.client.scan(TableName="orders")
 
 
 def test_an_index_that_is_written_too_much_holds_up_its_table(place: Place) -> None:
     place.create((100, 100), index={"ProvisionedThroughput": of(1, 1)})
-    numbers = iter(range(1_000))
-    count, error = place.until_refused(lambda: place.put(str(next(numbers)), status="new"))
-    assert count == 300
+    numbers, text = iter(range(1_000)), "x" * 9_900
+    count, error = place.until_refused(lambda: place.put(str(next(numbers)), status="new", text=text))
+    assert count == 30  # 10 units each
     place.requires(error, PROVISIONED, "IndexWriteProvisionedThroughputExceeded", "by-status")
     assert error.response["Error"]["Message"] == say.INDEX_PROVISIONED
-    assert "Item" not in place.get("300")
+    assert "Item" not in place.get("30")
     place.put("other")  # without an entry
-    place.put("0", status="new")  # the entry stays as it is
+    place.put("0", status="new", text=text)  # the entry stays as it is
     change = {"TableName": "orders", "Key": {"pk": {"S": "0"}}, "UpdateExpression": "REMOVE #s"}
     removed = place.until_refused(lambda: place.client.update_item(**change, ExpressionAttributeNames={"#s": "status"}))
     assert removed[0] == 0
@@ -313,8 +323,7 @@ def test_the_quota_of_a_table_on_demand(place: Place) -> None:
 
 def test_a_batch_of_writes(place: Place) -> None:
     place.create((1, 1))
-    for _ in range(290):
-        place.put()
+    place.put("a", text="x" * 296_400)  # 290 units
     puts = [{"PutRequest": {"Item": {"pk": {"S": str(number)}}}} for number in range(25)]
     left = place.client.batch_write_item(RequestItems={"orders": puts})["UnprocessedItems"]["orders"]
     assert len(left) == 15
@@ -328,8 +337,9 @@ def test_a_batch_of_writes(place: Place) -> None:
 
 def test_a_batch_of_reads(place: Place) -> None:
     place.create((1, 1))
-    for _ in range(295):
-        place.get()
+    place.put("a", text="x" * 241_000)
+    for _ in range(5):
+        place.get()  # 59 units
     keys = [{"pk": {"S": str(number)}} for number in range(20)]
     asked = {"orders": {"Keys": keys, "ConsistentRead": True}}
     left = place.client.batch_get_item(RequestItems=asked)["UnprocessedKeys"]["orders"]
@@ -341,8 +351,7 @@ def test_a_batch_of_reads(place: Place) -> None:
 
 def test_a_batch_of_statements(place: Place) -> None:
     place.create((1, 1))
-    for _ in range(299):
-        place.put()
+    place.put("a", text="x" * 306_000)  # 299 units
     statements = [{"Statement": f"INSERT INTO orders VALUE {{'pk': 'b{number}'}}"} for number in range(3)]
     replies = place.client.batch_execute_statement(Statements=statements)["Responses"]
     errors = [reply.get("Error", {}).get("Code") for reply in replies]
@@ -351,8 +360,9 @@ def test_a_batch_of_statements(place: Place) -> None:
 
 def test_transactions(place: Place) -> None:
     place.create((1, 1))
-    place.until_refused(place.put)
-    place.until_refused(place.get)
+    place.use_up_writes()
+    place.advance(92)
+    assert place.until_refused(lambda: place.get("used"))[0] == 12  # 25 units each
     puts = [{"Put": {"TableName": "orders", "Item": {"pk": {"S": key}}}} for key in "xy"]
     gets = [{"Get": {"TableName": "orders", "Key": {"pk": {"S": key}}}} for key in "xy"]
     for request in (
