@@ -1,5 +1,6 @@
 """Packing of items whose JSON is far longer than their size: packed rows decode to the same item."""
 
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -60,11 +61,17 @@ def made(value: Any) -> tuple[Item, int]:
     return check_item({"pk": {"S": "a"}, "v": value})
 
 
+@cache
+def dense(name: str) -> tuple[Item, int, Row]:
+    """The item of this value, its size and its row: made once, because checking takes long."""
+    item, size_bytes = made(DENSE[name])
+    return item, size_bytes, encode_row(item, size_bytes)
+
+
 @pytest.mark.parametrize("name", DENSE)
 def test_a_dense_item_is_packed_and_comes_back(name: str) -> None:
-    item, size_bytes = made(DENSE[name])
+    item, size_bytes, row = dense(name)
     text = msgspec.json.encode(item, order="sorted")
-    row = encode_row(item, size_bytes)
     assert row[0] == (PACKED_NUMBER_SETS_VERSION if name == "sets of such numbers" else PACKED_VERSION)
     assert len(row) < RATIOS.get(name, 1.5) * size_bytes < len(text)
     marked = with_metadata(row, METADATA_OF_A_WRITE)
@@ -141,8 +148,7 @@ def test_any_json_comes_back(seed: int) -> None:
 def test_what_unpacking_takes_is_announced_before(monkeypatch: pytest.MonkeyPatch) -> None:
     announced: list[int] = []
     monkeypatch.setattr(steps, "_queue", announced.append)
-    for value in DENSE.values():
-        row = encode_row(*made(value))
+    for row in [dense(name)[2] for name in DENSE]:
         announced.clear()
         text = row_json(row)
         assert announced == [len(text)]
@@ -163,8 +169,7 @@ def packed_as_in_format_7(text: bytes) -> bytes:
 @pytest.mark.parametrize("version", [PLAIN_VERSION, PACKED_OF_FORMAT_7_VERSION])
 def test_a_row_of_an_older_format_holds_the_same_item(name: str, version: int) -> None:
     """Formats before 7 did not pack rows, and format 7 packed them with another substitution table."""
-    item, size_bytes = made(DENSE[name])
-    row = encode_row(item, size_bytes)
+    item, size_bytes, row = dense(name)
     text = msgspec.json.encode(item, order="sorted")
     stored = text if version == PLAIN_VERSION else packed_as_in_format_7(text)
     older = Row(bytes((version,)) + row[1:ROW_HEADER_BYTES] + stored)

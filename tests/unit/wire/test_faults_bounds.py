@@ -5,10 +5,8 @@ inspected as the message needs.
 import contextlib
 import gc
 import json
-import sys
 from collections.abc import Callable
 from itertools import pairwise
-from types import FrameType
 from typing import Any
 
 import msgspec
@@ -25,6 +23,7 @@ from hashrange.wire import faults
 from hashrange.wire.faults import find_fault, read_leniently
 from hashrange.wire.rules import NO_RULES
 from tests.support.explaining import explain
+from tests.support.working import calls_of
 
 pytestmark = pytest.mark.usefixtures("only_new_garbage")
 
@@ -121,24 +120,20 @@ def no_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def steps_of(operation_name: str, body: dict[str, Any]) -> int:
     """The number of calls of Python functions until the first fault is found, of whatever kind."""
-    steps = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal steps
-        steps += event == "call"
-
     decoded = json.loads(json.dumps(body))
     look()  # restarts the counting of steps
     gc.collect()
     gc.disable()  # callbacks left by other tests would be counted
-    sys.setprofile(count)
     try:
-        with contextlib.suppress(ApiError):
-            read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, decoded)
+        return calls_of(read_and_refuse, operation_name, decoded)
     finally:
-        sys.setprofile(None)
         gc.enable()
-    return steps
+
+
+def read_and_refuse(operation_name: str, body: dict[str, Any]) -> None:
+    """Read a body, which may be refused."""
+    with contextlib.suppress(ApiError):
+        read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, body)
 
 
 TABLE = {"TableName": "Tab"}
