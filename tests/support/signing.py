@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from urllib.parse import quote
 
 ACCESS_KEY = "AKIDEXAMPLE"
@@ -16,6 +17,7 @@ def amz_date(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
+@lru_cache(maxsize=100)
 def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
     """The key of one day, Region and service."""
     key = b"AWS4" + secret.encode()
