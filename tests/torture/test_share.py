@@ -19,6 +19,7 @@ if sys.platform == "linux":
     from torture.loss.judging import Score
     from torture.loss.kills import run_kills, write_and_kill
     from torture.loss.writers import MAKE_TABLE, Team
+    from torture.stalls import run
     from torture.stalls.section import run_stalls
 
 SEED = 3
@@ -66,8 +67,11 @@ def test_a_log_that_is_lost_is_found_out(tmp_path: Path) -> None:
     assert not score.figure().is_met
 
 
-@pytest.mark.parametrize("name", ["put-number-set-90000", "dax-large-items"])
-def test_a_kind_is_measured_beside_its_control(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "slices"), [("put-number-set-90000", 2), ("dax-large-items", 1)])
+def test_a_kind_is_measured_beside_its_control(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, slices: int
+) -> None:
+    monkeypatch.setattr(run, "SLICES", slices)
     said: list[str] = []
     (figure,) = run_stalls(tmp_path, [BY_NAME[name]], 0.1, said.append)
     assert figure.answer.startswith("200 (")

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown
+from hashrange.items.row_layout import PACKED_VERSION
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
@@ -32,7 +33,7 @@ SCHEMA = KeySchema(("pk",), ("S",), ("sk",), ("S",))
 NAMES = SCHEMA.names
 KEYS: Item = {"pk": {"S": 'a"é'}, "sk": {"S": "b"}}
 OLD: Item = KEYS | {"n": {"N": "1"}}
-NEW: Item = KEYS | {"n": {"N": "22"}, "l": {"L": [{"S": ""}] * 150_000}}
+NEW: Item = KEYS | {"n": {"N": "22"}, "l": {"L": [{"S": ""}] * 20_000}}
 """An item whose row is packed."""
 VIEW_TYPES: tuple[StreamViewType, ...] = get_args(StreamViewType)
 EVENTS = {"INSERT": (None, NEW), "MODIFY": (OLD, NEW), "REMOVE": (OLD, None)}
@@ -58,6 +59,7 @@ def test_a_record_tells_its_change(view_type: StreamViewType, event: str, has_it
     record = record_encoder(IMAGES[view_type], SCHEMA)(change_of(old, new, has_items=has_items), b"")
     found = decode_record(record, IMAGES[view_type], NAMES)
     assert (keys_of(found, NAMES), found.old, found.new) == (KEYS, row_of(told_old), row_of(told_new))
+    assert found.new is None or found.new[0] == PACKED_VERSION
 
     stream = stream_of(
         replace(table_maker("t")(1), stream_view_type=view_type, stream_label="2026-10-01T12:00:00.123"), 7, 1.0
