@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -26,6 +27,17 @@ KINESIS_ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/plays"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music"
 
 
+_clients: "WeakKeyDictionary[Database, dict[str, Any]]" = WeakKeyDictionary()
+
+
+def client_of(database: Database, service: str = "dynamodb") -> Any:
+    """A client of this database: the same each time, because making one takes longer than most requests."""
+    clients = _clients.setdefault(database, {})
+    if service not in clients:
+        clients[service] = database.client(service)
+    return clients[service]
+
+
 class Kind(NamedTuple):
     """One kind of state: how it is made, and how it is seen by a client."""
 
@@ -39,19 +51,19 @@ class Kind(NamedTuple):
 
 def transact(database: Database) -> None:
     put = {"TableName": "music", "Item": {"pk": {"S": "once"}, "n": {"N": "1"}}}
-    database.client().transact_write_items(TransactItems=[{"Put": put}], ClientRequestToken="token")
+    client_of(database).transact_write_items(TransactItems=[{"Put": put}], ClientRequestToken="token")
 
 
 def is_token_known(database: Database) -> bool:
     """True if the token's transaction is not carried out again."""
-    client = database.client()
+    client = client_of(database)
     client.delete_item(TableName="music", Key={"pk": {"S": "once"}})
     transact(database)
     return "Item" not in client.get_item(TableName="music", Key={"pk": {"S": "once"}})
 
 
 def records(database: Database) -> list[Any]:
-    streams = database.client("dynamodbstreams")
+    streams = client_of(database, "dynamodbstreams")
     found = []
     for stream in streams.list_streams()["Streams"]:
         arn = stream["StreamArn"]
@@ -67,7 +79,7 @@ def records(database: Database) -> list[Any]:
 
 
 def expire(database: Database) -> None:
-    client = database.client()
+    client = client_of(database)
     client.update_time_to_live(TableName="music", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
     database.clock.advance(0)
     item = {"pk": {"S": "short"}, "ttl": {"N": str(int(database.clock.now()) + HOUR_SECONDS)}}
@@ -76,7 +88,7 @@ def expire(database: Database) -> None:
 
 def expires(database: Database) -> bool:
     """True if the item is there, and is deleted once its time is over."""
-    client = database.client()
+    client = client_of(database)
     if "Item" not in client.get_item(TableName="music", Key={"pk": {"S": "short"}}):
         return False
     database.clock.advance(2 * HOUR_SECONDS)
@@ -89,7 +101,7 @@ def freeze_ahead(database: Database) -> None:
 
 
 def by_index(database: Database) -> list[Any]:
-    reply = database.client().query(
+    reply = client_of(database).query(
         TableName="music",
         IndexName="by_n",
         KeyConditionExpression="n = :n",
@@ -101,7 +113,7 @@ def by_index(database: Database) -> list[Any]:
 def lag(database: Database) -> None:
     """Leave an index entry waiting."""
     database.faults.use(Fault("index-lag", seconds=HOUR_SECONDS))
-    database.client().put_item(TableName="music", Item={"pk": {"S": "late"}, "n": {"N": "7"}})
+    client_of(database).put_item(TableName="music", Item={"pk": {"S": "late"}, "n": {"N": "7"}})
     assert by_index(database) == []
 
 
@@ -118,7 +130,7 @@ def create_function(database: Database) -> None:
     with zipfile.ZipFile(code, "w") as file:
         file.writestr("player.py", "def play(event, context): ...")
         file.writestr("data", random.Random(1).randbytes(2 * layout.DOCUMENT_ROW_BYTES_MAX))
-    database.client("lambda").create_function(
+    client_of(database, "lambda").create_function(
         FunctionName="play",
         Runtime="python3.12",
         Handler="player.play",
@@ -130,8 +142,8 @@ def create_function(database: Database) -> None:
 def create_mapping(database: Database) -> None:
     """Connect the table's stream with a function."""
     create_function(database)
-    stream = database.client().describe_table(TableName="music")["Table"]["LatestStreamArn"]
-    database.client("lambda").create_event_source_mapping(
+    stream = client_of(database).describe_table(TableName="music")["Table"]["LatestStreamArn"]
+    client_of(database, "lambda").create_event_source_mapping(
         EventSourceArn=stream, FunctionName="play", StartingPosition="TRIM_HORIZON"
     )
 
@@ -139,14 +151,14 @@ def create_mapping(database: Database) -> None:
 def deliver(database: Database) -> None:
     """Let a record be delivered."""
     create_mapping(database)
-    database.client().put_item(TableName="music", Item={"pk": {"S": "a"}})
+    client_of(database).put_item(TableName="music", Item={"pk": {"S": "a"}})
     database.clock.advance(0)
 
 
 def queue_event(database: Database) -> None:
     """Let an asynchronous invocation fail once; it waits for its second try."""
     create_function(database)
-    client = database.client("lambda")
+    client = client_of(database, "lambda")
     client.update_function_code(FunctionName="play", ZipFile=zip_of(player_py="def play(event, context): 1 / 0"))
     client.invoke(FunctionName="play", InvocationType="Event")
     database.clock.advance(0)
@@ -166,73 +178,73 @@ PLACE = {
 
 
 def register_target(database: Database) -> None:
-    database.client().create_table(
+    client_of(database).create_table(
         TableName="scaled",
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         ProvisionedThroughput={"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
     )
-    database.client("application-autoscaling").register_scalable_target(**PLACE, MinCapacity=2, MaxCapacity=9)
+    client_of(database, "application-autoscaling").register_scalable_target(**PLACE, MinCapacity=2, MaxCapacity=9)
 
 
 def targets(database: Database) -> list[tuple[int, int]]:
-    found = database.client("application-autoscaling").describe_scalable_targets(ServiceNamespace="dynamodb")
+    found = client_of(database, "application-autoscaling").describe_scalable_targets(ServiceNamespace="dynamodb")
     return [(one["MinCapacity"], one["MaxCapacity"]) for one in found["ScalableTargets"]]
 
 
 KINDS = {
     "tables": Kind(
         lambda db: None,
-        lambda db: db.client().describe_table(TableName="music")["Table"]["TableId"],
+        lambda db: client_of(db).describe_table(TableName="music")["Table"]["TableId"],
         ("CATALOG_PREFIX", "NEXT_TABLE_ID_KEY", "COUNTER_PREFIX", "PARTITION_PREFIX", "FORMAT_KEY"),
     ),
     "items": Kind(
-        lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}, "n": {"N": "7"}}),
+        lambda db: client_of(db).put_item(TableName="music", Item={"pk": {"S": "a"}, "n": {"N": "7"}}),
         lambda db: (
-            db.client().scan(TableName="music")["Items"],
-            db.client().describe_table(TableName="music")["Table"]["ItemCount"],
+            client_of(db).scan(TableName="music")["Items"],
+            client_of(db).describe_table(TableName="music")["Table"]["ItemCount"],
         ),
         ("STATISTICS_PREFIX", "AHEAD_KEY"),
     ),
     "index entries": Kind(
-        lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}, "n": {"N": "7"}}),
+        lambda db: client_of(db).put_item(TableName="music", Item={"pk": {"S": "a"}, "n": {"N": "7"}}),
         by_index,
         ("LATE_PREFIX",),
     ),
     "waiting index entries": Kind(lag, arrives, ("WAITING_PREFIX",)),
     "time to live": Kind(expire, expires, ("TIME_TO_LIVE_PREFIX", "BACKFILL_PREFIX")),
     "stream records": Kind(
-        lambda db: db.client().put_item(TableName="music", Item={"pk": {"S": "a"}}),
+        lambda db: client_of(db).put_item(TableName="music", Item={"pk": {"S": "a"}}),
         records,
         ("STREAM_PREFIX", "SHARD_PREFIX", "LOG_PREFIX", "NEXT_STREAM_ID_KEY", "SEQUENCE_KEY"),
     ),
     "tokens": Kind(transact, is_token_known, ("TOKEN_PREFIX", "TOKEN_EXPIRY_PREFIX")),
     "tags": Kind(
-        lambda db: db.client().tag_resource(ResourceArn=ARN, Tags=[{"Key": "team", "Value": "red"}]),
-        lambda db: db.client().list_tags_of_resource(ResourceArn=ARN)["Tags"],
+        lambda db: client_of(db).tag_resource(ResourceArn=ARN, Tags=[{"Key": "team", "Value": "red"}]),
+        lambda db: client_of(db).list_tags_of_resource(ResourceArn=ARN)["Tags"],
     ),
     "functions": Kind(
         create_function,
-        lambda db: [one["FunctionName"] for one in db.client("lambda").list_functions()["Functions"]],
+        lambda db: [one["FunctionName"] for one in client_of(db, "lambda").list_functions()["Functions"]],
         ("DOCUMENT_PREFIX", "LONG_DOCUMENT_PREFIX", "PIECE_PREFIX"),
     ),
     "event source mappings": Kind(
         create_mapping,
-        lambda db: [one["UUID"] for one in db.client("lambda").list_event_source_mappings()["EventSourceMappings"]],
+        lambda db: [one["UUID"] for one in client_of(db, "lambda").list_event_source_mappings()["EventSourceMappings"]],
     ),
     "checkpoints": Kind(
         deliver,
         lambda db: [
             one["LastProcessingResult"]
-            for one in db.client("lambda").list_event_source_mappings()["EventSourceMappings"]
+            for one in client_of(db, "lambda").list_event_source_mappings()["EventSourceMappings"]
         ],
     ),
     "queued events": Kind(queue_event, queued_events),
     "Kinesis destinations": Kind(
-        lambda db: db.client().enable_kinesis_streaming_destination(TableName="music", StreamArn=KINESIS_ARN),
+        lambda db: client_of(db).enable_kinesis_streaming_destination(TableName="music", StreamArn=KINESIS_ARN),
         lambda db: [
             one["StreamArn"]
-            for one in db.client().describe_kinesis_streaming_destination(TableName="music")[
+            for one in client_of(db).describe_kinesis_streaming_destination(TableName="music")[
                 "KinesisDataStreamDestinations"
             ]
         ],
@@ -251,22 +263,22 @@ KINDS = {
         ("features",),
     ),
     "metrics": Kind(
-        lambda db: db.client("cloudwatch").put_metric_data(
+        lambda db: client_of(db, "cloudwatch").put_metric_data(
             Namespace="own", MetricData=[{"MetricName": "orders", "Value": 3}]
         ),
-        lambda db: [one["MetricName"] for one in db.client("cloudwatch").list_metrics(Namespace="own")["Metrics"]],
+        lambda db: [one["MetricName"] for one in client_of(db, "cloudwatch").list_metrics(Namespace="own")["Metrics"]],
     ),
     "alarms": Kind(
-        lambda db: db.client("cloudwatch").put_composite_alarm(AlarmName="never", AlarmRule="FALSE"),
+        lambda db: client_of(db, "cloudwatch").put_composite_alarm(AlarmName="never", AlarmRule="FALSE"),
         lambda db: [
             one["AlarmName"]
-            for one in db.client("cloudwatch").describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
+            for one in client_of(db, "cloudwatch").describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
         ],
     ),
     "scalable targets": Kind(register_target, targets),
     "contributor insights": Kind(
-        lambda db: db.client().update_contributor_insights(TableName="music", ContributorInsightsAction="ENABLE"),
-        lambda db: db.client().list_contributor_insights()["ContributorInsightsSummaries"],
+        lambda db: client_of(db).update_contributor_insights(TableName="music", ContributorInsightsAction="ENABLE"),
+        lambda db: client_of(db).list_contributor_insights()["ContributorInsightsSummaries"],
     ),
 }
 """Kinds of state that clients can see."""
@@ -313,7 +325,7 @@ def database() -> Iterator[Database]:
 
 
 def make_table(database: Database) -> None:
-    database.client().create_table(
+    client_of(database).create_table(
         TableName="music",
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
         AttributeDefinitions=[
@@ -373,7 +385,7 @@ def test_a_reset_removes_tables_records_and_advances(database: Database) -> None
     KINDS["service time"].make(database)
     before = database.clock.now()
     database.reset()
-    assert database.client().list_tables()["TableNames"] == []
+    assert client_of(database).list_tables()["TableNames"] == []
     assert records(database) == []
     assert database.clock.now() < before
 
