@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from botocore.config import Config
@@ -15,9 +16,15 @@ CHAT = "chat"
 """Name of the stage's table with a sort key and indexes."""
 
 
+_clients: "WeakKeyDictionary[Database, dict[str, Any]]" = WeakKeyDictionary()
+
+
 def impatient(database: Database, service: str = "dynamodb") -> Any:
-    """A client that does not retry."""
-    return database.client(service, config=ONCE)
+    """A client that does not retry: the same each time, because making one takes longer than most requests."""
+    clients = _clients.setdefault(database, {})
+    if service not in clients:
+        clients[service] = database.client(service, config=ONCE)
+    return clients[service]
 
 
 def make_music(client: Any, name: str = "music", **members: Any) -> None:

@@ -117,9 +117,10 @@ def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
 
 
 def test_a_read_that_may_meet_faults_looks_at_no_other_tables(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    own_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There may be thousands."""
+    database = own_database
     client = impatient(database)
     database.faults.use(Fault("error", table=CHAT), Fault("stale-read", table="music", seconds=5))
     catalog = database._process.service.store.catalog

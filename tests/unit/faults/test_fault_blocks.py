@@ -34,7 +34,8 @@ def test_after_a_block_the_former_faults_go_on_where_they_stood(database: Databa
     assert [list_tables(database) for _ in range(3)] == ["InternalServerError", "done", "done"]
 
 
-def test_the_report_of_a_block_stays_readable(database: Database) -> None:
+def test_the_report_of_a_block_stays_readable(own_database: Database) -> None:
+    database = own_database
     with database.faults.during(Fault("error", operation=LIST)) as outer:
         list_tables(database)
         with database.faults.during(Fault("slow", seconds=0)) as inner:

@@ -311,7 +311,8 @@ def test_a_client_in_the_process_waits_for_its_reply_however_late(database: Data
     thread.join()
 
 
-def test_a_database_closes_though_replies_are_late(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_closes_though_replies_are_late(own_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = own_database
     monkeypatch.setattr(listener, "STOP_SECONDS_MAX", 0.05)
     endpoint = database.endpoint
     database.faults.use(Fault("slow", seconds=LATE_SECONDS))

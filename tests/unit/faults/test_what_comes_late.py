@@ -13,6 +13,12 @@ from tests.unit.faults.kit import CHAT, impatient, make_chat, make_music, messag
 VIEW = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}}
 
 
+@pytest.fixture
+def database(own_database: Database) -> Database:
+    """A database whose service time no test before has moved: times of records do not go back with a restore."""
+    return own_database
+
+
 # --- stream records ------------------------------------------------------------------------------
 
 
