@@ -2,7 +2,7 @@
 because CI has every program.
 
 support/dealing.py distributes tests to processes; support/times.py prints the times of `--times`;
-support/left_out.py tells what was skipped.
+support/left_out.py tells what was skipped; with several processes, support/reports.py makes their reports few.
 """
 
 import gc
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import reports
 from tests.support.dealing import longest_first, make_scheduler
 from tests.support.environment import hide_what_is_outside
 from tests.support.left_out import LeftOut, skip_without_programs
@@ -28,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Tell what was left out, and add up times, only in the process that reports."""
     if is_dealt_to(config):
+        config.pluginmanager.register(reports)
         return
     config.pluginmanager.register(LeftOut())
     if config.getoption("--times"):

@@ -168,7 +168,7 @@ def make_scheduler(config: pytest.Config, log: Any) -> Any:
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class GroupScheduling(LoadScopeScheduling):
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
         """Its methods override those of pytest-xdist; True in its dictionaries means that a test is over."""
 
         def _split_scope(self, nodeid: str) -> str:
