@@ -68,7 +68,8 @@ def test_times_are_told_by_folder(nodeid: str, folder: str) -> None:
 def test_times_are_the_same_in_several_processes_and_in_one(words: str, tmp_path: Path) -> None:
     files = ["tests/unit/test_clock.py", "tests/unit/tables/test_capacity.py"]
     own_folder = f"--basetemp={tmp_path / 'inner'}"  # that of all runs is being tidied by others
-    command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", "-vv", "--times", own_folder, *words.split(), *files]
+    options = ["-p", "no:hypothesispytest", "-vv", "--times", own_folder, *words.split()]
+    command = [sys.executable, "-m", "pytest", *options, *files]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (counted,) = re.findall(r"\| `tests/unit` \| (\d+) \|", done.stdout)

@@ -19,6 +19,7 @@ TABLE = {
 }
 ITEMS = 1500
 """Items of a kilobyte: more than one piece of rows."""
+BATCH = 25
 
 
 @pytest.fixture
@@ -26,9 +27,10 @@ def server() -> Iterator[ServerProcess]:
     process = ServerProcess(None, "--admin")
     client = RawClient("127.0.0.1", process.port)
     assert client("CreateTable", TABLE).status == 200
-    for number in range(ITEMS):
-        item = {"id": {"S": str(number)}, "text": {"S": "x" * 1000}}
-        assert client("PutItem", {"TableName": "music", "Item": item}).status == 200
+    for first in range(0, ITEMS, BATCH):
+        items = [{"id": {"S": str(number)}, "text": {"S": "x" * 1000}} for number in range(first, first + BATCH)]
+        puts = {"RequestItems": {"music": [{"PutRequest": {"Item": item}} for item in items]}}
+        assert client("BatchWriteItem", puts).status == 200
     yield process
     process.stop()
 

@@ -24,9 +24,16 @@ def key(number: int) -> bytes:
 
 
 @pytest.fixture
-def two_logs(tmp_path: Path) -> Path:
+def two_logs(crashed: Path, tmp_path: Path) -> Path:
     """A store after a crash between two memtables: rows in an older and a newer log, none flushed."""
-    running, copy = tmp_path / "running", tmp_path / "copy"
+    return shutil.copytree(crashed, tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `two_logs` is a copy of."""
+    folder = tmp_path_factory.mktemp("crashed")
+    running, copy = folder / "running", folder / "copy"
     running.mkdir()
     engine = open_engine(str(running))
     for number in range(ROWS_OLD):

@@ -1,9 +1,13 @@
 """The fixtures that a suite gets from the plugin, in a pytest of its own."""
 
 import os
+import re
 import socket
 import subprocess
+from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from tests.unit.testing.suites import NO_OTHER_PLUGINS, SOURCE, command_of, run_pytest
 
@@ -184,19 +188,33 @@ def test_a_run_without_the_fixtures_loads_no_database():
 """
 
 
-def test_each_test_begins_empty_whatever_the_one_before_did(tmp_path: Path) -> None:
-    assert "1 failed, 5 passed, 1 error" in run_pytest(tmp_path, EMPTY)
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest says of these suites together, each of which is a file."""
+    folder = tmp_path_factory.mktemp("suites")
+    for name, text in (("base", BASE), ("closing", CLOSING), ("empty", EMPTY), ("its_own", ITS_OWN + CLOSING)):
+        (folder / f"test_{name}.py").write_text(text, encoding="utf-8")
+    return run_pytest(folder, "", "-rA")
 
 
-def test_each_test_begins_with_the_base_data(tmp_path: Path) -> None:
-    assert "3 passed" in run_pytest(tmp_path, BASE)
+def outcomes_of(name: str, said: str) -> dict[str, int]:
+    """How many tests of a file have passed and failed, and have had an error in a fixture."""
+    return Counter(re.findall(rf"^([A-Z]+) test_{name}\.py::", said, re.MULTILINE))
 
 
-def test_a_test_cannot_close_the_database_of_all_tests(tmp_path: Path) -> None:
-    for text in (CLOSING, ITS_OWN + CLOSING):
-        said = run_pytest(tmp_path, text)
-        assert "1 failed, 3 passed" in said, said
-        assert "RuntimeError: This database belongs to the fixture hashrange_database" in said, said
+def test_each_test_begins_empty_whatever_the_one_before_did(said: str) -> None:
+    assert outcomes_of("empty", said) == {"FAILED": 1, "PASSED": 5, "ERROR": 1}, said
+
+
+def test_each_test_begins_with_the_base_data(said: str) -> None:
+    assert outcomes_of("base", said) == {"PASSED": 3}, said
+
+
+@pytest.mark.parametrize("name", ["closing", "its_own"])
+def test_a_test_cannot_close_the_database_of_all_tests(name: str, said: str) -> None:
+    assert outcomes_of(name, said) == {"FAILED": 1, "PASSED": 3}, said
+    told = re.findall("^E +RuntimeError: This database belongs to the fixture hashrange_database", said, re.MULTILINE)
+    assert len(told) == 2, said
 
 
 def write_folders(folder: Path, **texts: str) -> None:

@@ -120,7 +120,7 @@ def no_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def steps_of(operation_name: str, body: dict[str, Any]) -> int:
     """The number of calls of Python functions until the first fault is found, of whatever kind."""
-    decoded = json.loads(json.dumps(body))
+    decoded = msgspec.json.decode(msgspec.json.encode(body))
     look()  # restarts the counting of steps
     gc.collect()
     gc.disable()  # callbacks left by other tests would be counted
