@@ -72,11 +72,16 @@ class RawClient:
         complete = headers if "Host" in headers else {"Host": f"{self.host}:{self.port}", **headers}
         if "Content-Length" not in headers and "Transfer-Encoding" not in headers:
             complete = {**complete, "Content-Length": str(len(body))}
-        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in complete.items()), "", ""]
         with socket.create_connection((self.host, self.port), timeout=TIMEOUT_SECONDS) as connection:
-            connection.sendall("\r\n".join(lines).encode("latin-1") + body)
+            connection.sendall(request_head(method, path, complete) + body)
             with connection.makefile("rb") as incoming:
                 return read_reply(method, incoming)
+
+
+def request_head(method: str, path: str, headers: dict[str, str]) -> bytes:
+    """The bytes of a request before its body."""
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1")
 
 
 def read_reply(method: str, incoming: BinaryIO) -> Reply:

@@ -20,6 +20,7 @@ ids and labels. This script uses only what all these sources have.
 
 import io
 import json
+import socket
 import sys
 import tempfile
 import time
@@ -27,7 +28,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
-from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -37,6 +37,7 @@ from hashrange.clock import SystemClock
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, threaded_kinesis
+from tests.support.raw_client import read_reply, request_head
 from tests.support.signing import sign
 
 START_SECONDS = 2_000_000_000.0
@@ -174,7 +175,10 @@ class Client:
 
     def __init__(self, database: Database) -> None:
         host = database.endpoint.removeprefix("http://")
-        self._connection = HTTPConnection(host)
+        name, _, port = host.partition(":")
+        self._host = host
+        self._connection = socket.create_connection((name, int(port)))
+        self._incoming = self._connection.makefile("rb")
         self._signed, self._signed_for_lambda = [
             sign({"Host": host}, b"", seconds=time.time(), service=service) for service in ("dynamodb", "lambda")
         ]
@@ -204,14 +208,16 @@ class Client:
         return self._content("GET", url[url.index("/", len("http://")) :], None, {})
 
     def _content(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> bytes:
-        self._connection.request(method, path, body, headers)
-        reply = self._connection.getresponse()
-        content = reply.read()
-        assert reply.status == 200, content
-        return content
+        lengths = {} if body is None else {"Content-Length": str(len(body))}
+        head = request_head(method, path, {"Host": self._host, **headers, **lengths})
+        self._connection.sendall(head + (body or b""))
+        reply = read_reply(method, self._incoming)
+        assert reply.status == 200, reply.body
+        return reply.body
 
     def close(self) -> None:
         """Close the connection."""
+        self._incoming.close()
         self._connection.close()
 
 
