@@ -1,6 +1,7 @@
 """Requests of very many members are read in pieces: other requests do not wait for them."""
 
 import struct
+import tracemalloc
 from collections.abc import Iterator
 
 import cbor2
@@ -12,7 +13,7 @@ from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.server.protocols.aws_forms import requests
 from hashrange.server.protocols.aws_forms.requests import CBOR_PIECE_BYTES, Requests
-from hashrange.server.protocols.aws_forms.shapes import MembersWrong, with_scalars
+from hashrange.server.protocols.aws_forms.shapes import MembersWrong, tree_of, with_scalars
 from hashrange.wire.shape import structure_of
 from tests.support.working import lines_between_looks
 
@@ -88,3 +89,15 @@ def test_integers_become_the_floats_that_msgspec_makes_of_them(value: int) -> No
     assert isinstance(request, PutMetricDataRequest)
     assert request.MetricData is not None
     assert request.MetricData[0].Values == [float(value)]
+
+
+def test_a_name_of_very_many_levels_is_refused_before_it_is_parted() -> None:
+    """990,000 dots took 100 to 300 ms in one step, and 8 MB."""
+    name = "A" + "." * MEMBERS
+    tracemalloc.start()
+    try:
+        with pytest.raises(MembersWrong):
+            tree_of([(name, "x")])
+        assert tracemalloc.get_traced_memory()[1] < len(name)
+    finally:
+        tracemalloc.stop()

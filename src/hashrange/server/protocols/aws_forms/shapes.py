@@ -148,9 +148,9 @@ def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
     """`MetricData.member.1.Value=5` → nested dicts; may give way. Raises MembersWrong."""
     tree: FormTree = {}
     for name, value in walk(pairs):
-        parts = name.split(".")
-        if len(parts) > QUERY_LEVELS_MAX:
+        if name.count(".") >= QUERY_LEVELS_MAX:
             _fail("value", name[:100], sentences.TOO_MANY_LEVELS)
+        parts = name.split(".")
         place = tree
         for part in parts[:-1]:
             below = place.setdefault(part, {})
