@@ -67,7 +67,7 @@ class MemberChecks(NamedTuple):
     def check_count(self, path: str, members: Sequence[object], most: int, least: int = 0) -> None:
         """Refuse a list with too many or too few members."""
         if constraint := out_of_bounds(len(members), least, most, "length"):
-            raise self.refusal(self.fault(path, str(list(members))[: self.shown_max], constraint))
+            raise self.refusal(self.fault(path, str(list(members[: self.shown_max]))[: self.shown_max], constraint))
 
     def check_choice(self, path: str, value: str | None, allowed: Sequence[str]) -> None:
         """Refuse a value, if there is one, that is none of these."""

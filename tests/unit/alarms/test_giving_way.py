@@ -15,6 +15,7 @@ from hashrange.cloudwatch.alarms import history
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
 from hashrange.cloudwatch.alarms.alarms import Alarms
+from hashrange.cloudwatch.alarms.api.describe_alarms import DescribeAlarmsRequest, describe_alarms
 from hashrange.cloudwatch.alarms.histories import HISTORY_PREFIX
 from hashrange.cloudwatch.alarms.history import History, HistoryItem
 from hashrange.cloudwatch.api.registry import ALARM_OPERATIONS
@@ -60,6 +61,7 @@ def history_name(alarm: str) -> str:
         ("DescribeAlarms", {"ParentsOfAlarmName": "a1"}),
         ("DescribeAlarms", {"ChildrenOfAlarmName": "c1"}),
         ("DescribeAlarmsForMetric", {"Namespace": "own", "MetricName": "Load"}),
+        ("DescribeAlarms", {"AlarmTypes": ["MetricAlarm"] * 20_000}),
         ("DescribeAlarmHistory", {}),
         ("DescribeAlarmHistory", {"AlarmName": "a1"}),
         ("DeleteAlarms", {"AlarmNames": ["a498", "a499"]}),
@@ -73,6 +75,24 @@ def test_no_request_holds_up_others(alarms: Alarms, operation: str, members: dic
     served = OPERATIONS[operation]
     request = msgspec.convert(members, served.request)
     assert lines_between_looks(lambda: done(served.run(alarms, CALLER, request))) < 15_000
+
+
+def test_each_kind_is_compared_once_however_often_it_is_asked_for(alarms: Alarms) -> None:
+    """Each of 5,000 alarms was compared with each of 150,000 kinds."""
+    compared: list[None] = []
+
+    class Kind(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(None)
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    request = DescribeAlarmsRequest(AlarmTypes=[Kind("CompositeAlarm") for _ in range(100)])
+    assert len(done(describe_alarms(alarms, CALLER, request))["CompositeAlarms"]) == 10
+    assert len(compared) < 2 * ALARMS
 
 
 def test_the_history_of_one_alarm_reads_no_other(alarms: Alarms, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,8 +213,8 @@ def described_records(
 
 
 def check_target_tags(given: dict[str, str]) -> None:
-    """Raise ServiceError for tags that are too long, have a reserved key or a blank value."""
-    for key, value in given.items():
+    """Raise ServiceError for tags that are too long, have a reserved key or a blank value; may give way."""
+    for key, value in walk(given.items()):
         SCALING_MEMBERS.check_length("Tags", key, limits.SCALING_TAG_KEY_LENGTH_MAX)
         SCALING_MEMBERS.check_length("Tags", value, limits.SCALING_TAG_VALUE_LENGTH_MAX, 0)
         if not value.strip():

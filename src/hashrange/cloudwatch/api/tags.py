@@ -10,6 +10,7 @@ from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.api.members import TagMember, check_alarm_tag_keys, tags_of
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
 from hashrange.cloudwatch.limits import ALARM_TAGS_MAX, METRIC_ARN_LENGTH_MAX
+from hashrange.items.steps import walk
 from hashrange.messages import cloudwatch as sentences
 
 _alarm_arn = re.compile(r"arn:[^:]+:cloudwatch:([^:]*):([^:]*):alarm:(.+)", re.DOTALL).fullmatch
@@ -47,7 +48,7 @@ def _added(_: Alarm, present: TagSet, given: Sequence[TagMember]) -> dict[str, s
 
 def _gone(_: TagSet, keys: Sequence[str]) -> Collection[str]:
     check_alarm_tag_keys("TagKeys", keys)
-    return set(keys)
+    return set(walk(keys))
 
 
 _TAGGING = Tagging(find_tagged_alarm, _added, kept_by(Alarms.keep), _gone, key_value_tags)

@@ -11,6 +11,7 @@ from hashrange.dax.api.members import PartRequest, bad_value, cluster_of_arn, pa
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.limits import CLUSTER_TAGS_MAX, TAG_KEY_LENGTH_MAX, TAG_VALUE_LENGTH_MAX
 from hashrange.dax.records import Cluster
+from hashrange.items.steps import walk
 from hashrange.messages import dax as sentences
 
 
@@ -44,12 +45,12 @@ class UntagClusterRequest(msgspec.Struct, frozen=True):
 
 def added_cluster_tags(present: TagSet, given: Sequence[ClusterTagMember]) -> dict[str, str]:
     """The tags of a cluster with these added. Raises ServiceError."""
-    for tag in given:
+    for tag in walk(given):
         if not 1 <= len(tag.Key) <= TAG_KEY_LENGTH_MAX or len(tag.Value) > TAG_VALUE_LENGTH_MAX:
             bad_value(sentences.TAG, key=TAG_KEY_LENGTH_MAX, value=TAG_VALUE_LENGTH_MAX)
         if is_reserved_tag(tag.Key):
             bad_value(sentences.TAG_PREFIX, key=tag.Key)
-    tags = {**present, **{tag.Key: tag.Value for tag in given}}
+    tags = {**present, **{tag.Key: tag.Value for tag in walk(given)}}
     if len(tags) > CLUSTER_TAGS_MAX:
         refuse_dax("TagQuotaPerResourceExceeded", sentences.TAG_QUOTA, most=CLUSTER_TAGS_MAX)
     return tags
@@ -64,10 +65,10 @@ def _added(_: Cluster, present: TagSet, given: Sequence[ClusterTagMember]) -> di
 
 
 def _gone(present: TagSet, keys: Sequence[str]) -> Collection[str]:
-    for key in keys:
+    for key in walk(keys):
         if key not in present:
             refuse_dax("TagNotFoundFault", sentences.TAG_NOT_FOUND, key=key[:200])
-    return set(keys)
+    return set(walk(keys))
 
 
 def _shown(tags: TagSet) -> list[dict[str, str]]:

@@ -86,7 +86,7 @@ def _check(request: DescribeAlarmsRequest) -> None:
 
 
 def _check_kinds(kinds: Sequence[str] | None) -> None:
-    for place, kind in enumerate(kinds or (), 1):
+    for place, kind in enumerate(walk(kinds or ()), 1):
         ALARM_MEMBERS.check_choice(f"AlarmTypes.{place}", kind, KINDS)
 
 
@@ -109,7 +109,7 @@ def _candidates(alarms: Alarms, caller: Caller, request: DescribeAlarmsRequest) 
             for alarm in walk(every)
             if alarm.definition.is_composite and request.ParentsOfAlarmName in alarms.rules.watched_by(alarm)
         ]
-    kinds = request.AlarmTypes or ["MetricAlarm"]
+    kinds = set(request.AlarmTypes or ("MetricAlarm",))
     return [alarm for alarm in walk(every) if _kind(is_composite=alarm.definition.is_composite) in kinds]
 
 
@@ -194,7 +194,7 @@ async def describe_alarm_history(
     if request.StartDate is not None:
         begin_seconds = max(begin_seconds, request.StartDate.timestamp())
     end_seconds = float("inf") if request.EndDate is None else request.EndDate.timestamp()
-    kinds = request.AlarmTypes or ["MetricAlarm"]
+    kinds = set(request.AlarmTypes or ("MetricAlarm",))
     found = [
         (item, name, kind)
         for name, history in alarms.history(caller.account, caller.region, request.AlarmName)

@@ -5,7 +5,7 @@ Source: reports of users, who quote the service.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NoReturn, TypeVar
 
 import msgspec
@@ -18,6 +18,7 @@ from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmA
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
+from hashrange.items.steps import walk
 from hashrange.messages import alarms as sentences
 from hashrange.messages import cloudwatch as metric_sentences
 
@@ -144,18 +145,18 @@ def check_action_configuration(configuration: ActionConfiguration | None) -> Non
         refuse_alarm(sentences.TAG_KEYS_TWICE)
 
 
-def check_alarm_tag_keys(path: str, keys: Iterable[str]) -> None:
-    """Raise ServiceError if a key is reserved."""
-    for place, key in enumerate(keys, 1):
+def check_alarm_tag_keys(path: str, keys: Collection[str]) -> None:
+    """Raise ServiceError if a key is reserved; may give way."""
+    for place, key in enumerate(walk(keys), 1):
         if is_reserved_tag(key):
             refuse_value(metric_sentences.TAG_RESERVED.format(path=f"{path}.{place}"))
 
 
 def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
-    """The tags of a request. Raises ServiceError."""
-    check_alarm_tag_keys("Tags", [tag.Key for tag in tags or ()])
+    """The tags of a request; may give way. Raises ServiceError."""
+    check_alarm_tag_keys("Tags", [tag.Key for tag in walk(tags or ())])
     found: dict[str, str] = {}
-    for place, tag in enumerate(tags or (), 1):
+    for place, tag in enumerate(walk(tags or ()), 1):
         check_length(f"Tags.{place}.Key", tag.Key, limits.ALARM_TAG_KEY_LENGTH_MAX)
         check_length(f"Tags.{place}.Value", tag.Value, 256, 0)
         if tag.Key in found:
