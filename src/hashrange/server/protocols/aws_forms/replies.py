@@ -7,8 +7,9 @@ Source: operations.md 8; the protocols awsJson1_0, awsJson1_1, awsQuery and rpcv
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import Any, Literal, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -16,7 +17,8 @@ import msgspec
 
 from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceError
 from hashrange.errors import ApiError
-from hashrange.items.steps import walk
+from hashrange.items.growing_bytes import GrowingBytes
+from hashrange.items.steps import PIECE_MEMBERS, batches, spend, walk
 from hashrange.messages.aws_forms import SERVICE_FAILED
 from hashrange.messages.http import shown_message
 from hashrange.server.protocols.http_call import WrittenReply, log_failure
@@ -28,6 +30,7 @@ COMMON_ERRORS = {
 }
 """Errors that no service's model has, and that have another status than 400, or another code in the Query
 form. Source: reports of users."""
+_encode = msgspec.json.Encoder().encode
 _no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped:
 else it is read as a line feed."""
@@ -47,11 +50,13 @@ class WireForm(NamedTuple):
     def reply(self, outcome: Mapping[str, Any] | None) -> WrittenReply:
         """The reply with these members; None: with none. May give way, because it may have 100,800 datapoints."""
         if self.form == "json":
-            return WrittenReply(200, msgspec.json.encode(_present(outcome or {}, _json_value)), _json_type(self.api))
+            return WrittenReply(200, _json(_present(outcome or {}, _json_value)), _json_type(self.api))
         present = present_members(outcome)
         if self.form == "cbor":
             return _cbor(200, present)
-        return _xml(200, self, f"{self.operation}Response", _result(self, present))
+        metadata = {"RequestId": self.request_id}
+        outer = {f"{self.operation}Result": present, "ResponseMetadata": metadata}
+        return _xml(200, self, f"{self.operation}Response", outer)
 
     def error(self, error: ApiError) -> WrittenReply:
         """The reply with an error; without a body if the library of the form is missing."""
@@ -84,9 +89,8 @@ def _form_error(wire: WireForm, error: ApiError) -> WrittenReply:
     if wire.form == "cbor":
         lines = f"x-amzn-query-error: {shape.query_code};{fault}\r\n"
         return _cbor(shape.status, members, lines.encode("latin-1"))
-    inner = _element("Type", fault) + _element("Code", shape.query_code) + _element("Message", message)
-    inner += "".join(_element(name, value) for name, value in error.members.items())
-    return _xml(shape.status, wire, "ErrorResponse", f"<Error>{inner}</Error>{_element('RequestId', wire.request_id)}")
+    inner = {"Type": fault, "Code": shape.query_code, "Message": message, **error.members}
+    return _xml(shape.status, wire, "ErrorResponse", {"Error": inner, "RequestId": wire.request_id})
 
 
 def _json_type(api: ServiceApi) -> bytes:
@@ -114,6 +118,41 @@ def _utc(time: datetime) -> datetime:
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
+# --- JSON --------------------------------------------------------------------------------------------
+
+
+def _json(members: Mapping[str, Any]) -> bytes:
+    body = GrowingBytes()
+    _write_json(body, members)
+    return body.getvalue()
+
+
+def _write_json(body: GrowingBytes, node: Any) -> None:
+    """Write a value; gives way between the members of lists."""
+    between = b""
+    if isinstance(node, dict):
+        body.write(b"{")
+        for name, value in node.items():
+            body.write(between + _encode(name) + b":")
+            _write_json(body, value)
+            between = b","
+        body.write(b"}")
+    elif isinstance(node, list) and node and isinstance(node[0], dict):
+        body.write(b"[")
+        for one in walk(node):
+            body.write(between)
+            _write_json(body, one)
+            between = b","
+        body.write(b"]")
+    elif isinstance(node, list) and len(node) > PIECE_MEMBERS:
+        for some in batches(node, PIECE_MEMBERS):
+            body.write((between or b"[") + _encode(some)[1:-1])
+            between = b","
+        body.write(b"]")
+    else:
+        spend(body.write(_encode(node)) >> 7)
+
+
 # --- CBOR --------------------------------------------------------------------------------------------
 
 
@@ -121,48 +160,55 @@ def _cbor(status: int, members: Mapping[str, Any], lines: bytes = b"") -> Writte
     # Imported here: most servers are never asked in this form, and start time counts.
     import cbor2  # noqa: PLC0415
 
-    body = cbor2.dumps(members, datetime_as_timestamp=True, timezone=UTC)
-    return WrittenReply(status, body, b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n" + lines)
+    body = GrowingBytes()
+    _write_cbor(cbor2.CBOREncoder(body, datetime_as_timestamp=True, timezone=UTC), members)
+    return WrittenReply(status, body.getvalue(), b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n" + lines)
+
+
+def _write_cbor(encoder: Any, node: Any) -> None:
+    """Write a value; gives way between the members of lists."""
+    if isinstance(node, dict):
+        encoder.encode_length(5, len(node))
+        for name, value in node.items():
+            encoder.encode(name)
+            _write_cbor(encoder, value)
+    elif isinstance(node, list):
+        encoder.encode_length(4, len(node))
+        for one in walk(node):
+            _write_cbor(encoder, one)
+    else:
+        encoder.encode(node)
 
 
 # --- XML ---------------------------------------------------------------------------------------------
 
 
-def _result(wire: WireForm, members: Mapping[str, Any]) -> str:
-    metadata = f"<ResponseMetadata>{_element('RequestId', wire.request_id)}</ResponseMetadata>"
-    name = f"{wire.operation}Result"
-    return f"<{name}>{_elements(members, wire.api.map_members)}</{name}>{metadata}"
+def _xml(status: int, wire: WireForm, name: str, members: Mapping[str, Any]) -> WrittenReply:
+    body = GrowingBytes()
+    body.write(f'<{name} xmlns="{wire.api.xml_namespace}">'.encode())
+    for text in _elements(members.items(), wire.api.map_members):
+        spend(body.write(text.encode()) >> 7)
+    body.write(f"</{name}>".encode())
+    return WrittenReply(status, body.getvalue(), b"text/xml")
 
 
-def _xml(status: int, wire: WireForm, name: str, inner: str) -> WrittenReply:
-    body = f'<{name} xmlns="{wire.api.xml_namespace}">{inner}</{name}>'
-    return WrittenReply(status, body.encode(), b"text/xml")
+def _elements(members: Iterable[tuple[str, Any]], maps: frozenset[str]) -> Iterator[str]:
+    """The XML of some elements, in pieces; gives way between the members of lists."""
+    for name, value in members:
+        if not isinstance(value, dict | list):
+            yield f"<{name}>{_text(value)}</{name}>"
+            continue
+        inner: Iterable[tuple[str, Any]] = zip(repeat("member"), walk(value), strict=False)
+        if name in maps:
+            inner = [("entry", {"key": key, "value": one}) for key, one in value.items()]
+        elif isinstance(value, dict):
+            inner = value.items()
+        yield f"<{name}>"
+        yield from _elements(inner, maps)
+        yield f"</{name}>"
 
 
-def _elements(members: Mapping[str, Any], maps: frozenset[str]) -> str:
-    return "".join(
-        f"<{name}>{_entries(value, maps) if name in maps else _content(value, maps)}</{name}>"
-        for name, value in members.items()
-    )
-
-
-def _element(name: str, value: Any) -> str:
-    return f"<{name}>{_content(value, frozenset())}</{name}>"
-
-
-def _entries(value: Mapping[str, Any], maps: frozenset[str]) -> str:
-    """The entries of a map."""
-    return "".join(
-        f"<entry><key>{_content(key, maps)}</key><value>{_content(one, maps)}</value></entry>"
-        for key, one in value.items()
-    )
-
-
-def _content(value: Any, maps: frozenset[str]) -> str:
-    if isinstance(value, Mapping):
-        return _elements(value, maps)
-    if isinstance(value, list | tuple):
-        return "".join(f"<member>{_content(one, maps)}</member>" for one in walk(value))
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
