@@ -416,7 +416,7 @@ class _Program:
         array: list[TimeSeries] = []
         for value in walk(values):
             if isinstance(value, float):
-                array.append(TimeSeries(str(value), dict.fromkeys(times, value), period_seconds))
+                array.append(TimeSeries(str(value), dict.fromkeys(walk(times), value), period_seconds))
             else:
                 array += as_array(value)
         return tuple(array)
@@ -432,7 +432,7 @@ class _Program:
         if name == "TIME_SERIES":
             number, times = as_number(arguments[0]), self._world.window.times(self._period_seconds)
             self._budget.spend(len(times))
-            return TimeSeries("", dict.fromkeys(times, number), self._period_seconds)
+            return TimeSeries("", dict.fromkeys(walk(times), number), self._period_seconds)
         if name == "SEARCH":
             return tuple(self._searched(arguments))
         if name == "INSIGHT_RULE_METRIC":

@@ -19,7 +19,7 @@ from hashrange.cloudwatch.metric_labels import timezone_of
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import Queries, invalid, results_of
 from hashrange.cloudwatch.query_evaluation import MetricDataQuery, QueryEvaluation, QueryResult
-from hashrange.items.steps import spend
+from hashrange.items.steps import walk
 from hashrange.messages import cloudwatch as metric_sentences
 from hashrange.messages import metric_queries as sentences
 
@@ -112,13 +112,14 @@ class _Page:
         self._is_ascending = is_ascending
 
     def add(self, result: QueryResult, behind_seconds: int | None) -> int | None:
-        """Add the datapoints behind this time; returns the time of the last that fits if not all do."""
+        """Add the datapoints behind this time; returns the time of the last that fits if not all do.
+        May give way.
+        """
         times = sorted(result.values, reverse=not self._is_ascending)
         if behind_seconds is not None:
-            times = [at for at in times if (at > behind_seconds) == self._is_ascending and at != behind_seconds]
+            times = [at for at in walk(times) if (at > behind_seconds) == self._is_ascending and at != behind_seconds]
         shown = times[: self.left]
         self.left -= len(shown)
-        spend(len(shown))
         is_complete = len(shown) == len(times) and not result.is_left_out
         messages = []
         if result.has_dropped:
@@ -131,8 +132,8 @@ class _Page:
             {
                 "Id": result.id,
                 "Label": result.label,
-                "Timestamps": [datetime.fromtimestamp(at, UTC) for at in shown],
-                "Values": [result.values[at] for at in shown],
+                "Timestamps": [datetime.fromtimestamp(at, UTC) for at in walk(shown)],
+                "Values": [result.values[at] for at in walk(shown)],
                 "StatusCode": status if result.forbidden_account is None else "Forbidden",
                 "Messages": messages or None,
             }

@@ -97,14 +97,14 @@ def _of_neighbours(compute: Callable[[float, int], float]) -> Function:
     """A function of the difference of each value from the one before, and of the seconds between both."""
     return _of_series(
         lambda one: {
-            at: compute(one.values[at] - one.values[before], at - before) for before, at in pairwise(one.values)
+            at: compute(one.values[at] - one.values[before], at - before) for before, at in pairwise(walk(one.values))
         }
     )
 
 
 def _running_sum(one: TimeSeries) -> Mapping[int, float]:
     total, values = 0.0, {}
-    for at, value in one.values.items():
+    for at, value in walk(one.values.items()):
         total += value
         values[at] = total
     return values
@@ -175,7 +175,7 @@ def _nothing_like(value: MathValue) -> MathValue:
 
 def _chosen(condition: TimeSeries, then: MathValue, otherwise: MathValue | None) -> TimeSeries:
     values: dict[int, float] = {}
-    for at, truth in condition.values.items():
+    for at, truth in walk(condition.values.items()):
         value = _at(then if truth else otherwise, at)
         if value is None and truth:
             value = 0.0
@@ -273,6 +273,6 @@ OPERATORS: Mapping[str, Callable[[float, float], float | None]] = {
 
 def finite(series: TimeSeries) -> TimeSeries:
     """The series without points that are not finite numbers."""
-    if all(map(math.isfinite, series.values.values())):
+    if all(map(math.isfinite, walk(series.values.values()))):
         return series
     return mapped(series, lambda number: number if math.isfinite(number) else None)

@@ -1,14 +1,14 @@
 """What does an expression of metric math give? A number, a text, a time series, or an array of them; or an error."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import HashrangeError
-from hashrange.items.steps import spend, walk
+from hashrange.items.steps import sort, spend, walk
 from hashrange.messages import metric_queries as sentences
 
 
@@ -65,12 +65,12 @@ def each_series(value: MathValue, change: Callable[[TimeSeries], TimeSeries]) ->
 
 
 def mapped(series: TimeSeries, change: ChangeValue) -> TimeSeries:
-    """The series with each value changed."""
-    return _kept(series, {at: change(value) for at, value in series.values.items()})
+    """The series with each value changed; may give way."""
+    return _kept(series, {at: change(value) for at, value in walk(series.values.items())})
 
 
 def _kept(series: TimeSeries, changed: Mapping[int, float | None]) -> TimeSeries:
-    values = {at: value for at, value in changed.items() if value is not None}
+    values = {at: value for at, value in walk(changed.items()) if value is not None}
     return series.of(values, has_dropped=len(values) < len(changed))
 
 
@@ -97,7 +97,7 @@ def combine(one: MathValue, other: MathValue, compute: ComputeValue) -> MathValu
 
 def _combined(one: TimeSeries, other: TimeSeries, compute: ComputeValue) -> TimeSeries:
     left, right = one.values, other.values
-    changed = {at: compute(left.get(at, 0.0), right.get(at, 0.0)) for at in times_of((one, other))}
+    changed = {at: compute(left.get(at, 0.0), right.get(at, 0.0)) for at in walk(times_of((one, other)))}
     label, origin = (one.label, one.origin) if one.origin is not None else (other.label, other.origin)
     both = TimeSeries(
         label,
@@ -109,17 +109,23 @@ def _combined(one: TimeSeries, other: TimeSeries, compute: ComputeValue) -> Time
     return _kept(both, changed)
 
 
-def times_of(array: Sequence[TimeSeries]) -> Iterable[int]:
+def times_of(array: Sequence[TimeSeries]) -> Collection[int]:
     """The times at which at least one of the series has a point, in order. May give way."""
     if not array:
         return ()
     first = array[0].values
-    if all(one.values.keys() == first.keys() for one in walk(array[1:])):
+    if all(_times_in(one) == first.keys() for one in array[1:]):
         return first
     times: set[int] = set()
     for one in array:
-        times.update(one.values)
-    return sorted(times)
+        times.update(_times_in(one))
+    return sort(times)
+
+
+def _times_in(series: TimeSeries) -> Collection[int]:
+    """The times of a series, about to be passed over in one call; may give way before."""
+    spend((len(series.values) >> 4) + 1)
+    return series.values.keys()
 
 
 def as_array(value: MathValue) -> Sequence[TimeSeries]:

@@ -62,13 +62,15 @@ def told_times(name: str, series: TimeSeries, times: range) -> TimeSeries:
 
 
 def fill(series: TimeSeries, how: MathValue, times: range) -> TimeSeries:
-    """FILL: the series with a value for each of these times. `how`: a number, a series, `REPEAT` or `LINEAR`."""
+    """FILL: the series with a value for each of these times. `how`: a number, a series, `REPEAT` or `LINEAR`.
+    May give way.
+    """
     known = series.values
     if isinstance(how, TimeSeries):
         others = how.values
-        return series.of({at: value for at in times if (value := known.get(at, others.get(at))) is not None})
+        return series.of({at: value for at in walk(times) if (value := known.get(at, others.get(at))) is not None})
     if isinstance(how, float):
-        return series.of({at: known.get(at, how) for at in times})
+        return series.of({at: known.get(at, how) for at in walk(times)})
     if how not in ("REPEAT", "LINEAR"):
         raise MathError(sentences.FILL_ARGUMENTS)
     return series.of(_repeated(series, times) if how == "REPEAT" else _interpolated(series, times))
@@ -78,7 +80,7 @@ def _repeated(series: TimeSeries, times: range) -> Mapping[int, float]:
     """Missing values are those before them; before the first one, there are none."""
     values: dict[int, float] = {}
     last = None
-    for at in times:
+    for at in walk(times):
         last = series.values.get(at, last)
         if last is not None:
             values[at] = last
@@ -92,7 +94,7 @@ def _interpolated(series: TimeSeries, times: range) -> Mapping[int, float]:
     values: dict[int, float] = {}
     missing: list[int] = []
     before: int | None = None
-    for at in times:
+    for at in walk(times):
         value = series.values.get(at)
         if value is None:
             missing.append(at)
@@ -100,7 +102,7 @@ def _interpolated(series: TimeSeries, times: range) -> Mapping[int, float]:
         if before is not None:
             first = series.values[before]
             slope = (value - first) / (at - before)
-            values.update({one: first + slope * (one - before) for one in missing})
+            values.update({one: first + slope * (one - before) for one in walk(missing)})
         values[at] = value
         before = at
         missing = []
