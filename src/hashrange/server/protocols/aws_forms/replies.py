@@ -50,7 +50,9 @@ class WireForm(NamedTuple):
     def reply(self, outcome: Mapping[str, Any] | None) -> WrittenReply:
         """The reply with these members; None: with none. May give way, because it may have 100,800 datapoints."""
         if self.form == "json":
-            return WrittenReply(200, _json(_present(outcome or {}, _json_value)), _json_type(self.api))
+            body = GrowingBytes()
+            _write_json(body, _present(outcome or {}, _json_value))
+            return WrittenReply(200, body.getvalue(), _json_type(self.api))
         present = present_members(outcome)
         if self.form == "cbor":
             return _cbor(200, present)
@@ -121,36 +123,19 @@ def _utc(time: datetime) -> datetime:
 # --- JSON --------------------------------------------------------------------------------------------
 
 
-def _json(members: Mapping[str, Any]) -> bytes:
-    body = GrowingBytes()
-    _write_json(body, members)
-    return body.getvalue()
-
-
 def _write_json(body: GrowingBytes, node: Any) -> None:
-    """Write a value; gives way between the members of lists."""
-    between = b""
-    if isinstance(node, dict):
-        body.write(b"{")
-        for name, value in node.items():
-            body.write(between + _encode(name) + b":")
-            _write_json(body, value)
-            between = b","
-        body.write(b"}")
-    elif isinstance(node, list) and node and isinstance(node[0], dict):
-        body.write(b"[")
-        for one in walk(node):
-            body.write(between)
-            _write_json(body, one)
-            between = b","
-        body.write(b"]")
-    elif isinstance(node, list) and len(node) > PIECE_MEMBERS:
-        for some in batches(node, PIECE_MEMBERS):
-            body.write((between or b"[") + _encode(some)[1:-1])
-            between = b","
-        body.write(b"]")
-    else:
+    """Write a value; gives way between its members. A long list of texts or numbers is written some at a time."""
+    if not isinstance(node, dict | list) or not node:
         spend(body.write(_encode(node)) >> 7)
+        return
+    if isinstance(node, list) and len(node) > PIECE_MEMBERS and not isinstance(node[0], dict):
+        node = [msgspec.Raw(_encode(some)[1:-1]) for some in batches(node, PIECE_MEMBERS)]
+    before, end = (b"{", b"}") if isinstance(node, dict) else (b"[", b"]")
+    for one in walk(node):
+        body.write(before if end == b"]" else before + _encode(one) + b":")
+        _write_json(body, one if end == b"]" else node[one])
+        before = b","
+    body.write(end)
 
 
 # --- CBOR --------------------------------------------------------------------------------------------
