@@ -5,16 +5,20 @@ kept: of values that are all the same, there is only their number. Format: docs/
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
 
 from hashrange.cloudwatch.columns import Column, column_of, column_of_whole, differences, numbers_of, whole_numbers_of
-from hashrange.cloudwatch.percentiles import bucket_of
-from hashrange.cloudwatch.statistic import Cell, StatisticSet
+from hashrange.cloudwatch.percentiles import Distribution, bucket_of
+from hashrange.cloudwatch.statistic import Cell, StatisticSet, merged
+from hashrange.items.steps import spend, walk
 
 COMPRESSION_LEVEL = 6
+PIECE_BYTES = 16 * 1024
+PIECE_STEPS = 500
+"""Steps that one piece of this many bytes takes, in which blocks are compressed."""
 
 
 Cells = dict[int, Cell]
@@ -51,12 +55,13 @@ _decode = msgspec.msgpack.Decoder(_Block).decode
 
 
 def encode_cells(cells: Cells) -> bytes:
-    """The bytes of a block. 2 µs for each cell without a distribution."""
+    """The bytes of a block; may give way. 2 µs for each cell without a distribution."""
     periods = sorted(cells)
     ordered = [cells[period] for period in periods]
     counts, sums, minimums, maximums = zip(*[cell.statistics for cell in ordered], strict=True)
     kinds, buckets, bucket_counts = _flat_distributions(ordered)
-    return zlib.compress(
+    compressor = zlib.compressobj(COMPRESSION_LEVEL)
+    pieces = _in_pieces(
         _encode(
             _Block(
                 cells=len(periods),
@@ -70,14 +75,14 @@ def encode_cells(cells: Cells) -> bytes:
                 buckets=column_of_whole(buckets),
                 bucket_counts=column_of(bucket_counts),
             )
-        ),
-        COMPRESSION_LEVEL,
+        )
     )
+    return b"".join([*map(compressor.compress, pieces), compressor.flush()])
 
 
 def decode_cells(block: bytes) -> Cells:
-    """The cells of a block. 2 µs for each cell without a distribution."""
-    columns = _decode(zlib.decompress(block))
+    """The cells of a block; may give way. 2 µs for each cell without a distribution."""
+    columns = _decode(b"".join(map(zlib.decompressobj().decompress, _in_pieces(block))))
     size = columns.cells
     counts, minimums = numbers_of(columns.counts, size), numbers_of(columns.minimums, size)
     maximums = minimums if columns.maximums is None else numbers_of(columns.maximums, size)
@@ -90,22 +95,49 @@ def decode_cells(block: bytes) -> Cells:
     return dict(zip(periods, map(Cell, statistics, _read_distributions(columns, kinds, statistics)), strict=True))
 
 
+def _in_pieces(plain: bytes) -> Iterator[bytes]:
+    """The bytes in pieces that zlib takes up to a millisecond for; gives way before each."""
+    for begin in range(0, len(plain), PIECE_BYTES):
+        spend(PIECE_STEPS)
+        yield plain[begin : begin + PIECE_BYTES]
+
+
 def together(parts: Sequence[Cell]) -> Cell:
-    """The cell of all values of several. Percentiles can be told only if they can of all of them."""
+    """The cell of all values of several; may give way. Percentiles can be told only if they can of all of them."""
     counts, sums, minimums, maximums = zip(*[cell.statistics for cell in parts], strict=True)
     statistics = StatisticSet(sum(counts), sum(sums), min(minimums), max(maximums))
     distribution: dict[int, float] = {}
     for cell in parts:
         if cell.distribution is None:
             return Cell(statistics)
-        for bucket, count in cell.distribution.items():
-            distribution[bucket] = distribution.get(bucket, 0.0) + count
+        spend((len(cell.distribution) >> 3) + 1)
+        _add_values(distribution, cell.distribution)
     return Cell(statistics, distribution)
 
 
+def _add_values(distribution: dict[int, float], added: Distribution) -> None:
+    for bucket, count in added.items():
+        distribution[bucket] = distribution.get(bucket, 0.0) + count
+
+
 def add_cell(cells: Cells, number: int, cell: Cell) -> None:
-    """Add a cell to those of a block, which may have one of this period already."""
-    cells[number] = together((cells[number], cell)) if number in cells else cell
+    """Add a cell to those of a block, which may have one of this period already. Does not give way, and changes no cell
+    that others may be reading.
+    """
+    before = cells.get(number)
+    if before is not None:
+        both = None if before.distribution is None or cell.distribution is None else dict(before.distribution)
+        if both is not None:
+            _add_values(both, cell.distribution or {})
+        cell = Cell(merged(before.statistics, cell.statistics), both)
+    cells[number] = cell
+
+
+def add_cells(cells: Cells, added: Cells, periods: int = 1) -> None:
+    """Add all cells of a block, each to the period that has this many of its own; may give way."""
+    for number, cell in walk(added.items()):
+        spend(len(cell.distribution or ()) >> 3)
+        add_cell(cells, number // periods, cell)
 
 
 def _usual_sums(counts: Sequence[float], minimums: Sequence[float]) -> list[float]:
@@ -124,6 +156,7 @@ def _flat_distributions(cells: Sequence[Cell]) -> tuple[list[int], list[int], li
     buckets: list[int] = []
     counts: list[float] = []
     for statistics, distribution in cells:
+        spend((len(distribution or ()) >> 2) + 1)
         if distribution is None:
             kinds.append(NO_DISTRIBUTION)
         elif statistics.minimum == statistics.maximum and distribution == _usual_distribution(statistics):
@@ -145,6 +178,7 @@ def _read_distributions(
     distributions: list[Mapping[int, float] | None] = []
     begin = 0
     for kind, statistics in zip(kinds, all_statistics, strict=True):
+        spend((kind >> 3) + 1)
         if kind >= OTHER_DISTRIBUTION:
             end = begin + kind - OTHER_DISTRIBUTION
             distributions.append(dict(zip(accumulate(buckets[begin:end]), counts[begin:end], strict=True)))

@@ -2,7 +2,7 @@
 byte by byte of their places.
 
 A column of numbers that all are the same takes no bytes beside that number; others compress well,
-because bytes of equal place stand together. Format: docs/formats/metrics.md.
+because bytes of equal place stand together. Long columns give way. Format: docs/formats/metrics.md.
 """
 
 from array import array
@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
+
+from hashrange.items.steps import walk
 
 WHOLE_MAX = 2.0**50
 """Numbers up to this are kept as whole numbers, if they are whole, or whole halves or half thousandths."""
@@ -34,11 +36,13 @@ class Column(msgspec.Struct, array_like=True):
 
 def column_of(numbers: Sequence[float]) -> Column:
     """The numbers as a column; they are finite."""
-    largest = max(max(numbers, default=0.0), -min(numbers, default=0.0))
+    largest = max(max(walk(numbers), default=0.0), -min(walk(numbers), default=0.0))
     for scale in SCALES:
         if largest * scale <= WHOLE_MAX:
-            whole = [round(number * scale) for number in numbers]
-            if _are_equal([one / scale for one in whole], numbers, 0.0 if scale < SCALES[-1] else ROUNDED_PART_MAX):
+            whole = [round(number * scale) for number in walk(numbers)]
+            if _are_equal(
+                [one / scale for one in walk(whole)], numbers, 0.0 if scale < SCALES[-1] else ROUNDED_PART_MAX
+            ):
                 return column_of_whole(whole, scale)
     return Column(0, places=_by_place(array("d", numbers)))
 
@@ -47,18 +51,18 @@ def _are_equal(some: list[float], others: Sequence[float], part: float) -> bool:
     """True if no number differs from its counterpart by more than this part of it."""
     if part == 0.0:
         return some == list(others)
-    return all(abs(one - other) <= part * abs(other) for one, other in zip(some, others, strict=True))
+    return all(abs(one - other) <= part * abs(other) for one, other in zip(walk(some), others, strict=True))
 
 
 def column_of_whole(numbers: Sequence[int], scale: int = 1) -> Column:
     """Whole numbers as a column; they stand for numbers that are `scale` times smaller."""
-    least = min(numbers, default=0)
-    width = ((max(numbers, default=0) - least).bit_length() + 7) // 8
+    least = min(walk(numbers), default=0)
+    width = ((max(walk(numbers), default=0) - least).bit_length() + 7) // 8
     if width == 0:
         return Column(scale, least)
     if width == 1:
-        return Column(scale, least, 1, bytes([number - least for number in numbers]))
-    return Column(scale, least, width, _by_place(array("Q", [number - least for number in numbers]), width))
+        return Column(scale, least, 1, bytes([number - least for number in walk(numbers)]))
+    return Column(scale, least, width, _by_place(array("Q", [number - least for number in walk(numbers)]), width))
 
 
 def numbers_of(column: Column, size: int) -> Sequence[float]:
@@ -66,7 +70,7 @@ def numbers_of(column: Column, size: int) -> Sequence[float]:
     if column.scale == 0:
         return array("d", _in_order(column.places))
     whole = whole_numbers_of(column, size)
-    return [float(one) for one in whole] if column.scale == 1 else [one / column.scale for one in whole]
+    return [float(one) if column.scale == 1 else one / column.scale for one in walk(whole)]
 
 
 def whole_numbers_of(column: Column, size: int) -> list[int]:
@@ -75,8 +79,8 @@ def whole_numbers_of(column: Column, size: int) -> list[int]:
     if column.width == 0:
         return [least] * size
     if column.width == 1:
-        return [least + one for one in column.places]
-    return [least + one for one in array("Q", _in_order(column.places, column.width))]
+        return [least + one for one in walk(column.places)]
+    return [least + one for one in walk(array("Q", _in_order(column.places, column.width)))]
 
 
 def differences(numbers: Sequence[int]) -> list[int]:

@@ -61,6 +61,7 @@ class MetricDocuments:
         """Blocks that were read last, by series and name, with their bytes;
         the one that was read longest ago comes first."""
         self._recent_bytes = 0
+        self._writes = 0
 
     @property
     def generation(self) -> int:
@@ -80,14 +81,17 @@ class MetricDocuments:
             count = max(1, min(GROUPS_TOGETHER, READ_BYTES // bytes_each))
 
     def read_cells(self, number: int, name: BlockName) -> Cells:
-        """The cells of a block, which must not be changed; none if it is not kept."""
+        """The cells of a block, which must not be changed; none if it is not kept. May give way."""
         key = (number, name)
         recent = self._recent.get(key)
         if recent is not None:
             self._recent.move_to_end(key)
             return recent[0]
+        writes = self._writes
         block = self._documents.get(_block_document(number, name))
         cells = {} if block is None else decode_cells(block)
+        if writes != self._writes or key in self._recent:  # the block may be another one now, or was read by others
+            return cells
         size_bytes = sum(cell_bytes(cell.distribution) for cell in cells.values())
         self._recent[key] = cells, size_bytes
         self._recent_bytes += size_bytes
@@ -111,6 +115,7 @@ class MetricDocuments:
         }
         changes[f"{SERIES_PREFIX}{group:08x}"] = _encode(series) if series else None
         is_written = await self._documents.write(changes, generation)
+        self._writes += 1
         for key in blocks:
             _, old_bytes = self._recent.pop(key, (None, 0))
             self._recent_bytes -= old_bytes

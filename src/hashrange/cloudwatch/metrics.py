@@ -276,7 +276,7 @@ class Metrics:
         Of what sources have recorded so far: `sources.read` lets them record.
         """
         of_units = self._cells(metric, begin_seconds, end_seconds, period_seconds, unit)
-        return {at_seconds: statistic(cell) for _, cells in sorted(of_units) for at_seconds, cell in cells}
+        return {at_seconds: statistic(cell) for _, cells in sorted(of_units) for at_seconds, cell in walk(cells)}
 
     def _cells(
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from hashrange.items.steps import walk
+
 _LOG_WIDTH = math.log(1.1)
 _FIRST = 10_000
 """Number of the bucket that begins at 1. The smallest double has one above 0."""
@@ -48,10 +50,14 @@ def distribution_of(values: Iterable[tuple[float, float]]) -> Mapping[int, float
 
 
 def shares_of(distribution: Distribution, minimum: float, maximum: float) -> list[ValueShare]:
-    """The distribution as shares in order of values, none of which goes beyond the least and the greatest value."""
+    """The distribution as shares in order of values, none of which goes beyond the least and the greatest value.
+    May give way.
+    """
     return [
         ValueShare(max(lower, minimum), min(upper, maximum), count)
-        for lower, upper, count in (_share(bucket, count) for bucket, count in sorted(distribution.items()) if count)
+        for lower, upper, count in (
+            _share(bucket, count) for bucket, count in walk(sorted(distribution.items())) if count
+        )
     ]
 
 
@@ -74,7 +80,7 @@ def value_at(shares: list[ValueShare], part: float) -> float:
 def within(shares: list[ValueShare], lower: float, upper: float) -> list[ValueShare]:
     """The parts of shares whose values are greater than `lower`, and at most `upper`."""
     found = []
-    for share in shares:
+    for share in walk(shares):
         low, high = max(share.lower, lower), min(share.upper, upper)
         width = share.upper - share.lower
         if low > high or (width == 0 and share.lower == lower):

@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from hashrange.cloudwatch.blocks import Cells, add_cell, decode_cells, encode_cells, together
+from hashrange.cloudwatch.blocks import Cells, add_cell, add_cells, decode_cells, encode_cells, together
 from hashrange.cloudwatch.percentiles import Distribution
 from hashrange.cloudwatch.runs import SteadyRun, add_run
 from hashrange.cloudwatch.statistic import Cell, StatisticSet
@@ -25,7 +25,7 @@ ReadCells = Callable[[BlockName], Cells]
 class Series:
     """All that was observed of one metric in one unit. Methods that read blocks raise StorageError."""
 
-    __slots__ = ("_fresh", "_kept", "_pending", "_read_cells", "_rolled_up", "_tiers", "last_seconds", "runs")
+    __slots__ = ("_fresh", "_kept", "_moves", "_pending", "_read_cells", "_taken", "_tiers", "last_seconds", "runs")
 
     def __init__(
         self,
@@ -42,14 +42,16 @@ class Series:
         self._tiers = TIERS if len(kept) == len(TIERS) else ALL_TIERS
         self._fresh: dict[BlockName, Cells] = {}
         """What has been observed since the last save, by block."""
+        self._taken: dict[BlockName, Cells] = {}
+        """What was in `_fresh` and is being put together with what is kept, which may give way."""
         self._pending: dict[BlockName, bytes | None] = {}
         """Blocks as they are to be kept, until they are; None: not at all."""
         self.runs = list(runs)
         """In the order in which they were added."""
         self.last_seconds = last_seconds
         """Time of the newest observation."""
-        self._rolled_up = 0
-        """Number of blocks whose cells have been moved to another tier."""
+        self._moves = 0
+        """How often cells of a block have become part of a pending one, or of another tier."""
 
     # --- recording -------------------------------------------------------------------------------
 
@@ -99,9 +101,9 @@ class Series:
         the one at `begin_seconds` has number 0. May give way.
         """
         while True:
-            rolled_up = self._rolled_up
+            moves = self._moves
             found = self._collected(begin_seconds, end_seconds, period_seconds)
-            if rolled_up == self._rolled_up:  # otherwise cells have moved meanwhile, and may have been read twice
+            if moves == self._moves:  # otherwise cells have moved meanwhile, and may have been read twice, or not
                 return found
 
     # C901: one pass over the cells of several tiers
@@ -121,8 +123,7 @@ class Series:
             names = self._names(tier, tier.block_of(begin_seconds), tier.block_of(end_seconds))
             asked = range(-(-begin_seconds // tier.period_seconds), -(-end_seconds // tier.period_seconds))
             for name in names:
-                both = [_cells_in(cells, asked) for cells in self._cells_of(name)]  # before anything gives way
-                for number, cell in chain.from_iterable(map(walk, both)):
+                for number, cell in chain.from_iterable(walk(_cells_in(one, asked)) for one in self._cells_of(name)):
                     add((number * tier.period_seconds - begin_seconds) // period_seconds, cell)
         for run in self.runs[:]:
             if run.begin_seconds < end_seconds and begin_seconds < run.end_seconds:
@@ -137,26 +138,25 @@ class Series:
         """Names of this tier's blocks from one number to another."""
         period_seconds = tier.period_seconds
         kept = self._kept[_PLACES[period_seconds]]
-        if not (kept or self._fresh or self._pending):
+        if not (kept or self._fresh or self._taken or self._pending):
             return []
         names = [(period_seconds, number) for number in kept[bisect_left(kept, first) : bisect_left(kept, last + 1)]]
-        for changed in (self._pending, self._fresh):
+        for changed in (self._pending, self._taken, self._fresh):
             for name in changed:
                 if name[0] == period_seconds and first <= name[1] <= last:
                     names.append(name)  # noqa: PERF401 - most series have one such block, or none
         return sorted(set(names)) if len(names) > 1 else names
 
     def _cells_of(self, name: BlockName) -> Iterator[Cells]:
-        """The cells of a block in up to two parts, which must not be changed."""
-        stored = self._stored(name)
-        if stored:
+        """The cells of a block in up to three parts, which must not be changed; may give way."""
+        if stored := self._stored(name):
             yield stored
-        fresh = self._fresh.get(name)
-        if fresh:
-            yield fresh
+        for part in (self._taken.get(name), self._fresh.get(name)):
+            if part:
+                yield part
 
     def _stored(self, name: BlockName) -> Cells:
-        """The cells of a block, without those in `_fresh`; not to be changed."""
+        """The cells of a block, without those in `_taken` and `_fresh`; not to be changed. May give way."""
         if name in self._pending:
             block = self._pending[name]
             return {} if block is None else decode_cells(block)
@@ -167,29 +167,43 @@ class Series:
     def roll_up(self, now_seconds: float, blocks_max: int) -> int:
         """Put cells that are too old for their tier into the next one, and forget those that are too old for the last.
 
-        Handles at most `blocks_max` blocks and returns how many it has handled: about 2 ms each.
+        Handles at most `blocks_max` blocks and returns how many it has handled: about 2 ms each. May give way.
         """
         blocks = 0
         for tier, coarser in zip(self._tiers, (*self._tiers[1:], None), strict=True):
             for name in self._names(tier, 0, tier.oldest_block(now_seconds) - 1):
-                if name not in self._fresh and self._pending.get(name, b"") is None:
+                if name not in self._fresh and name not in self._taken and self._pending.get(name, b"") is None:
                     continue
                 if blocks == blocks_max:
                     return blocks
                 blocks += 1
-                self._rolled_up += 1
-                if coarser is not None:
-                    self._move(name, tier, coarser)
-                self._fresh.pop(name, None)
-                self._pending[name] = None
+                if coarser is None:
+                    self._fresh.pop(name, None)
+                else:
+                    moved = self._take(name, coarser.period_seconds // tier.period_seconds)
+                    for number, cell in moved.items():
+                        self._add(coarser, number, cell)
+                self._put(name, None)
         self.runs = [run for run in self.runs if run.end_seconds >= now_seconds - TIERS[-1].kept_seconds]
         return blocks
 
-    def _move(self, name: BlockName, tier: Tier, coarser: Tier) -> None:
-        """Add the cells of a block to the next tier."""
-        for cells in self._cells_of(name):
-            for number, cell in cells.items():
-                self._add(coarser, number * tier.period_seconds // coarser.period_seconds, cell)
+    def _take(self, name: BlockName, periods: int = 1) -> Cells:
+        """The cells of a block, those of this many periods together; may give way.
+        What is not kept yet is in `_taken` until `_put`.
+        """
+        taken = self._taken.setdefault(name, {})
+        for number, cell in self._fresh.pop(name, {}).items():
+            add_cell(taken, number, cell)
+        cells: Cells = {}
+        for part in (self._stored(name), taken):
+            add_cells(cells, part, periods)
+        return cells
+
+    def _put(self, name: BlockName, block: bytes | None) -> None:
+        """Let a block be kept as given; None: not at all."""
+        self._pending[name] = block
+        self._taken.pop(name, None)
+        self._moves += 1
 
     def is_due(self, now_seconds: float) -> bool:
         """True if `roll_up` has something to do."""
@@ -220,23 +234,21 @@ class Series:
     @property
     def is_empty(self) -> bool:
         """True if nothing is left of the series."""
-        return not self._fresh and not self.runs and not any(self.kept)
+        return not self._fresh and not self._taken and not self.runs and not any(self.kept)
 
     def end(self) -> bool:
         """Forget what has been observed since the last save: nobody will ask for it.
         Returns True if blocks are kept, or may be being written.
         """
         self._fresh.clear()
-        return bool(self._pending) or any(self._kept)
+        return bool(self._taken or self._pending) or any(self._kept)
 
     def take_changes(self) -> dict[BlockName, bytes | None]:
-        """Blocks that are to be kept as given from now on, None: not any more. Call `have_kept` when they are."""
-        for name, cells in self._fresh.items():
-            all_cells = dict(self._stored(name))
-            for number, cell in cells.items():
-                add_cell(all_cells, number, cell)
-            self._pending[name] = encode_cells(all_cells)
-        self._fresh.clear()
+        """Blocks that are to be kept as given from now on, None: not any more. Call `have_kept` when they are.
+        May give way; not to be called again meanwhile.
+        """
+        for name in self._taken | self._fresh:
+            self._put(name, encode_cells(self._take(name)))
         return dict(self._pending)
 
     def have_kept(self, changes: dict[BlockName, bytes | None]) -> None:

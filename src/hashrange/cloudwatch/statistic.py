@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hashrange.cloudwatch.percentiles import Distribution, ValueShare, count_of, shares_of, sum_of, value_at, within
+from hashrange.items.steps import walk
 
 # --- what is kept of observed values ---------------------------------------------------------------
 
@@ -62,7 +63,9 @@ class Datapoint(NamedTuple):
 # --- what names of statistics mean ------------------------------------------------------------------
 
 Statistic = Callable[[Cell | Datapoint], float | None]
-"""The value of what was observed, which is finite; None if it cannot be told, as for percentiles of statistic sets."""
+"""The value of what was observed, which is finite; None if it cannot be told, as for percentiles of statistic sets.
+May give way.
+"""
 
 _SIMPLE: dict[str, Callable[[StatisticSet], float]] = {
     "SampleCount": lambda one: one.sample_count,
@@ -179,7 +182,7 @@ def _inner(shares: list[ValueShare], given: _Range, lower: float, upper: float) 
     skip = total * given.lower / 100
     take = total * given.upper / 100 - skip
     found = []
-    for share in shares:
+    for share in walk(shares):
         left_out = min(skip, share.values)
         skip -= left_out
         taken = min(take, share.values - left_out)
@@ -196,6 +199,6 @@ def _winsorized(shares: list[ValueShare], lower: float, upper: float) -> float:
     total = count_of(shares)
     moved = sum(
         share.values * (min(max(share.lower, lower), upper) + min(max(share.upper, lower), upper)) / 2
-        for share in shares
+        for share in walk(shares)
     )
     return moved / total

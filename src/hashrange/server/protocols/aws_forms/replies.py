@@ -180,14 +180,14 @@ def _xml(status: int, wire: WireForm, name: str, members: Mapping[str, Any]) -> 
 def _elements(members: Iterable[tuple[str, Any]], maps: frozenset[str]) -> Iterator[str]:
     """The XML of some elements, in pieces; gives way between the members of lists."""
     for name, value in members:
-        if not isinstance(value, dict | list):
+        if isinstance(value, dict):
+            entries = [("entry", {"key": key, "value": one}) for key, one in value.items()]
+            inner: Iterable[tuple[str, Any]] = entries if name in maps else value.items()
+        elif isinstance(value, list):
+            inner = zip(repeat("member"), walk(value), strict=False)
+        else:
             yield f"<{name}>{_text(value)}</{name}>"
             continue
-        inner: Iterable[tuple[str, Any]] = zip(repeat("member"), walk(value), strict=False)
-        if name in maps:
-            inner = [("entry", {"key": key, "value": one}) for key, one in value.items()]
-        elif isinstance(value, dict):
-            inner = value.items()
         yield f"<{name}>"
         yield from _elements(inner, maps)
         yield f"</{name}>"
