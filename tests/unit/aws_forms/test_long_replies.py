@@ -3,7 +3,6 @@ and look whether to do so.
 """
 
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
 from typing import Any
 
 import pytest
@@ -41,15 +40,16 @@ def test_a_long_reply_can_give_way(database: Database, form: str, monkeypatch: p
     assert seen == [(True, True)]
 
 
-class NotedBytes(BytesIO):
+class NotedBytes(replies.PacedBytes):
     """Bytes that note how many are written between two looks."""
 
     since = most = 0
 
     def write(self, piece: Any) -> int:
-        NotedBytes.since += len(piece)
+        length = super().write(piece)
+        NotedBytes.since += length
         NotedBytes.most = max(NotedBytes.most, NotedBytes.since)
-        return super().write(piece)
+        return length
 
 
 TIMES = [datetime.fromtimestamp(1_800_000_000 + 60 * number, UTC) for number in range(20_000)]
@@ -70,7 +70,7 @@ def test_a_long_reply_is_written_in_pieces(form: Any, reply: str, monkeypatch: p
     def look() -> None:
         NotedBytes.since = 0
 
-    monkeypatch.setattr(replies, "GrowingBytes", NotedBytes)
+    monkeypatch.setattr(replies, "PacedBytes", NotedBytes)
     monkeypatch.setattr(steps, "_look", look)
     monkeypatch.setattr(NotedBytes, "most", 0)
     look()

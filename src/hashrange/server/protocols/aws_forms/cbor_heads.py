@@ -65,18 +65,19 @@ def _behind_long(body: bytes, place: int, left: int, is_map: int, outer: list[tu
     """Place, members to come, and whether they are those of a map (1 or 0), behind a head that says how long something
     is, or ends it. `outer`: members to come of what is around, which a list, a map, or a text in pieces is added to.
     """
-    head, behind, end = body[place], _BEHIND[body[place]], _end_of_head(body, place)
+    head, behind = body[place], _BEHIND[body[place]]
+    end, number = _number_at(body, place)
     if behind == _TIME_TAG:  # belongs to the member behind it
         return end, left, is_map
     if behind == _LONG_TEXT:
-        return end + _number_at(body, place), left - 1, is_map
+        return end + number, left - 1, is_map
     if head == _BREAK:
         ends = left < 0 and outer and not is_map & left
         return (end, *outer.pop()) if ends else (end, left - 1, is_map)
     outer.append((left - 1, is_map))
     is_map = int(head >> 5 == _MAP)
     if head & 31 != 31:
-        return end, _number_at(body, place) << is_map, is_map
+        return end, number << is_map, is_map
     return end, _PIECES_LEAST + SERVICE_CONTAINERS_MAX if head >> 5 == _BYTES else _UNTIL_BREAK, is_map
 
 
@@ -107,12 +108,8 @@ def _length_bytes(rest: int) -> int:
 _BEHIND = tuple(map(_behind, range(256)))
 
 
-def _end_of_head(body: bytes, place: int) -> int:
-    """Where a head ends, with the bytes that say its number."""
-    return place + 1 + _length_bytes(body[place] & 31)
-
-
-def _number_at(body: bytes, place: int) -> int:
-    """The number that a head says: a length, or how many members there are."""
+def _number_at(body: bytes, place: int) -> tuple[int, int]:
+    """Where a head ends, and the number that it says: a length, or how many members there are."""
     rest = body[place] & 31
-    return rest if rest < 24 else int.from_bytes(body[place + 1 : _end_of_head(body, place)], "big")
+    end = place + 1 + _length_bytes(rest)
+    return end, rest if rest < 24 else int.from_bytes(body[place + 1 : end], "big")

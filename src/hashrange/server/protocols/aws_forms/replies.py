@@ -36,6 +36,15 @@ _no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 else it is read as a line feed."""
 
 
+class PacedBytes(GrowingBytes):
+    """Bytes that give way before each piece that is added."""
+
+    def write(self, piece: Any) -> int:
+        """Add a piece; returns its length."""
+        spend((len(piece) >> 7) + 1)
+        return super().write(piece)
+
+
 class WireForm(NamedTuple):
     """The form of one request, which its reply has too."""
 
@@ -50,7 +59,7 @@ class WireForm(NamedTuple):
     def reply(self, outcome: Mapping[str, Any] | None) -> WrittenReply:
         """The reply with these members; None: with none. May give way, because it may have 100,800 datapoints."""
         if self.form == "json":
-            body = GrowingBytes()
+            body = PacedBytes()
             _write_json(body, _present(outcome or {}, _json_value))
             return WrittenReply(200, body.getvalue(), _json_type(self.api))
         present = present_members(outcome)
@@ -123,15 +132,15 @@ def _utc(time: datetime) -> datetime:
 # --- JSON --------------------------------------------------------------------------------------------
 
 
-def _write_json(body: GrowingBytes, node: Any) -> None:
-    """Write a value; gives way between its members. A long list of texts or numbers is written some at a time."""
+def _write_json(body: PacedBytes, node: Any) -> None:
+    """Write a value, member by member. A long list of texts or numbers is written some at a time."""
     if not isinstance(node, dict | list) or not node:
-        spend(body.write(_encode(node)) >> 7)
+        body.write(_encode(node))
         return
     if isinstance(node, list) and len(node) > PIECE_MEMBERS and not isinstance(node[0], dict):
         node = [msgspec.Raw(_encode(some)[1:-1]) for some in batches(node, PIECE_MEMBERS)]
     before, end = (b"{", b"}") if isinstance(node, dict) else (b"[", b"]")
-    for one in walk(node):
+    for one in node:
         body.write(before if end == b"]" else before + _encode(one) + b":")
         _write_json(body, one if end == b"]" else node[one])
         before = b","
@@ -145,46 +154,31 @@ def _cbor(status: int, members: Mapping[str, Any], lines: bytes = b"") -> Writte
     # Imported here: most servers are never asked in this form, and start time counts.
     import cbor2  # noqa: PLC0415
 
-    body = GrowingBytes()
-    _write_cbor(cbor2.CBOREncoder(body, datetime_as_timestamp=True, timezone=UTC), members)
+    body = PacedBytes()
+    cbor2.CBOREncoder(body, datetime_as_timestamp=True, timezone=UTC).encode(members)
     return WrittenReply(status, body.getvalue(), b"application/cbor", b"smithy-protocol: rpc-v2-cbor\r\n" + lines)
-
-
-def _write_cbor(encoder: Any, node: Any) -> None:
-    """Write a value; gives way between the members of lists."""
-    if isinstance(node, dict):
-        encoder.encode_length(5, len(node))
-        for name, value in node.items():
-            encoder.encode(name)
-            _write_cbor(encoder, value)
-    elif isinstance(node, list):
-        encoder.encode_length(4, len(node))
-        for one in walk(node):
-            _write_cbor(encoder, one)
-    else:
-        encoder.encode(node)
 
 
 # --- XML ---------------------------------------------------------------------------------------------
 
 
 def _xml(status: int, wire: WireForm, name: str, members: Mapping[str, Any]) -> WrittenReply:
-    body = GrowingBytes()
+    body = PacedBytes()
     body.write(f'<{name} xmlns="{wire.api.xml_namespace}">'.encode())
     for text in _elements(members.items(), wire.api.map_members):
-        spend(body.write(text.encode()) >> 7)
+        body.write(text.encode())
     body.write(f"</{name}>".encode())
     return WrittenReply(status, body.getvalue(), b"text/xml")
 
 
 def _elements(members: Iterable[tuple[str, Any]], maps: frozenset[str]) -> Iterator[str]:
-    """The XML of some elements, in pieces; gives way between the members of lists."""
+    """The XML of some elements, in pieces."""
     for name, value in members:
         if isinstance(value, dict):
             entries = [("entry", {"key": key, "value": one}) for key, one in value.items()]
             inner: Iterable[tuple[str, Any]] = entries if name in maps else value.items()
         elif isinstance(value, list):
-            inner = zip(repeat("member"), walk(value), strict=False)
+            inner = zip(repeat("member"), value, strict=False)
         else:
             yield f"<{name}>{_text(value)}</{name}>"
             continue
