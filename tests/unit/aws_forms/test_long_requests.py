@@ -66,10 +66,10 @@ def test_bytes_in_very_many_pieces_are_refused_undecoded(monkeypatch: pytest.Mon
     """Joining 900,000 pieces took 84 ms in one step."""
     assert requests._cbor(b"\xa1\x61a\x5f" + b"\x41a" * 1_000 + b"\xff") == {"a": b"a" * 1_000}
     monkeypatch.setattr(cbor2, "CBORDecoder", None)
-    for key in (b"\x61a", b""):
+    for head in (b"\x5f", b"\x7f\x60\xff\x5f"):
         with pytest.raises(MembersWrong) as refused:
-            requests._cbor(b"\xa1" + key + b"\x5f" + b"\x40" * MEMBERS + b"\xff\x01")
-        assert refused.value.fault == MemberFault("type", "", NO_CBOR)
+            requests._cbor(b"\xa1\x61a" + head + b"\x40" * MEMBERS + b"\xff\x01")
+        assert refused.value.fault.kind == "value"
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -13,103 +13,50 @@ from typing import Literal
 from hashrange.items.steps import spend
 from hashrange.limits import SERVICE_CONTAINERS_MAX
 
-HEADS_AT_ONCE = 500
-"""Heads that are passed over between two looks at the clock: about 0.1 ms."""
-HeadsFault = Literal["tags", "containers", "members"]
-_BYTES, _TEXT, _MAP = 2, 3, 5
+HeadsFault = Literal["tags", "containers", "keys"]
+_BYTES, _TEXT, _LIST, _MAP, _TAG = 2, 3, 4, 5, 6
 """The first three bits of a head."""
 _BREAK = 0xFF
 _UNTIL_BREAK = -2
 """Members that are to come of what ends with a break. In maps, the number of these is even before each key."""
-_PIECES_LEAST = -(2**62)
-"""Below this are the members to come of bytes in more than SERVICE_CONTAINERS_MAX pieces."""
 
 
 def fault_of_heads(body: bytes) -> HeadsFault | None:
-    """What keeps a body from being decoded; None: nothing. Reads heads only, in 0.2 µs each; may give way.
+    """What keeps a body from being decoded; None: nothing. Reads heads only, in 0.4 µs each; may give way.
 
     `tags`: it has a tag that is none of a time, or writes that of a time in more than one byte.
-    `containers`: it has more lists and maps than SERVICE_CONTAINERS_MAX.
-    `members`: a map has a key that is no text, or bytes, which no operation takes, are in as many pieces.
+    `containers`: it has more lists, maps, texts in pieces and bytes, which no operation takes,
+    than SERVICE_CONTAINERS_MAX.
+    `keys`: a map has a key that is no text.
     """
-    place, size, containers = 0, len(body), 0
-    left, is_map = _UNTIL_BREAK, 0
+    place = containers = is_map = 0
+    left = _UNTIL_BREAK
     outer: list[tuple[int, int]] = []
-    while place < size:
-        spend(HEADS_AT_ONCE // 4)
-        for _ in range(HEADS_AT_ONCE):
-            head = body[place]
-            if is_map & ~left and head >> 5 != _TEXT and head != _BREAK:
-                return "members"
-            behind = _BEHIND[head]
-            if behind >= 0:
-                place += behind + 1
-                left -= 1
-            elif behind == _OTHER_TAG:
-                return "tags"
-            else:
-                containers += behind == _CONTAINER
-                place, left, is_map = _behind_long(body, place, left, is_map, outer)
-            while left == 0:
-                left, is_map = outer.pop()
-            if place >= size:
-                break
-        if max(containers, len(outer)) > SERVICE_CONTAINERS_MAX:
+    while place < len(body):
+        spend(1)
+        head = body[place]
+        kind, rest = head >> 5, head & 31
+        place += 1
+        if is_map & ~left and kind != _TEXT and head != _BREAK:
+            return "keys"
+        if kind == _TAG and rest > 1:
+            return "tags"
+        number = rest
+        if 24 <= rest < 28:  # the number, a length or how many members there are, stands behind the head
+            number = int.from_bytes(body[place : (place := place + (1 << rest - 24))], "big")
+        left -= kind != _TAG  # a tag belongs to the member behind it
+        if head == _BREAK and outer and left < -1 and not is_map & ~left:
+            left, is_map = outer.pop()
+        elif _LIST <= kind <= _MAP or (rest == 31 and head != _BREAK):
+            containers += 1
+            outer.append((left, is_map))
+            is_map = int(kind == _MAP)
+            left = _UNTIL_BREAK if rest == 31 else number << is_map
+        elif _BYTES <= kind <= _TEXT:
+            containers += kind == _BYTES
+            place += number
+        if containers > SERVICE_CONTAINERS_MAX:
             return "containers"
-        if left < _PIECES_LEAST:
-            return "members"
+        while left == 0:
+            left, is_map = outer.pop()
     return None
-
-
-def _behind_long(body: bytes, place: int, left: int, is_map: int, outer: list[tuple[int, int]]) -> tuple[int, int, int]:
-    """Place, members to come, and whether they are those of a map (1 or 0), behind a head that says how long something
-    is, or ends it. `outer`: members to come of what is around, which a list, a map, or a text in pieces is added to.
-    """
-    head, behind = body[place], _BEHIND[body[place]]
-    end, number = _number_at(body, place)
-    if behind == _TIME_TAG:  # belongs to the member behind it
-        return end, left, is_map
-    if behind == _LONG_TEXT:
-        return end + number, left - 1, is_map
-    if head == _BREAK:
-        ends = left < 0 and outer and not is_map & left
-        return (end, *outer.pop()) if ends else (end, left - 1, is_map)
-    outer.append((left - 1, is_map))
-    is_map = int(head >> 5 == _MAP)
-    if head & 31 != 31:
-        return end, number << is_map, is_map
-    return end, _PIECES_LEAST + SERVICE_CONTAINERS_MAX if head >> 5 == _BYTES else _UNTIL_BREAK, is_map
-
-
-_LONG_TEXT, _TIME_TAG, _OTHER_TAG, _CONTAINER, _PIECES = -1, -2, -3, -4, -5
-
-
-def _behind(head: int) -> int:
-    """How many bytes behind a head belong to it, with those of a short text; or what it begins.
-    _PIECES: a text, or bytes, in pieces, or the break at the end of something.
-    """
-    kind, rest = head >> 5, head & 31
-    if kind == 6:
-        return _TIME_TAG if rest < 2 else _OTHER_TAG
-    if kind in {4, 5}:
-        return _CONTAINER
-    if rest == 31:
-        return _PIECES
-    if kind in {2, 3}:
-        return rest if rest < 24 else _LONG_TEXT
-    return _length_bytes(rest)
-
-
-def _length_bytes(rest: int) -> int:
-    """How many bytes behind a head say a number or a length."""
-    return 1 << rest - 24 if 24 <= rest < 28 else 0
-
-
-_BEHIND = tuple(map(_behind, range(256)))
-
-
-def _number_at(body: bytes, place: int) -> tuple[int, int]:
-    """Where a head ends, and the number that it says: a length, or how many members there are."""
-    rest = body[place] & 31
-    end = place + 1 + _length_bytes(rest)
-    return end, rest if rest < 24 else int.from_bytes(body[place + 1 : end], "big")

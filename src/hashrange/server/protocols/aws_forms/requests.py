@@ -218,7 +218,7 @@ def _cbor(body: bytes) -> Any:
         raise MembersWrong(MemberFault("value", "", sentences.TAGS_OF_NO_TIMES))
     if fault == "containers":
         raise _too_many_containers()
-    if fault == "members":
+    if fault == "keys":
         raise MembersWrong(MemberFault("type", "", sentences.NO_CBOR))
     spend_decoding(len(body))
     # Imported here: most servers are never asked in this form, and start time counts.
