@@ -15,6 +15,7 @@ from hashrange.server.protocols.aws_forms.replies import WireForm
 from hashrange.server.protocols.http_call import WrittenReply
 from hashrange.service.workers import Worker
 from hashrange.testing.database import Database
+from tests.support.working import give_way_always
 from tests.unit.aws_forms.test_forms import FORMS, around_now, ask
 
 
@@ -78,6 +79,21 @@ def test_a_long_reply_is_written_in_pieces(form: Any, reply: str, monkeypatch: p
     api = cloudwatch_api(unused, unused)
     written = WireForm(form, api, "DescribeAlarmsForMetric", "id").reply(LONG_REPLIES[reply])
     assert len(written.body) > 10 * NotedBytes.most > 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_reply_is_the_same_whether_others_run_in_between(form: Any) -> None:
+    unused: Any = None
+    reply = {"Metrics": [{"Id": str(one), "Timestamps": TIMES[:70], "Values": []} for one in range(20)], "Next": None}
+    wire = WireForm(form, cloudwatch_api(unused, unused), "ListMetrics", "id")
+    meanwhile: list[bytes] = []
+
+    async def write() -> bytes:
+        return wire.reply(reply).body
+
+    ways_given, body = give_way_always(write(), lambda: meanwhile.append(wire.reply(reply).body))
+    assert ways_given > 10
+    assert {body, *meanwhile} == {wire.reply(reply).body}
 
 
 @pytest.mark.parametrize("form", FORMS)
