@@ -4,29 +4,44 @@ the caller limits the time, and may ask which endpoints have timed out lately.
 None of the project's dependencies is an HTTP client for asyncio; httptools parses the reply.
 A connection for each request costs little next to what is asked for, and is never left in an unknown state.
 Redirects are not followed, and what follows a complete reply is not looked at.
+
+Whoever may name a URL decides what its endpoint answers, and many may answer in the same moment. So replies are parsed
+in pieces, a few of them in each turn of the loop (`_in_turn`), and handshakes of TLS are made on a thread.
 """
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 import httptools
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
 from hashrange.functions.host_lookups import HOSTS
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.messages import functions as messages
+from hashrange.wire.http import HEAD_BYTES_MAX
+from hashrange.work_threads import WorkThread
 
+HEADERS_MAX = 256
+"""Most headers of a reply, with the trailers of its body."""
+FRAME_BYTES_FREE = 16
+"""Each byte of data makes up for this many framing bytes (sizes, extensions, trailers) of its own piece or of earlier
+ones. The others are limited as a head is."""
+PIECE_BYTES = 8 * 1024
+"""Most bytes that are parsed at a time, except of a body without chunks: up to half a millisecond of work."""
+PIECES_MAX = 4
+"""Most pieces, of all exchanges of a loop, that are decrypted or parsed in one turn."""
 _CHUNK_BYTES = 64 * 1024
-_HEAD_BYTES_MAX = 64 * 1024
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_INFORMATIONAL = frozenset(range(100, 200)) - {101}
-"""Statuses of replies that another reply follows; after 101, another protocol would."""
-_HANDSHAKE_FAILURES = (ssl.SSLError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
-"""What goes wrong once somebody has accepted a connection: no other address of the host is tried."""
+Read = Callable[[int], Awaitable[bytes]]
+"""Length → up to as many bytes of a reply, once there are any; none once the server sends nothing more."""
+_PRELIMINARY = frozenset((0, *range(100, 200))) - {101}
+"""0, and statuses of replies that another reply follows; after 101, another protocol would."""
 
 
 class UrlUnusable(HashrangeError):
@@ -55,14 +70,13 @@ class HttpTarget(NamedTuple):
     """Value of the header Host."""
     path: str
     """Path and query, as they stand in the request line."""
-    tls: ssl.SSLContext | None
-    """What checks the server's certificate; None for plain HTTP."""
+    is_tls: bool
 
     @property
     def url(self) -> str:
         """The URL for messages, without its query, which may hold secrets."""
         path, _, _ = self.path.partition("?")
-        return f"{'http' if self.tls is None else 'https'}://{self.authority}{path}"
+        return f"{'https' if self.is_tls else 'http'}://{self.authority}{path}"
 
 
 class RemoteReply(NamedTuple):
@@ -74,14 +88,6 @@ class RemoteReply(NamedTuple):
     body: bytes
     fields: Sequence[tuple[bytes, bytes]] = ()
     """All headers as received."""
-
-
-@cache
-def _tls_of(_paths: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
-    """What is trusted: the machine's authorities, or those that SSL_CERT_FILE and SSL_CERT_DIR name. To read them takes
-    some 30 ms and a megabyte, so all targets share it.
-    """
-    return ssl.create_default_context()
 
 
 def read_target(url: str) -> HttpTarget:
@@ -96,9 +102,8 @@ def read_target(url: str) -> HttpTarget:
     is_plain = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in _DEFAULT_PORTS or not host or not port or not is_plain or parts.username is not None:
         raise UrlUnusable(messages.url_unusable(url))
-    tls = _tls_of(ssl.get_default_verify_paths()) if parts.scheme == "https" else None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return HttpTarget(host, port, parts.netloc, path, tls)
+    return HttpTarget(host, port, parts.netloc, path, parts.scheme == "https")
 
 
 async def exchange(
@@ -108,7 +113,7 @@ async def exchange(
 
     `method`: any but HEAD. `headers`: ASCII; Content-Length and Connection are added, and Host if it is not there.
     `reply_bytes_max`: greatest length of the reply's body. Raises ExchangeFailed, and ReplyTooLarge for a body that is
-    longer or a head of more than 64 KB. Has no time-out; may be cancelled at any time.
+    longer, or a head of more than HEAD_BYTES_MAX or HEADERS_MAX. Has no time-out; may be cancelled at any time.
     """
     return await exchange_message(target, _encode_head(target, method, headers, len(body)), body, reply_bytes_max)
 
@@ -131,8 +136,12 @@ async def exchange_message(
     try:
         reader, writer = await _connect(target)
         try:
-            writer.writelines([head, body])
-            return await _read_reply(reader, _Reply(reply_bytes_max, on_body, is_head_asked=is_head_asked))
+            read: Read = reader.read
+            if target.is_tls:
+                read = await _begin_tls(target.host, reader, writer, (head, body))
+            else:
+                writer.writelines([head, body])
+            return await _read_reply(read, _Reply(reply_bytes_max, on_body, is_head_asked=is_head_asked))
         finally:
             writer.transport.abort()
     except (OSError, EOFError, httptools.HttpParserError) as error:
@@ -144,16 +153,11 @@ async def _connect(target: HttpTarget) -> tuple[asyncio.StreamReader, asyncio.St
 
     Raises OSError, worded as by asyncio for a name that it looks up itself.
     """
-    tls = target.tls
     refusals: list[OSError] = []
     try:
         for address in await HOSTS.addresses_of(target.host):
             try:
-                return await asyncio.open_connection(
-                    address, target.port, ssl=tls, server_hostname=None if tls is None else target.host
-                )
-            except _HANDSHAKE_FAILURES:
-                raise
+                return await asyncio.open_connection(address, target.port)
             except OSError as error:
                 refusals.append(error)
         if len({str(error) for error in refusals}) == 1:
@@ -170,87 +174,156 @@ def _encode_head(target: HttpTarget, method: str, headers: Mapping[str, str], le
     return "\r\n".join([*lines, "", ""]).encode("ascii")
 
 
+# --- TLS ------------------------------------------------------------------------------------------
+
+_TLS = WorkThread("hashrange-tls")
+"""Makes all handshakes: a step takes 1 to 7 ms, and what many endpoints send in the same moment comes in one turn."""
+
+
+@cache
+def _trust(_paths: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+    """What is trusted: the machine's authorities, or those that SSL_CERT_FILE and SSL_CERT_DIR name. To read them takes
+    some 30 ms and a megabyte, so all targets share it. A server that renegotiated would have handshakes made elsewhere.
+    """
+    context = ssl.create_default_context()
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    return context
+
+
+async def _begin_tls(
+    host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Sequence[bytes]
+) -> Read:
+    """Send a request over TLS. Returns what reads the reply, and, like this function, raises OSError."""
+    received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+
+    async def fed(run: Callable[..., Awaitable[Any]], step: Callable[..., Any], *arguments: int) -> Any:
+        """The result of a step of TLS once enough has been received for it; empty if nothing more comes."""
+        while True:
+            try:
+                return await run(step, *arguments)
+            except ssl.SSLWantReadError:
+                writer.write(sent.read())
+            more = await reader.read(PIECE_BYTES)
+            if not more:
+                return b""
+            received.write(more)
+
+    tls = await _TLS.run(lambda: _trust(ssl.get_default_verify_paths()).wrap_bio(received, sent, server_hostname=host))
+    if await fed(_TLS.run, tls.do_handshake) is not None:
+        raise ConnectionResetError
+    for part in request:
+        await _TLS.run(tls.write, part)
+    writer.write(sent.read())
+    return partial(fed, _in_turn, tls.read)
+
+
+# --- replies --------------------------------------------------------------------------------------
+
+
 class _Reply:
     """What httptools finds in a reply. Replies before the last one, such as 103 Early Hints, are passed over."""
 
     def __init__(self, body_bytes_max: int, on_body: Callable[[int], None], *, is_head_asked: bool) -> None:
         self.parser: Any = httptools.HttpResponseParser(self)
-        self.status: int | None = None
-        """Known once the head is complete; that of an informational reply until the next head is."""
+        self.status = 0
+        """That of the last head that is complete, which may be one of an informational reply; 0: there is none."""
         self.headers: dict[bytes, bytes] = {}
         self.fields: list[tuple[bytes, bytes]] = []
-        self.body = bytearray()
+        self.body = GrowingBytes()
         self.is_complete = False
-        self.body_bytes_max = body_bytes_max
+        self._body_bytes_max = body_bytes_max
         self._is_head_asked = is_head_asked
         self._on_body = on_body
+        self._other_bytes = 0
+        """Bytes of the head, then of the body's framing as far as its data does not make up for them."""
 
     @property
     def has_head(self) -> bool:
         """True once the head of the last reply has arrived."""
-        return self.status is not None and self.status not in _INFORMATIONAL
+        return self.status not in _PRELIMINARY
 
     @property
     def ends_with_connection(self) -> bool:
         """True if the head has arrived and gives the body no length."""
         return self.has_head and not {b"content-length", b"transfer-encoding"} & self.headers.keys()
 
+    @property
+    def next_bytes(self) -> int:
+        """How many bytes may be parsed next: of a head, no more than it may have."""
+        if not self.has_head:
+            return min(PIECE_BYTES, HEAD_BYTES_MAX - self._other_bytes)
+        return PIECE_BYTES if b"transfer-encoding" in self.headers else _CHUNK_BYTES
+
+    def parse(self, piece: bytes) -> None:
+        """Parse up to `next_bytes`; what follows a complete reply is not looked at.
+        Raises HttpParserError and ReplyTooLarge.
+        """
+        self._other_bytes = max(0, self._other_bytes) + len(piece)
+        try:
+            self.parser.feed_data(piece)
+        except httptools.HttpParserCallbackError:
+            self._other_bytes = HEAD_BYTES_MAX
+        except httptools.HttpParserError:
+            if not self.is_complete:
+                raise
+        if self._other_bytes >= HEAD_BYTES_MAX and not self.is_complete:
+            raise ReplyTooLarge(self.status if self.has_head else None)
+
+    # --- parser callbacks, whose errors end the parsing ----------------------------------------------
+
     def on_message_begin(self) -> None:
-        if not self.is_complete:
-            self.headers, self.fields = {}, []
+        self.headers, self.fields = {}, []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.is_complete:
-            self.headers[name.lower()] = value
-            self.fields.append((name, value))
+        self.headers[name.lower()] = value
+        self.fields.append((name, value))
+        if len(self.fields) > HEADERS_MAX:
+            raise ValueError
 
     def on_headers_complete(self) -> None:
-        if not self.is_complete:
-            self.status = self.parser.get_status_code()
-            self.is_complete = self._is_head_asked and self.has_head
+        self.status = self.parser.get_status_code()
+        if self.has_head:
+            self._other_bytes = 0
+        if self._is_head_asked:
+            self.on_message_complete()
 
     def on_body(self, body: bytes) -> None:
-        if not self.is_complete:
-            self.body += body
-            if len(self.body) > self.body_bytes_max:
-                raise ReplyTooLarge(self.status)
-            self._on_body(len(body))
+        self.body.write(body)
+        self._other_bytes -= (1 + FRAME_BYTES_FREE) * len(body)
+        if self.body.tell() > self._body_bytes_max:
+            raise ValueError
+        self._on_body(len(body))
 
     def on_message_complete(self) -> None:
-        self.is_complete = self.has_head
+        if self.has_head:
+            self.is_complete = True
+            raise ValueError
 
 
-async def _read_reply(reader: asyncio.StreamReader, reply: _Reply) -> RemoteReply:
+async def _read_reply(read: Read, reply: _Reply) -> RemoteReply:
     """Read until a reply is complete. Raises OSError, EOFError, HttpParserError and ReplyTooLarge."""
     try:
-        await _feed(reply, reader)
+        while not reply.is_complete:
+            piece = await read(reply.next_bytes)
+            if not piece:
+                if reply.ends_with_connection:
+                    break
+                raise EOFError(messages.CONNECTION_CLOSED_EARLY)
+            await _in_turn(reply.parse, piece)
     finally:
         reply.parser = None  # it refers to the reply: a cycle
-    assert reply.status is not None
-    return RemoteReply(reply.status, reply.headers, bytes(reply.body), reply.fields)
+    return RemoteReply(reply.status, reply.headers, reply.body.getvalue(), reply.fields)
 
 
-async def _feed(reply: _Reply, reader: asyncio.StreamReader) -> None:
-    left_bytes = _HEAD_BYTES_MAX  # that may still come: of the head, then of the body with the lengths of its chunks
-    while not reply.is_complete:
-        received = await reader.read(_CHUNK_BYTES)
-        if not received:
-            if reply.ends_with_connection:
-                break
-            raise EOFError(messages.CONNECTION_CLOSED_EARLY)
-        had_head = reply.has_head
-        try:
-            reply.parser.feed_data(received)
-        except httptools.HttpParserCallbackError as error:
-            raise ReplyTooLarge(reply.status) from error
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            if not reply.is_complete:
-                raise
-        if reply.has_head and not had_head:
-            left_bytes = _HEAD_BYTES_MAX + 2 * reply.body_bytes_max
-        left_bytes -= len(received)
-        if left_bytes < 0 and not reply.is_complete:
-            raise ReplyTooLarge(reply.status if reply.has_head else None)
+_turns = WeakValueDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
+"""Of each loop with exchanges that wait for their turn."""
+
+
+async def _in_turn(work: Callable[[Any], Any], argument: Any) -> Any:
+    """Call `work` in a later turn of the loop, in which at most PIECES_MAX exchanges go on; the others wait in line."""
+    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(PIECES_MAX)):
+        await asyncio.sleep(0)  # so that a place which becomes free in this turn is taken, but not used again
+        return work(argument)
 
 
 # --- endpoints that do not answer -----------------------------------------------------------------
