@@ -200,7 +200,7 @@ KINESIS_RECORD_BYTES_MAX = 10 * 1024 * 1024
 """Bytes of one record with its partition key; most data streams take 1 MiB. Longer records are not sent."""
 KINESIS_PUTS_AT_ONCE = 8
 """Requests to Kinesis under way at the same time: our own bound."""
-KINESIS_REPLY_BYTES_MAX = 1024 * 1024
+KINESIS_REPLY_BYTES_MAX = 256 * 1024
 """Bytes of a reply of Kinesis; one with 500 results has some 100 KB: our own bound."""
 KINESIS_TIMEOUT_SECONDS = 10.0
 """Real time in which Kinesis has to answer a request: our own bound."""

@@ -11,10 +11,11 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from hashrange.clock import SystemClock, VirtualClock
-from hashrange.functions.http_client import UrlUnusable
-from hashrange.limits import KINESIS_TIMEOUT_SECONDS
+from hashrange.functions.http_client import RemoteReply, UrlUnusable
+from hashrange.limits import KINESIS_REPLY_BYTES_MAX, KINESIS_TIMEOUT_SECONDS
 from hashrange.triggers.kinesis import client as client_module
-from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer
+from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer, put_results
+from tests.support.working import give_way_always
 from tests.unit.functions.answering import Answer, Received, answering, reply
 
 STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/a"
@@ -37,7 +38,10 @@ def ask(answer: Answer, request: Ask) -> tuple[Any, Received]:
 
 
 def put(answer: Answer, count: int = 1) -> Any:
-    return ask(answer, lambda client: client.put_records(STREAM, b"{}", count))[0]
+    async def put_one(client: KinesisClient) -> Any:
+        return put_results(await client.put_records(STREAM, b"{}"), count)
+
+    return ask(answer, put_one)[0]
 
 
 def describe(answer: Answer) -> Any:
@@ -118,6 +122,18 @@ def test_what_kinesis_does_not_send_is_no_answer(answer: bytes) -> None:
     assert isinstance(describe(answer), NoAnswer)
 
 
+def test_whoever_decodes_a_long_reply_gives_way_before() -> None:
+    """Replies to eight requests may come in the same moment, each with as many empty results as fit."""
+    reply = RemoteReply(200, {}, b'{"Records":[%b]}' % b",".join([b"{}"] * 80_000))
+    assert len(reply.body) < KINESIS_REPLY_BYTES_MAX
+
+    async def conclude() -> None:
+        with pytest.raises(NoAnswer):
+            put_results(reply, 1)
+
+    assert give_way_always(conclude())[0] >= 1
+
+
 @pytest.mark.parametrize(
     ("status", "body", "code", "is_unfit"),
     [
@@ -187,7 +203,7 @@ def test_an_endpoint_that_does_not_answer_is_waited_for_once(monkeypatch: pytest
                 found.append(str(raised.value))
             client.forget()
             with pytest.raises(NoAnswer):
-                await client.put_records(STREAM, b"{}", 1)
+                await client.put_records(STREAM, b"{}")
             return len(server.requests)
 
     assert asyncio.run(main()) == 3

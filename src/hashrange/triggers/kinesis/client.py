@@ -114,19 +114,14 @@ class KinesisClient:
             if error.is_unfit or error.code in ("ResourceNotFoundException", "AccessDeniedException"):
                 return None
             raise
-        status: str = _decoded(reply, _decode_description).StreamDescriptionSummary.StreamStatus
-        return status
+        return str(_decoded(reply, _decode_description).StreamDescriptionSummary.StreamStatus)
 
-    async def put_records(self, stream_arn: str, body: bytes, count: int) -> list[PutResult]:
-        """Send the `count` records in a body of `encode_put`; returns what became of each, in order.
+    async def put_records(self, stream_arn: str, body: bytes) -> RemoteReply:
+        """Send the records in a body of `encode_put`; returns the reply, for `put_results`.
 
         Raises NoAnswer and KinesisRefusal. Must run in a task.
         """
-        reply = await self._ask("PutRecords", stream_arn, body)
-        results = _decoded(reply, _decode_put).Records
-        if len(results) != count:
-            raise NoAnswer(messages.RESULTS_MISCOUNTED.format(count=count, results=len(results)))
-        return [_put_result(one) for one in results]
+        return await self._ask("PutRecords", stream_arn, body)
 
     async def _ask(self, operation: str, stream_arn: str, body: bytes) -> RemoteReply:
         """The reply to a request. For KINESIS_TIMEOUT_SECONDS after one that timed out, further ones are not sent.
@@ -175,6 +170,15 @@ def encode_put(stream_arn: str, records: Sequence[OutgoingRecord]) -> bytes:
         )
         mark = b","
     return b"".join((*pieces, b"]}"))
+
+
+def put_results(reply: RemoteReply, count: int) -> list[PutResult]:
+    """What became of each of the `count` records that were sent, in order; gives way. Raises NoAnswer."""
+    spend_decoding(len(reply.body))
+    results = _decoded(reply, _decode_put).Records
+    if len(results) != count:
+        raise NoAnswer(messages.RESULTS_MISCOUNTED.format(count=count, results=len(results)))
+    return [_put_result(one) for one in results]
 
 
 def _name_in(stream_arn: str) -> str:

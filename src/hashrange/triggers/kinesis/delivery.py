@@ -24,7 +24,7 @@ from hashrange.limits import KINESIS_PUTS_AT_ONCE
 from hashrange.messages import kinesis as messages
 from hashrange.store.interface import WholeStore
 from hashrange.tables.streams import Sequence, horizon, sequence_text
-from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer, PutResult
+from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer, put_results
 from hashrange.triggers.kinesis.feed_delivery import (
     Enabling,
     FeedDelivery,
@@ -204,7 +204,7 @@ class KinesisDelivery:
         self._passes.check(epoch)
         self._tell_passed_over(feed, shard)
         if put is not None:
-            ask = self._client.put_records(feed.terms.stream_arn, put.body, len(put.sequences))
+            ask = self._client.put_records(feed.terms.stream_arn, put.body)
             self._begin(shard, ask, partial(self._put, feed, shard, put))
         elif shard.is_drained:
             self._passes.look()  # its children may be delivered now
@@ -232,15 +232,13 @@ class KinesisDelivery:
         finally:
             del task  # which keeps an error, and the error's traceback this frame
 
-    async def _put(
-        self, feed: FeedDelivery, shard: ShardDelivery, put: OutgoingPut, task: "asyncio.Task[list[PutResult]]"
-    ) -> None:
+    async def _put(self, feed: FeedDelivery, shard: ShardDelivery, put: OutgoingPut, task: "asyncio.Task[Any]") -> None:
         """Conclude a request that sent changes."""
         shard.is_busy = False
         now_seconds, before = self._clock.service_time(), shard.position
         age_seconds = shard.oldest_age_seconds(now_seconds)
         try:
-            results = task.result()
+            results = put_results(task.result(), len(put.sequences))
         except NoAnswer as error:
             self._pause.unanswered(str(error), now_seconds)
             shard.rest()
