@@ -224,16 +224,17 @@ class _Reply:
     """What httptools finds in a reply. Replies before the last one, such as 103 Early Hints, are passed over."""
 
     def __init__(self, body_bytes_max: int, on_body: Callable[[int], None], *, is_head_asked: bool) -> None:
-        self.parser: Any = httptools.HttpResponseParser(self)
         self.status = 0
         """That of the last head that is complete, which may be one of an informational reply; 0: there is none."""
         self.headers: dict[bytes, bytes] = {}
         self.fields: list[tuple[bytes, bytes]] = []
         self.body = GrowingBytes()
+        self.on_body = self.body.write
+        self.parser: Any = httptools.HttpResponseParser(self)
         self.is_complete = False
         self._body_bytes_max = body_bytes_max
         self._is_head_asked = is_head_asked
-        self._on_body = on_body
+        self._tell = on_body
         self._other_bytes = 0
         """Bytes of the head, then of the body's framing as far as its data does not make up for them."""
 
@@ -258,18 +259,21 @@ class _Reply:
         """Parse up to `next_bytes`; what follows a complete reply is not looked at.
         Raises HttpParserError and ReplyTooLarge.
         """
-        self._other_bytes = max(0, self._other_bytes) + len(piece)
+        before_bytes = self.body.tell()
+        self._other_bytes += len(piece)
         try:
             self.parser.feed_data(piece)
-        except httptools.HttpParserCallbackError:
-            self._other_bytes = HEAD_BYTES_MAX
         except httptools.HttpParserError:
             if not self.is_complete:
                 raise
-        if self._other_bytes >= HEAD_BYTES_MAX and not self.is_complete:
+        data_bytes = self.body.tell() - before_bytes
+        self._tell(data_bytes)
+        self._other_bytes = max(0, self._other_bytes - (1 + FRAME_BYTES_FREE) * data_bytes)
+        is_head_too_large = self._other_bytes >= HEAD_BYTES_MAX and not self.is_complete
+        if is_head_too_large or len(self.fields) > HEADERS_MAX or self.body.tell() > self._body_bytes_max:
             raise ReplyTooLarge(self.status if self.has_head else None)
 
-    # --- parser callbacks, whose errors end the parsing ----------------------------------------------
+    # --- parser callbacks ---------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         self.headers, self.fields = {}, []
@@ -277,8 +281,6 @@ class _Reply:
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers[name.lower()] = value
         self.fields.append((name, value))
-        if len(self.fields) > HEADERS_MAX:
-            raise ValueError
 
     def on_headers_complete(self) -> None:
         self.status = self.parser.get_status_code()
@@ -287,17 +289,10 @@ class _Reply:
         if self._is_head_asked:
             self.on_message_complete()
 
-    def on_body(self, body: bytes) -> None:
-        self.body.write(body)
-        self._other_bytes -= (1 + FRAME_BYTES_FREE) * len(body)
-        if self.body.tell() > self._body_bytes_max:
-            raise ValueError
-        self._on_body(len(body))
-
     def on_message_complete(self) -> None:
         if self.has_head:
             self.is_complete = True
-            raise ValueError
+            raise ValueError  # ends the parsing
 
 
 async def _read_reply(read: Read, reply: _Reply) -> RemoteReply:
