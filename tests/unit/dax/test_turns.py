@@ -314,3 +314,26 @@ def test_many_clients_of_one_turn_share_its_slice(node: TurnsNode) -> None:
     node.finish()
     assert [one.result("getItem")[0] for one in clients] == [client.call("getItem", TABLE, b"a", None)[0]] * 20
     assert node.calls_max <= CALLS_MAX
+
+
+@pytest.mark.parametrize("element", [b"\x00", b"\x60", b"\xa0"], ids=["numbers", "texts", "maps"])
+@pytest.mark.parametrize("size_bytes", [900, 8_000])
+def test_short_requests_of_a_crowd_are_read_in_the_slice_of_a_turn(
+    node: TurnsNode, element: bytes, size_bytes: int
+) -> None:
+    """As many as came in one pass over the sockets were read at once: 200 of 8 KB took 0.5 to 1 s."""
+    clients = [TurnsClient(node) for _ in range(200)]
+    request = request_bytes("batchGetItem", [], None)
+    request = request.replace(b"\x80", array(size_bytes, element))
+    node.calls_max = 0
+
+    def all_send() -> None:
+        for one in clients:
+            one._connection.data_received(request)
+
+    node.counted(all_send)
+    node.finish()
+    for one in clients:
+        with pytest.raises(DaxError):
+            one.result("batchGetItem")
+    assert node.calls_max <= CALLS_MAX
