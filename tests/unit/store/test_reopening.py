@@ -1,5 +1,6 @@
 """Reopening the engine creates nothing and uses the folder that was opened first, whatever is at its path meanwhile."""
 
+import errno
 import logging
 import os
 import shutil
@@ -79,6 +80,31 @@ def test_a_folder_that_goes_between_the_look_and_the_opening_is_not_made_anew(
         served.attempt_to_reopen()
         assert served.read(b"first") == row_of(10, b"first")
         served.write(b"second")
+
+
+@pytest.mark.parametrize("calls_before", [0, 1, 2])
+@pytest.mark.usefixtures("opened")
+def test_a_process_without_descriptors_has_not_lost_its_folder(
+    served: Served, monkeypatch: pytest.MonkeyPatch, calls_before: int
+) -> None:
+    """It may have them again, so nobody is told to put the folder back."""
+    served.store.site.fail(BROKEN)
+    left, real = [errno.EMFILE, *[0] * calls_before], files.read_bytes
+
+    def read_bytes(path: str) -> bytes:
+        if left and (code := left.pop()):
+            raise OSError(code, os.strerror(code))
+        return real(path)
+
+    monkeypatch.setattr(files, "read_bytes", read_bytes)
+    served.attempt_to_reopen()
+    if not left and served.store.site.health.failure is not None:
+        with pytest.raises(StorageError, match="Too many open files") as caught:
+            served.read(b"first")
+        assert caught.type is not StorageLost
+        served.attempt_to_reopen()
+    assert served.read(b"first") == row_of(10, b"first")
+    served.write(b"second")
 
 
 def test_what_an_opening_by_name_left_is_removed_only_if_it_is_nothing_else(tmp_path: Path) -> None:

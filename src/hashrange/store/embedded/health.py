@@ -381,7 +381,7 @@ class Health:
         """On the sync thread: open the engine of the locked folder again. Raises StorageError.
 
         Where the system has no paths through open descriptors (`lock.is_held` is false), the engine opens whatever is
-        at the folder's path; StorageLost if that is another folder.
+        at the folder's path; StorageLost if that is another folder, and OSError without a free descriptor.
         """
         try:
             engine = open_engine(self._site.place, folder=lock.folder, may_make=False)
@@ -393,6 +393,9 @@ class Health:
                 lock.require_folder()
             except StorageLost:
                 abandon_engine(engine)
+                raise
+            except OSError:
+                self._broken = engine  # the next attempt closes it
                 raise
         return engine
 

@@ -159,11 +159,15 @@ class FolderLock:
             raise self._lost()
 
     def require_folder(self) -> None:
-        """For a reopening, raise StorageLost unless folder and engine at the path are those opened before it."""
+        """For a reopening, raise StorageLost unless folder and engine at the path are those opened before it.
+        Raises OSError if the process or the system has no free descriptor.
+        """
         try:
             is_same = self._folder < 0 or _number(os.stat(self._engine_folder)) == _number(os.fstat(self._folder))
             identity = files.read_bytes(os.path.join(self._engine_folder, files.IDENTITY_FILE))
         except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise
             raise self._lost() from error
         if not is_same or identity != self._identity:
             raise self._lost()
