@@ -29,6 +29,8 @@ TURN_BYTES = 2 * 1024 * 1024
 (not read)."""
 RELEASED_TOGETHER = 8
 """Number of held connections that are read again in each later turn; they bring at most 2 MB."""
+HTTP_SHARE = 4
+"""One connection in this many is for clients of HTTP, whatever the clients of DAX take."""
 UNREAD_BYTES_MAX = 256 * 1024 * 1024
 """Limit for the unread replies of all connections: enough for 200 clients that leave a Scan's full page unread."""
 
@@ -102,6 +104,10 @@ class Connections:
             handle, self.outgoing, clock.monotonic, self.open, deque() if waiting is None else waiting
         )
         self.connections_max = connections_max
+        self.dax: set[object] = set()
+        """Connections with nodes of DAX, and handshakes that precede one."""
+        self.dax_sockets = 0
+        """Number of sockets at which nodes listen."""
         self.access_log = access_log
         self.hint_https = cache(hint_https)
         """Logs the hint once."""
@@ -120,6 +126,24 @@ class Connections:
         self.incoming.hold(loop)
         self.outgoing.hold(loop)
         self.long_reads.take_turns(loop.call_soon)
+
+    @property
+    def has_room(self) -> bool:
+        """True if one more connection may be open. Those of DAX count, up to their share."""
+        return len(self.open) + min(self.count_dax(), self._dax_max) < self.connections_max
+
+    @property
+    def has_dax_room(self) -> bool:
+        """True if a client of DAX may have one more connection. No crowd of them keeps out clients of HTTP."""
+        return self.has_room and self.count_dax() < self._dax_max
+
+    @property
+    def _dax_max(self) -> int:
+        return self.connections_max - -(-self.connections_max // HTTP_SHARE)
+
+    def count_dax(self) -> int:
+        """Number of descriptors that DAX's clients and nodes take."""
+        return len(self.dax) + self.dax_sockets
 
     def everyone(self) -> list[OpenConnection]:
         """Return every connection that is not lost yet, those in `turned_away` last."""

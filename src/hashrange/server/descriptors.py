@@ -6,7 +6,10 @@ requests of all clients would fail.
 """
 
 import contextlib
+import errno
 import logging
+import os
+from asyncio import Server
 
 from hashrange.errors import HashrangeError
 from hashrange.store.embedded.open_files import descriptors_max, open_files_max
@@ -69,6 +72,12 @@ def take_descriptors(connections_max: int) -> int:
             connections_max,
         )
     return connections
+
+
+def require_sockets(listener: Server) -> None:
+    """Raise OSError if the process had no descriptor for a listener: loops pass over addresses without a socket."""
+    if not listener.sockets:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def _raise_limit(wanted: int) -> None:

@@ -289,7 +289,7 @@ class Handshakes:
         self._all.add(handshake)
         self._silent[handshake] = self._call_later(HANDSHAKE_SECONDS_MAX, handshake.end)
         connections = self.connections
-        count = len(self._all) + len(connections.open) + len(connections.turned_away)
+        count = len(self._all) + len(connections.open) + len(connections.turned_away) + connections.count_dax()
         if count > connections.connections_max + TURNED_AWAY_MAX:
             next(iter(self._silent)).end()
 

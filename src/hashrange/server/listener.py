@@ -23,6 +23,7 @@ from hashrange.server.connection import FirstRead
 from hashrange.server.connections import Connections
 from hashrange.server.copies import Forks, KeptSnapshots
 from hashrange.server.credentials import Credential, handler_credentials, read_credentials
+from hashrange.server.descriptors import require_sockets
 from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.server.host_names import is_loopback
 from hashrange.server.incoming import Waiting
@@ -237,6 +238,7 @@ class Server:
             self._listener = await loop.create_server(
                 acceptor.make_protocol, settings.host, settings.port, backlog=BACKLOG_CONNECTIONS
             )
+            require_sockets(self._listener)
         except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot represent
             is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
             raise ListenError(listen_failure(settings, error), is_port_taken=is_taken) from error
@@ -299,7 +301,7 @@ class Server:
         from hashrange.server.dax.nodes import DaxNodes  # noqa: PLC0415
 
         if self.dax is None:
-            self.dax = DaxNodes(self.service, self.access.known_keys, self._secrets.tls)
+            self.dax = DaxNodes(self.service, self.access.known_keys, self._secrets.tls, self.connections)
         return self.dax
 
     async def stop(self) -> None:

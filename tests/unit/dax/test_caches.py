@@ -22,6 +22,7 @@ from hashrange.dax.node_caches import (
 )
 from hashrange.dax.node_host import NodePlace, NodeTerms
 from hashrange.operations.registry import OPERATIONS
+from hashrange.server.connections import Connections
 from hashrange.server.dax.nodes import FREED_TOGETHER, DaxNodes
 from hashrange.service.service import Service
 from hashrange.settings import Settings
@@ -295,7 +296,7 @@ def test_caches_are_empty_at_once_and_freed_in_turns(end: str, monkeypatch: pyte
     async def look() -> None:
         service = Service(store, OPERATIONS, SystemClock(), Settings())
         service.take_turns(asyncio.get_running_loop())
-        nodes = DaxNodes(service, None, None)
+        nodes = DaxNodes(service, None, None, Connections(lambda _: None, SystemClock()))
         terms = NodeTerms(0, 0, 100_000_000)
         await nodes.start(place, terms, "", None, must_have_port=False)
         caches = nodes._running[place].caches

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import cbor2
@@ -14,8 +15,8 @@ from botocore.exceptions import ClientError
 
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.operations.registry import ALL_OPERATIONS
-from hashrange.server.dax import nodes
-from hashrange.server.dax.connection import BegunBytes
+from hashrange.server.connections import HEAD_SECONDS_MAX
+from hashrange.server.dax.connection import REQUEST_SECONDS_MAX, BegunBytes
 from hashrange.settings import Settings
 from hashrange.sts.session import AssumedRole, RoleSession, session_keys
 from hashrange.testing import Database, server
@@ -386,10 +387,21 @@ def test_slow_clients_are_disconnected(database: Database, dax: DaxClient) -> No
         half.socket.sendall(cbor2.dumps(1))
         half.socket.sendall(cbor2.dumps(263244906))
         dax.call("endpoints")
-        while process.run(lambda: sum(one.is_slow for one in running.connections)) < 2:
+        while process.run(
+            lambda: (len(running.connections), max(one._own_begun_bytes for one in running.connections))
+        ) < (
+            3,
+            6,
+        ):
             dax.call("endpoints")
-        for _ in range(nodes.LATE_SWEEPS_MAX + 1):
-            process.run(running.sweep)
+        now_seconds = process.run(running._clients.monotonic)
+
+        def sweep(after_seconds: float) -> None:
+            for one in list(running.connections):
+                one.end_if_late(now_seconds + after_seconds)
+
+        for after_seconds in (0.0, HEAD_SECONDS_MAX, REQUEST_SECONDS_MAX + 1):
+            process.run(sweep, after_seconds)
         assert received_until_the_end(slow) == b""
         with pytest.raises(EOFError):
             half.receive("getItem")
@@ -487,3 +499,25 @@ def test_an_advertised_name_that_is_found_slowly_holds_nobody_up(monkeypatch: py
         names.may_answer.set()
         (endpoint,) = client.receive("endpoints")
         assert [endpoint[1], endpoint[2]] == ["dax.slow.test", b"\x7f\x00\x00\x09"]
+
+
+def test_a_crowd_of_strangers_leaves_connections_for_clients_of_http() -> None:
+    """They took all descriptors of the process."""
+    with server(Settings(data_dir=None, port=0, dax_port=0, max_connections=12)) as database, ExitStack() as strangers:
+        host, port = str(database.dax_endpoint).partition("//")[2].rsplit(":", 1)
+        crowd = [strangers.enter_context(socket.create_connection((host, int(port)), timeout=30)) for _ in range(20)]
+        for one in crowd[8:]:  # a quarter is for HTTP, and the node listens at one socket
+            assert received_until_the_end(one) == b""
+        with DaxClient(str(database.dax_endpoint), connection=crowd[1]) as client:
+            assert client.call("endpoints")
+        for _ in range(3):
+            other = strangers.enter_context(
+                socket.create_connection((host, urlsplit(database.endpoint).port), timeout=30)
+            )
+            other.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert other.recv(65_536).startswith(b"HTTP/1.1 200")
+        crowd[0].close()
+        count = database._process._server.connections.count_dax  # type: ignore[union-attr]
+        wait_until(lambda: database._process.run(count) < 9)
+        with DaxClient(str(database.dax_endpoint)) as client:
+            assert client.call("endpoints")

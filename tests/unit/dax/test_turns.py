@@ -14,6 +14,7 @@ from hashrange.store.documents import NOTHING_READ
 from tests.support.dax_client import DaxError, expression, path, request_bytes, value
 from tests.support.working import calls_of
 from tests.unit.dax.turns import TABLE, TurnsClient, TurnsNode
+from tests.unit.server.harness import FakeTransport
 
 CALLS_MAX = 25_000
 """Highest number of Python calls between two turns: some 3 ms."""
@@ -337,3 +338,24 @@ def test_short_requests_of_a_crowd_are_read_in_the_slice_of_a_turn(
         with pytest.raises(DaxError):
             one.result("batchGetItem")
     assert node.calls_max <= CALLS_MAX
+
+
+def test_items_that_the_cache_knows_are_sent_in_the_slice_of_a_turn(
+    node: TurnsNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To write a reply of 390 KB to a socket takes longer than to find it: 300 clients held others for 350 ms."""
+    TurnsClient(node).put(b"a", b"\x01")
+    clients = [TurnsClient(node) for _ in range(50)]
+    sent = [0]
+
+    def write(_transport: FakeTransport, _data: bytes) -> None:
+        sent[-1] += 1
+        node.service.clock.advance_all(0.001)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(FakeTransport, "write", write)
+    node.between = lambda: sent.append(0)
+    for one in clients:
+        one._connection.data_received(request_bytes("getItem", TABLE, b"a", None))
+    node.finish()
+    assert sum(sent) == len(clients)
+    assert max(sent) <= 4

@@ -74,13 +74,6 @@ class TurnsNode:
             self.counted(self.turns.turn)
 
 
-class QuietTransport(FakeTransport):
-    """A transport whose client reads at once."""
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Does nothing."""
-
-
 class TurnsClient:
     """A connection to it."""
 
@@ -89,9 +82,10 @@ class TurnsClient:
         self._connection = DaxConnection(
             node.node,
             BegunRequests(BegunBytes(1 << 30), BegunBytes(1 << 30)),
+            lambda _: True,
             lambda _: None,
         )
-        self.transport = QuietTransport()
+        self.transport = FakeTransport()
         self._connection.connection_made(self.transport)
         seconds = node.service.clock.wall_time()
         date = datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")

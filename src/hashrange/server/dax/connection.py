@@ -9,18 +9,18 @@ from typing import NamedTuple, cast
 
 from hashrange.dax.node_caches import LATENCIES_MAX
 from hashrange.items.steps import look
+from hashrange.server.connections import HEAD_SECONDS_MAX
 from hashrange.server.dax.authorization import DaxClient
 from hashrange.server.dax.node import DaxAnswer, DaxNode
 from hashrange.wire.dax.reading import BadBytes
 from hashrange.wire.dax.requests import DaxRequest, Frames, StrangersRequest, framed
 
-WRITE_BUFFER_BYTES_MAX = 1024 * 1024
-"""Once so much has not been read by the client, its next request waits."""
-
 SHORT_BYTES = 1024
 """Bytes that are read in up to 0.7 ms, and whose requests are begun at once while the turn's slice of time lasts; all
 others in a worker, which gives way.
 """
+REQUEST_SECONDS_MAX = 60.0
+"""Longest time for a request of a client that has said who it is; others have `HEAD_SECONDS_MAX` to do so."""
 LONG_REPLY_BYTES = 256 * 1024
 """A reply above this length is handed over with a look at the clock before."""
 
@@ -63,11 +63,19 @@ class BegunRequests(NamedTuple):
 class DaxConnection(DaxAnswer, asyncio.Protocol):
     """The protocol of one connection, which takes the reply to the one request that is in work."""
 
-    def __init__(self, node: DaxNode, begun: BegunRequests, closed: "Callable[[DaxConnection], None]") -> None:
+    def __init__(
+        self,
+        node: DaxNode,
+        begun: BegunRequests,
+        opened: "Callable[[DaxConnection], bool]",
+        closed: "Callable[[DaxConnection], None]",
+    ) -> None:
+        """`opened` returns False if there are too many connections."""
         self._now = node.service.clock.monotonic
         self._node = node
         self._begun = begun
         self._counted_in = begun.strangers
+        self._opened = opened
         self._closed = closed
         self._frames = Frames(is_trusted=False)
         self._arrived: deque[bytes] = deque()
@@ -83,16 +91,19 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         """Monotonic time at which the request in work began."""
         self._transport: asyncio.Transport | None = None
         self.is_over = False
-        self.is_unwanted = False
-        """True if there are too many connections."""
         self.client = DaxClient()
-        self.late_turns = 0
-        """Sweeps since the client began a request that is not complete."""
+        self._late_since_seconds: float | None = self._now()
+        """Monotonic time since when the client keeps the node waiting, as far as known; None: it does not."""
 
-    @property
-    def is_slow(self) -> bool:
-        """True if the client has begun a request, or the handshake, and not completed it."""
-        return bool(self._own_begun_bytes) or self._is_refused or not self._frames.is_open
+    def end_if_late(self, now_seconds: float) -> None:
+        """Disconnect a client that has taken too long to say who it is, or to complete a request that it has begun."""
+        is_stranger = self.client.scope is None
+        if not is_stranger and not self._own_begun_bytes:
+            self._late_since_seconds = None
+        elif self._late_since_seconds is None:
+            self._late_since_seconds = now_seconds
+        elif now_seconds - self._late_since_seconds > (HEAD_SECONDS_MAX if is_stranger else REQUEST_SECONDS_MAX):
+            self.abort()
 
     @property
     def account(self) -> str:
@@ -109,9 +120,8 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the loop."""
-        self._transport = transport = cast("asyncio.Transport", transport)
-        transport.set_write_buffer_limits(WRITE_BUFFER_BYTES_MAX)
-        if self.is_unwanted:
+        self._transport = cast("asyncio.Transport", transport)
+        if not self._opened(self):
             self.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -152,7 +162,8 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         if self._own_begun_bytes or frames.begun_bytes:
             self._count_begun(frames.begun_bytes)
         if requests:
-            self.late_turns = 0
+            if self.client.scope is not None:
+                self._late_since_seconds = None
             self._requests += requests
             if len(requests) > 1 and frames.is_trusted:
                 self._node.run_long(self._go_on)

@@ -16,11 +16,13 @@ from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodePlace, NodeTerms
 from hashrange.dax.node_metrics import NodeMetrics, ObservedNode
 from hashrange.dax.records import EVERYONE, SHARED_ACCOUNT, SHARED_REGION
+from hashrange.server.connections import Connections
 from hashrange.server.credentials import KnownKeys
 from hashrange.server.dax import batches, metadata, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
 from hashrange.server.dax.node import DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
+from hashrange.server.descriptors import require_sockets
 from hashrange.service.service import Service
 from hashrange.settings import WILDCARDS, SettingUnusable
 
@@ -29,11 +31,7 @@ BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
 """Memory of all requests to DAX that are not complete, and of those of clients that have not said who they are.
 Above it, the client that holds most is disconnected.
 """
-CONNECTIONS_MAX = 20_000
-"""Connections of a node; further ones are closed at once."""
 SWEEP_SECONDS = 5.0
-LATE_SWEEPS_MAX = 12
-"""Number of sweeps after which a client that has not completed a request, for a minute, is disconnected."""
 BACKLOG_CONNECTIONS = 1_024
 HOTTEST_SHOWN = 10
 FREED_TOGETHER = 500
@@ -55,39 +53,54 @@ def advertised_place(text: str | None) -> tuple[str, int | None] | None:
 class _Running:
     """A node that runs."""
 
-    def __init__(self, node: DaxNode, begun: BegunRequests, zone: str, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, node: DaxNode, begun: BegunRequests, zone: str, tls: ssl.SSLContext | None, clients: Connections
+    ) -> None:
         self.node = node
+        self._clients = clients
         self.zone = zone
         self.tls = tls
         self.caches = node.caches
         self.connections: set[DaxConnection] = set()
         self.port = 0
+        self.is_over = False
         self._begun = begun
         self.listener: asyncio.Server | None = None
         self.further_listener: asyncio.Server | None = None
 
     def connect(self) -> DaxConnection:
         """The protocol of a new connection."""
-        connection = DaxConnection(self.node, self._begun, self.connections.discard)
-        if len(self.connections) < CONNECTIONS_MAX:
-            self.connections.add(connection)
-        else:
-            connection.is_unwanted = True
-        return connection
+        return DaxConnection(self.node, self._begun, self._let_in, self._forget)
+
+    def _let_in(self, connection: DaxConnection) -> bool:
+        """Count a new connection; False if there are too many, or the node has been stopped meanwhile."""
+        if self.is_over or not self._clients.has_dax_room:
+            return False
+        self.connections.add(connection)
+        self._clients.dax.add(connection)
+        return True
+
+    def _forget(self, connection: DaxConnection) -> None:
+        self.connections.discard(connection)
+        self._clients.dax.discard(connection)
 
     def sweep(self) -> None:
         """Disconnect those who have been slow for too long."""
-        for connection in [one for one in self.connections if one.is_slow]:
-            connection.late_turns += 1
-            if connection.late_turns > LATE_SWEEPS_MAX:
-                connection.abort()
+        now_seconds = self._clients.monotonic()
+        for connection in list(self.connections):
+            connection.end_if_late(now_seconds)
 
 
 class DaxNodes:
     """The nodes of one server. Implements `NodeHost`."""
 
-    def __init__(self, service: Service, known_keys: KnownKeys | None, tls: ssl.SSLContext | None) -> None:
-        """Raises StorageError, and SettingUnusable for `dax_advertise`."""
+    def __init__(
+        self, service: Service, known_keys: KnownKeys | None, tls: ssl.SSLContext | None, clients: Connections
+    ) -> None:
+        """`clients`: the connections of HTTP, which share descriptors with those of nodes.
+        Raises StorageError, and SettingUnusable for `dax_advertise`.
+        """
+        self._clients = clients
         self._service = service
         self._tls = tls
         self._host = service.settings.host
@@ -139,7 +152,7 @@ class DaxNodes:
         )
         owner = None if place.account == EVERYONE else (place.account, place.region)
         node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
-        running = _Running(node, self._begun, zone, self._tls if terms.is_encrypted else None)
+        running = _Running(node, self._begun, zone, self._tls if terms.is_encrypted else None, self._clients)
         try:
             running.listener = await self._listen(running, port or 0)
         except OSError:
@@ -155,16 +168,23 @@ class DaxNodes:
     async def _listen(self, running: _Running, port: int) -> asyncio.Server:
         """Let clients reach a node at this port; 0: at any that is free. Raises OSError."""
         loop = asyncio.get_running_loop()
-        return await loop.create_task(
+        listener = await loop.create_task(
             loop.create_server(running.connect, self._host, port, ssl=running.tls, backlog=BACKLOG_CONNECTIONS)
         )
+        require_sockets(listener)
+        self._clients.dax_sockets += len(listener.sockets)
+        return listener
+
+    def _close(self, listener: asyncio.Server | None) -> None:
+        if listener is not None:
+            self._clients.dax_sockets -= len(listener.sockets)
+            listener.close()
 
     async def listen_also(self, place: NodePlace, port: int | None) -> None:
         """Implements `NodeHost.listen_also`."""
         running = self._running[place]
-        if running.further_listener is not None:
-            running.further_listener.close()
-            running.further_listener = None
+        self._close(running.further_listener)
+        running.further_listener = None
         if port is not None:
             running.further_listener = await self._listen(running, port)
 
@@ -173,9 +193,9 @@ class DaxNodes:
         if place in self._running:
             self._record()  # what it has counted
             running = self._running.pop(place)
-            for listener in (running.listener, running.further_listener):
-                if listener is not None:
-                    listener.close()
+            running.is_over = True
+            self._close(running.listener)
+            self._close(running.further_listener)
             running.listener = running.further_listener = None  # they refer to what runs
             for connection in list(running.connections):
                 connection.abort()
