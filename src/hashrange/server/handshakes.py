@@ -16,7 +16,9 @@ import asyncio
 import logging
 import ssl
 from collections import OrderedDict, deque
-from typing import cast
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, cast
 
 from hashrange.server.connection import Connection
 from hashrange.server.connections import HEAD_SECONDS_MAX, Connections
@@ -38,13 +40,31 @@ NEVER_BYTES = 1 << 30
 """Write-buffer limit that the TLS transport never reaches: otherwise the Connection would get each pause twice."""
 
 
+class TlsConnection(Protocol):
+    """The connection behind TLS: a `Connection`, or one with a node of DAX."""
+
+    socket_transport: asyncio.Transport | None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The handshake is done."""
+
+    def eof_received(self) -> bool | None:
+        """The client has ended its input."""
+
+    def pause_writing(self) -> None:
+        """The client reads too slowly."""
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+
+
 class TlsProtocol(asyncio.BufferedProtocol):
     """Protocol of the socket's transport after the handshake. For speed, TLS gets received bytes directly."""
 
     def __init__(
         self,
         tls: asyncio.BufferedProtocol,
-        connection: Connection,
+        connection: TlsConnection,
         transports: tuple[asyncio.Transport, asyncio.Transport],
     ) -> None:
         """`transports`: the TLS transport, then the socket's transport."""
@@ -53,6 +73,7 @@ class TlsProtocol(asyncio.BufferedProtocol):
         connection.socket_transport = socket_transport
         self._tls = tls
         self._connection = connection
+        self._transport = transport
         self._is_paused = False
         self._is_told = False
         self.get_buffer = tls.get_buffer  # type: ignore[method-assign]
@@ -64,7 +85,7 @@ class TlsProtocol(asyncio.BufferedProtocol):
         While it is busy, TLS is not told; in the end the Connection closes both.
         """
         self._connection.eof_received()
-        return self._tls.eof_received() if self._connection.transport.is_closing() else True
+        return self._tls.eof_received() if self._transport.is_closing() else True
 
     def pause_writing(self) -> None:
         """The client reads too slowly: report that to TLS and the Connection."""
@@ -97,17 +118,27 @@ class Handshake(asyncio.Protocol):
         "_connection",
         "_handshakes",
         "_has_ended",
+        "_make_connection",
         "_received",
         "_share",
         "_task",
         "_tls",
         "_transport",
+        "crowd",
         "is_in_line",
     )
 
-    def __init__(self, handshakes: "Handshakes") -> None:
+    def __init__(
+        self,
+        handshakes: "Handshakes",
+        make_connection: Callable[[], TlsConnection] | None = None,
+        crowd: set[object] | None = None,
+    ) -> None:
+        """`make_connection`: None for a `Connection`. `crowd`: where this counts; None: as a handshake of HTTPS."""
         self._handshakes = handshakes
-        self._connection: Connection | None = None
+        self._make_connection = make_connection or partial(Connection, handshakes.connections)
+        self.crowd = handshakes.of_https if crowd is None else crowd
+        self._connection: TlsConnection | None = None
         self._transport: asyncio.Transport = cast("asyncio.Transport", None)
         """The socket's transport, below TLS."""
         self._tls: asyncio.BufferedProtocol | None = None
@@ -195,10 +226,10 @@ class Handshake(asyncio.Protocol):
 
     async def _shake_hands(self, loop: asyncio.AbstractEventLoop) -> None:
         """Do the TLS handshake, then hand the socket over to TLS (`_hand_over`). Raises OSError if it fails."""
-        self._connection = Connection(self._handshakes.connections)
+        self._connection = self._make_connection()
         transport = await loop.start_tls(
             self._transport,
-            self._connection,
+            cast("asyncio.Protocol", self._connection),
             self._handshakes.context,
             server_side=True,
             ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,
@@ -254,10 +285,10 @@ class Handshake(asyncio.Protocol):
             return  # the connection has been handed over
         if error is not None and not isinstance(error, OSError):
             _log.error("a TLS handshake met an error of ours; please report it", exc_info=error)
-        if isinstance(error, ssl.SSLError) and error.reason == "HTTP_REQUEST":
-            self._handshakes.connections.hint_http()
-        if self._connection is not None:
-            self._connection.reading.close()  # `Connection.connection_lost`, which would do this, is never called
+        if isinstance(self._connection, Connection):
+            if isinstance(error, ssl.SSLError) and error.reason == "HTTP_REQUEST":
+                self._handshakes.connections.hint_http()
+            self._connection.reading.close()  # `Connection.connection_lost`, which would do this, may never be called
         self._transport.abort()
 
     def _leave(self) -> None:
@@ -271,7 +302,8 @@ class Handshakes:
     def __init__(self, connections: Connections, context: ssl.SSLContext) -> None:
         self.connections = connections
         self.context = context
-        self._all: set[Handshake] = set()
+        self.of_https: set[object] = set()
+        """Handshakes with clients of HTTPS; those with DAX's are in `connections.dax`."""
         self._silent: OrderedDict[Handshake, asyncio.TimerHandle] = OrderedDict()
         """Handshakes whose TLS has not begun, oldest first, each with the timer that ends it."""
         self._begun: deque[Handshake] = deque()
@@ -286,10 +318,10 @@ class Handshakes:
 
     def admit(self, handshake: Handshake) -> None:
         """Add a handshake. If there are now too many connections of all kinds, end the oldest one in `_silent`."""
-        self._all.add(handshake)
+        handshake.crowd.add(handshake)
         self._silent[handshake] = self._call_later(HANDSHAKE_SECONDS_MAX, handshake.end)
         connections = self.connections
-        count = len(self._all) + len(connections.open) + len(connections.turned_away) + connections.count_dax()
+        count = len(self.of_https) + len(connections.open) + len(connections.turned_away) + connections.count_dax()
         if count > connections.connections_max + TURNED_AWAY_MAX:
             next(iter(self._silent)).end()
 
@@ -301,7 +333,7 @@ class Handshakes:
 
     def forget(self, handshake: Handshake) -> None:
         """Remove a handshake that is done or ended, or whose connection is gone."""
-        self._all.discard(handshake)
+        handshake.crowd.discard(handshake)
         self.is_silent_no_more(handshake)
 
     def ask_for_turn(self, handshake: Handshake) -> None:
@@ -314,8 +346,9 @@ class Handshakes:
 
     def stop(self) -> None:
         """The server stops: end all handshakes that are not done."""
-        for handshake in list(self._all):
-            handshake.end()
+        for handshake in [*self.of_https, *self.connections.dax]:
+            if isinstance(handshake, Handshake):
+                handshake.end()
 
     def turn(self) -> None:
         """Serve queued handshakes for `SLICE_SECONDS_MAX`: at least one of `_begun`, and one of `_new`."""

@@ -301,7 +301,7 @@ class Server:
         from hashrange.server.dax.nodes import DaxNodes  # noqa: PLC0415
 
         if self.dax is None:
-            self.dax = DaxNodes(self.service, self.access.known_keys, self._secrets.tls, self.connections)
+            self.dax = DaxNodes(self.service, self.access.known_keys, self.handshakes, self.connections)
         return self.dax
 
     async def stop(self) -> None:

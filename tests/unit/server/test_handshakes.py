@@ -155,7 +155,7 @@ def test_a_crowd_shakes_hands_one_a_turn(play: Callable[..., None], monkeypatch:
         assert max(counts) <= 2  # one further record, and one new connection
         assert sum(counts) >= 2 * CROWD
         assert server.handshakes is not None
-        assert len(server.handshakes._all) == CROWD
+        assert len(server.handshakes.of_https) == CROWD
         assert not server.handshakes._silent
         for _, writer in pairs:
             await close(writer)
@@ -168,7 +168,7 @@ def test_hellos_in_two_parts_take_turns_too(play: Callable[..., None], monkeypat
         hellos = [Client().hello() for _ in range(CROWD)]
         pairs = await crowd(port, [hello[:100] for hello in hellos])
         assert server.handshakes is not None
-        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - polls a state that has no event
+        while len(server.handshakes.of_https) < CROWD:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
         counts = count_per_turn(server, monkeypatch)
         for (_, writer), hello in zip(pairs, hellos, strict=True):
@@ -194,7 +194,7 @@ def test_last_flights_take_turns_too(play: Callable[..., None], monkeypatch: pyt
             assert await client.answer(reader) == b""
         assert max(counts) <= 2
         assert server.handshakes is not None
-        assert not server.handshakes._all
+        assert not server.handshakes.of_https
         for _, writer in pairs:
             await close(writer)
 
@@ -310,7 +310,7 @@ def test_a_client_that_does_not_say_hello_is_cut_off(
         with contextlib.suppress(ConnectionError):
             assert await reader.read() == b""
         assert server.handshakes is not None
-        assert not server.handshakes._all
+        assert not server.handshakes.of_https
         await close(writer)
 
     play(scenario, **FILES)
@@ -323,7 +323,7 @@ def test_a_handshake_that_never_ends_is_ended(play: Callable[..., None], monkeyp
         with contextlib.suppress(ConnectionError):
             assert (await reader.read()).startswith(b"\x16")
         assert server.handshakes is not None
-        assert not server.handshakes._all
+        assert not server.handshakes.of_https
         assert not server.connections.open
         await close(writer)
 
@@ -355,7 +355,7 @@ def test_what_is_no_tls_is_cut_off_and_costs_nobody_else(
         reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client_context())
         assert (await ask(reader, writer)).status == 200
         assert server.handshakes is not None
-        assert not server.handshakes._all
+        assert not server.handshakes.of_https
         assert [record.message.partition(":")[0] for record in caplog.records] == hints
         await close(writer)
 
@@ -384,7 +384,7 @@ def test_a_stop_ends_the_handshakes(
         hello = Client().hello()
         pairs = await crowd(port, [{"nothing": b"", "half a hello": hello[:50]}.get(sent, hello)] * CROWD)
         assert server.handshakes is not None
-        while len(server.handshakes._all) < CROWD:  # noqa: ASYNC110 - polls a state that has no event
+        while len(server.handshakes.of_https) < CROWD:  # noqa: ASYNC110 - polls a state that has no event
             await asyncio.sleep(0)
         if sent == "a hello, and had an answer":
             for reader, _ in pairs:
@@ -394,7 +394,7 @@ def test_a_stop_ends_the_handshakes(
             with contextlib.suppress(ConnectionError):
                 await reader.read()
             await close(writer)
-        assert not server.handshakes._all
+        assert not server.handshakes.of_https
         assert not server.handshakes._silent
         assert not caplog.records
 
@@ -414,7 +414,7 @@ def test_a_client_that_ends_inside_its_handshake_is_let_go(
                 await reader.read()
             await close(writer)
         assert server.handshakes is not None
-        assert not server.handshakes._all
+        assert not server.handshakes.of_https
 
     play(scenario, **FILES)
 
@@ -439,7 +439,7 @@ def test_a_handshake_that_fails_leaves_nothing_to_the_collector(play: Callable[.
             if ends_by == "leaving":
                 assert await reader.read(100)
             await close(writer)
-        await until(lambda: not server.handshakes._all)  # type: ignore[union-attr]
+        await until(lambda: not server.handshakes.of_https)  # type: ignore[union-attr]
         for _ in range(20):
             await asyncio.sleep(0)
         gc.set_debug(gc.DEBUG_SAVEALL)
@@ -491,7 +491,7 @@ def test_the_cap_on_connections_holds_and_the_silent_make_room(
             with contextlib.suppress(ConnectionError):
                 assert await reader.read() == b""
         assert server.handshakes is not None
-        assert len(server.handshakes._all) < TURNED_AWAY_MAX
+        assert len(server.handshakes.of_https) < TURNED_AWAY_MAX
         for writer in (*writers, *(each for _, each in silent)):
             await close(writer)
 
@@ -511,8 +511,9 @@ def test_unfinished_hellos_are_bounded_in_sum() -> None:
         handshake.connection_made(transports[-1])
         handshake.data_received(half)
     assert [transport.is_aborted for transport in transports] == [False] * (len(transports) - 1) + [True]
-    for handshake in list(waiting._all):
-        handshake.connection_lost(None)
+    for left in list(waiting.of_https):
+        assert isinstance(left, Handshake)
+        left.connection_lost(None)
     assert front.connections.receive_budget._beginnings_bytes == 0
 
 
@@ -591,10 +592,11 @@ def test_tls_is_told_how_long_its_beginning_and_its_end_may_take(
 def test_an_error_of_ours_is_logged(
     play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: object) -> None:
-        raise AssertionError("a bug of ours")
+    class Failing(Connection):
+        def __init__(self, _: object) -> None:
+            raise AssertionError("a bug of ours")
 
-    monkeypatch.setattr(handshakes, "Connection", fail)
+    monkeypatch.setattr(handshakes, "Connection", Failing)
 
     async def scenario(server: Server, store: StubStore, port: int) -> None:
         ((reader, writer),) = await crowd(port, [Client().hello()])

@@ -90,6 +90,8 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._began_seconds = 0.0
         """Monotonic time at which the request in work began."""
         self._transport: asyncio.Transport | None = None
+        self.socket_transport: asyncio.Transport | None = None
+        """With TLS, the socket's transport, which is below `_transport`; else None."""
         self.is_over = False
         self.client = DaxClient()
         self._late_since_seconds: float | None = self._now()
@@ -188,6 +190,11 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
             transport.write_eof()  # what still comes is dropped: closing now could take the reply from the client
         else:
             transport.close()
+
+    def eof_received(self) -> None:
+        """Called by the loop, or by TLS, when the client sends nothing more."""
+        if self._transport is not None:
+            self._transport.close()
 
     def pause_writing(self) -> None:
         """Called by the loop when the client reads too slowly."""

@@ -3,7 +3,6 @@ all share the server's loop and service.
 """
 
 import asyncio
-import ssl
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnec
 from hashrange.server.dax.node import DaxNode, NodeEndpoint, NodeSurroundings
 from hashrange.server.dax.tables import TableShapes
 from hashrange.server.descriptors import require_sockets
+from hashrange.server.handshakes import Handshake, Handshakes
 from hashrange.service.service import Service
 from hashrange.settings import WILDCARDS, SettingUnusable
 
@@ -54,12 +54,12 @@ class _Running:
     """A node that runs."""
 
     def __init__(
-        self, node: DaxNode, begun: BegunRequests, zone: str, tls: ssl.SSLContext | None, clients: Connections
+        self, node: DaxNode, begun: BegunRequests, zone: str, handshakes: Handshakes | None, clients: Connections
     ) -> None:
         self.node = node
+        self._handshakes = handshakes
         self._clients = clients
         self.zone = zone
-        self.tls = tls
         self.caches = node.caches
         self.connections: set[DaxConnection] = set()
         self.port = 0
@@ -68,9 +68,12 @@ class _Running:
         self.listener: asyncio.Server | None = None
         self.further_listener: asyncio.Server | None = None
 
-    def connect(self) -> DaxConnection:
+    def connect(self) -> asyncio.BaseProtocol:
         """The protocol of a new connection."""
-        return DaxConnection(self.node, self._begun, self._let_in, self._forget)
+        make = partial(DaxConnection, self.node, self._begun, self._let_in, self._forget)
+        if self._handshakes is None or not self._clients.has_dax_room:
+            return make()
+        return Handshake(self._handshakes, make, self._clients.dax)
 
     def _let_in(self, connection: DaxConnection) -> bool:
         """Count a new connection; False if there are too many, or the node has been stopped meanwhile."""
@@ -95,14 +98,15 @@ class DaxNodes:
     """The nodes of one server. Implements `NodeHost`."""
 
     def __init__(
-        self, service: Service, known_keys: KnownKeys | None, tls: ssl.SSLContext | None, clients: Connections
+        self, service: Service, known_keys: KnownKeys | None, handshakes: Handshakes | None, clients: Connections
     ) -> None:
-        """`clients`: the connections of HTTP, which share descriptors with those of nodes.
+        """`handshakes`: those of HTTPS, in whose queue nodes' take turns; None: there is no certificate.
+        `clients`: the connections of HTTP, which share descriptors with those of nodes.
         Raises StorageError, and SettingUnusable for `dax_advertise`.
         """
         self._clients = clients
         self._service = service
-        self._tls = tls
+        self._handshakes = handshakes
         self._host = service.settings.host
         self._advertised = advertised_place(service.settings.dax_advertise)
         self._begun = BegunRequests(BegunBytes(STRANGERS_BEGUN_BYTES_MAX), BegunBytes(BEGUN_BYTES_MAX))
@@ -124,7 +128,7 @@ class DaxNodes:
     @property
     def has_certificate(self) -> bool:
         """Implements `NodeHost.has_certificate`."""
-        return self._tls is not None
+        return self._handshakes is not None
 
     def forget(self) -> None:
         """Implements `NodeHost.forget`."""
@@ -152,7 +156,7 @@ class DaxNodes:
         )
         owner = None if place.account == EVERYONE else (place.account, place.region)
         node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
-        running = _Running(node, self._begun, zone, self._tls if terms.is_encrypted else None, self._clients)
+        running = _Running(node, self._begun, zone, self._handshakes if terms.is_encrypted else None, self._clients)
         try:
             running.listener = await self._listen(running, port or 0)
         except OSError:
@@ -169,7 +173,7 @@ class DaxNodes:
         """Let clients reach a node at this port; 0: at any that is free. Raises OSError."""
         loop = asyncio.get_running_loop()
         listener = await loop.create_task(
-            loop.create_server(running.connect, self._host, port, ssl=running.tls, backlog=BACKLOG_CONNECTIONS)
+            loop.create_server(running.connect, self._host, port, backlog=BACKLOG_CONNECTIONS)
         )
         require_sockets(listener)
         self._clients.dax_sockets += len(listener.sockets)
@@ -208,6 +212,8 @@ class DaxNodes:
             self._sweep.cancel()
         for place in list(self._running):
             await self.stop(place)
+        if self._handshakes is not None:
+            self._handshakes.stop()
 
     def describe(self) -> list[dict[str, object]]:
         """State of each node, for the admin API: what it has counted, its memory, the keys that are read most."""
