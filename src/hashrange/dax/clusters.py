@@ -6,7 +6,8 @@ without a delay of the settings, at once.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,6 +29,7 @@ from hashrange.dax.records import (
     SharedCluster,
     SubnetGroup,
 )
+from hashrange.messages import dax as sentences
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange, again_if_changed
 
@@ -35,6 +37,9 @@ CLUSTER_PREFIX = "dax-cluster/"
 PARAMETERS_PREFIX = "dax-parameter-group/"
 SUBNETS_PREFIX = "dax-subnet-group/"
 EVENTS_PREFIX = "dax-events/"
+RETRY_SECONDS = 60.0
+"""Service time after which nodes that could not be started are tried again."""
+_log = logging.getLogger("hashrange.dax")
 
 
 class _Running(NamedTuple):
@@ -73,6 +78,8 @@ class Clusters:
         self._shared: SharedCluster | None = None
         self._running: dict[NodePlace, _Running] = {}
         """The nodes that the host runs."""
+        self._failed: dict[NodePlace, str] = {}
+        """Nodes that should run and do not, with the reason."""
         self._stand_ins: dict[NodePlace, int] = {}
         """Nodes of these which also listen at the port where clients find their cluster,
         as the node that had it has gone."""
@@ -110,6 +117,15 @@ class Clusters:
     def cluster(self, account: str, region: str, name: str) -> Cluster | None:
         """The cluster of this name that a caller sees; None if there is none. Raises StorageError."""
         return next((one for one in self.clusters(account, region) if one.name == name.lower()), None)
+
+    def count_nodes(self) -> int:
+        """Number of nodes of all clusters, of all accounts. Raises StorageError."""
+        return sum([len(cluster.nodes) for cluster in self._clusters.by_path().values()])
+
+    def status_of(self, cluster: Cluster, node: ClusterNode) -> str:
+        """The status of a node of a cluster, `failed` if the server cannot run it."""
+        is_failed = node.status == "available" and _place(cluster, node) in self._failed
+        return "failed" if is_failed else node.status
 
     def parameter_groups(self, account: str, region: str) -> Sequence[ParameterGroup]:
         """The parameter groups of an account and Region, that of the service first. Raises StorageError."""
@@ -258,6 +274,7 @@ class Clusters:
         found = list(self._clusters.by_path())
         if not found and not self._running and self._generation == generation:
             return None
+        failed_before, self._failed = self._failed, {}
         for path in found:
             cluster = self._clusters.get(path)  # anew, as what comes before this one may have waited
             if cluster is not None and _is_busy(cluster):
@@ -274,7 +291,14 @@ class Clusters:
         for path in self._clusters.by_path():
             await self._keep_found(path)
         self._generation = generation  # last, as `catch_up` waits for all of this
-        return min(left, default=None)
+        self._tell_failed(failed_before.keys())
+        return min([*left, RETRY_SECONDS] if self._failed else left, default=None)
+
+    def _tell_failed(self, told: Collection[NodePlace]) -> None:
+        new = [place for place in self._failed if place not in told]
+        if new:
+            text = "%d nodes of DAX clusters do not run, such as %s: %s"
+            _log.error(text, len(new), new[0].node_id, self._failed[new[0]])
 
     async def _end(self, cluster: Cluster) -> Cluster | None:
         """End what is under way in a cluster; None if it was its deletion."""
@@ -328,10 +352,7 @@ class Clusters:
                 await self._stop(place)  # a snapshot knows this node otherwise
                 running = None
             if running is None and (host := self.host()) is not None:
-                shared = self._shared if cluster.account == EVERYONE and not number else None
-                wanted = node.port if shared is None else shared.port
-                port = await host.start(place, terms, node.zone, wanted or None, must_have_port=shared is not None)
-                self._running[place] = _Running(port, terms)
+                await self._start(host, cluster, number, terms)
         now = self._clusters.get(*_path(cluster))  # anew, as starting a node takes time
         if now is not None:
             nodes = [
@@ -342,6 +363,23 @@ class Clusters:
             ]
             if nodes != now.nodes:
                 await self.replace(now, msgspec.structs.replace(now, nodes=nodes))
+
+    async def _start(self, host: NodeHost, cluster: Cluster, number: int, terms: NodeTerms) -> None:
+        """Start a node, or note why it does not run. Raises OSError if it must have its port and cannot."""
+        node = cluster.nodes[number]
+        place, shared = _place(cluster, node), self._shared if cluster.account == EVERYONE and not number else None
+        if len(self._running) >= host.nodes_max:
+            self._failed[place] = sentences.SERVER_NODE_QUOTA.format(most=host.nodes_max)
+            return
+        wanted = node.port if shared is None else shared.port
+        try:
+            port = await host.start(place, terms, node.zone, wanted or None, must_have_port=shared is not None)
+        except OSError as error:
+            if shared is not None:
+                raise
+            self._failed[place] = error.strerror or str(error)
+        else:
+            self._running[place] = _Running(port, terms)
 
     async def _keep_found(self, path: str) -> None:
         """Let clients find a cluster where they did: if no node has that port any more,

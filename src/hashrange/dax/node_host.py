@@ -32,6 +32,10 @@ class NodeHost(Protocol):
     def has_certificate(self) -> bool:
         """True if nodes may be encrypted."""
 
+    @property
+    def nodes_max(self) -> int:
+        """How many nodes may run; from the files that the process may open."""
+
     async def start(
         self, place: NodePlace, terms: NodeTerms, zone: str, port: int | None, *, must_have_port: bool
     ) -> int:

@@ -2,14 +2,18 @@
 reboots, states, restarts, copies.
 """
 
+import errno
+import os
 import random
 import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from hashrange.server.dax.nodes import DaxNodes
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.support.dax_client import DaxClient, authorization
@@ -371,3 +375,59 @@ def test_a_server_on_all_addresses_is_found_on_the_loopback() -> None:
         assert database.dax_endpoint.startswith("dax://127.0.0.1:")
         (cluster,) = database.client("dax", region_name=REGION).describe_clusters()["Clusters"]
         assert cluster["ClusterDiscoveryEndpoint"]["Address"] == "127.0.0.1"
+
+
+FEW = Settings(data_dir=None, port=0, max_connections=16)
+"""Those of a server that runs two nodes."""
+
+
+def test_a_server_has_nodes_as_its_descriptors_allow() -> None:
+    """Regions are free text, so the quota of an account and Region bounds nothing."""
+    with server(FEW) as database:
+        assert database.endpoint
+        dax, elsewhere = (database.client("dax", region_name=region) for region in (REGION, "anywhere"))
+        create(dax, nodes=2)
+        assert code_of(create, dax=elsewhere) == "NodeQuotaForCustomerExceededFault"
+        dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=1)
+        create(elsewhere)
+        assert code_of(dax.increase_replication_factor, ClusterName="shop", NewReplicationFactor=2) == (
+            "NodeQuotaForCustomerExceededFault"
+        )
+        assert len(urls(dax)) == 1
+
+
+def statuses(dax: Any) -> list[str]:
+    return [node["NodeStatus"] for node in described(dax)["Nodes"]]
+
+
+@pytest.mark.parametrize("reason", ["quota", "descriptors"])
+def test_a_folder_with_more_nodes_than_the_server_can_run_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, reason: str
+) -> None:
+    real = DaxNodes._listen
+
+    async def listen(self: DaxNodes, running: Any, port: int) -> Any:
+        if len(self._running) == 2:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return await real(self, running, port)
+
+    settings = Settings(data_dir=str(tmp_path), port=0)
+    with server(settings) as database:
+        assert database.endpoint
+        create(database.client("dax", region_name=REGION), nodes=3)
+    if reason == "quota":
+        settings = msgspec.structs.replace(settings, max_connections=16)
+    else:
+        monkeypatch.setattr(DaxNodes, "_listen", listen)
+    with server(settings) as database:
+        assert database.endpoint
+        dax = database.client("dax", region_name=REGION)
+        assert statuses(dax) == ["available", "available", "failed"]
+        assert described(dax)["ActiveNodes"] == 2
+        (line,) = caplog.messages
+        assert line.startswith("1 nodes of DAX clusters do not run, such as shop-c: ")
+        with DaxClient(urls(dax)[0]) as client:
+            assert len(client.call("endpoints")) == 2
+        dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=2, NodeIdsToRemove=["shop-a"])
+        dax.reboot_node(ClusterName="shop", NodeId="shop-c")
+        assert statuses(dax) == ["available", "available"]

@@ -126,12 +126,15 @@ def _check_values(request: CreateClusterRequest) -> None:
 
 
 def check_node_quotas(clusters: Clusters, caller: Caller, factor: int, more: int) -> None:
-    """Raise ServiceError if a cluster may not have `factor` nodes, or an account may not have so many `more`."""
+    """Raise ServiceError if a cluster may not have `factor` nodes, or an account or the server not so many `more`."""
     if factor > CLUSTER_NODES_MAX:
         refuse_dax("NodeQuotaForClusterExceededFault", sentences.NODE_QUOTA, most=CLUSTER_NODES_MAX)
     every = [one for one in clusters.clusters(caller.account, caller.region) if one.account != EVERYONE]
     if sum([len(one.nodes) for one in every]) + more > ACCOUNT_NODES_MAX:
         refuse_dax("NodeQuotaForCustomerExceededFault", sentences.ACCOUNT_NODE_QUOTA, most=ACCOUNT_NODES_MAX)
+    host = clusters.host()
+    if host is not None and clusters.count_nodes() + more > host.nodes_max:
+        refuse_dax("NodeQuotaForCustomerExceededFault", sentences.SERVER_NODE_QUOTA, most=host.nodes_max)
 
 
 class DeleteClusterRequest(msgspec.Struct, frozen=True):

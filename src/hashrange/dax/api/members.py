@@ -95,7 +95,7 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
     """A cluster as replies show it."""
     group = clusters.parameters_of(cluster)
     now = (group.record_ttl_millis, group.query_ttl_millis)
-    running = [node for node in cluster.nodes if node.status == "available"]
+    running = [node for node in cluster.nodes if clusters.status_of(cluster, node) == "available"]
     to_reboot = [one.node_id for one in running if (one.record_ttl_millis, one.query_ttl_millis) != now]
     host = clusters.host()
     address, port = "127.0.0.1" if host is None else host.address(), cluster.discovery_port
@@ -110,7 +110,10 @@ def described_cluster(clusters: Clusters, caller: Caller, cluster: Cluster) -> d
         "NodeType": cluster.node_type,
         "Status": cluster.status,
         "NodeIdsToRemove": removed or None,
-        "Nodes": [_described_node(address, node, node.node_id in to_reboot) for node in cluster.nodes],
+        "Nodes": [
+            _described_node(address, node, clusters.status_of(cluster, node), node.node_id in to_reboot)
+            for node in cluster.nodes
+        ],
         "PreferredMaintenanceWindow": cluster.maintenance_window,
         "NotificationConfiguration": None
         if cluster.topic_arn is None
@@ -160,12 +163,12 @@ def with_status(status: NodeStatus, cluster: Cluster, node_ids: Sequence[str] | 
     ]
 
 
-def _described_node(address: str, node: ClusterNode, is_outdated: bool) -> dict[str, Any]:
+def _described_node(address: str, node: ClusterNode, status: str, is_outdated: bool) -> dict[str, Any]:
     described: dict[str, Any] = {
         "NodeId": node.node_id,
         "NodeCreateTime": datetime.fromtimestamp(node.created_seconds, UTC),
         "AvailabilityZone": node.zone,
-        "NodeStatus": node.status,
+        "NodeStatus": status,
         "ParameterGroupStatus": "pending-reboot" if is_outdated else "in-sync",
     }
     if node.status != "creating":

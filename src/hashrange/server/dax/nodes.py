@@ -31,6 +31,9 @@ BEGUN_BYTES_MAX, STRANGERS_BEGUN_BYTES_MAX = 64 * 1024 * 1024, 16 * 1024 * 1024
 """Memory of all requests to DAX that are not complete, and of those of clients that have not said who they are.
 Above it, the client that holds most is disconnected.
 """
+NODES_MAX, NODE_CONNECTIONS = 500, 8
+"""Nodes of a server: one for this many of the connections that may be open, and never more than 500. A node has one
+to four sockets."""
 SWEEP_SECONDS = 5.0
 BACKLOG_CONNECTIONS = 1_024
 HOTTEST_SHOWN = 10
@@ -129,6 +132,11 @@ class DaxNodes:
     def has_certificate(self) -> bool:
         """Implements `NodeHost.has_certificate`."""
         return self._handshakes is not None
+
+    @property
+    def nodes_max(self) -> int:
+        """Implements `NodeHost.nodes_max`."""
+        return max(1, min(NODES_MAX, self._clients.connections_max // NODE_CONNECTIONS))
 
     def forget(self) -> None:
         """Implements `NodeHost.forget`."""
