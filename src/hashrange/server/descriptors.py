@@ -8,7 +8,6 @@ requests of all clients would fail.
 import contextlib
 import errno
 import logging
-import os
 from asyncio import Server
 
 from hashrange.errors import HashrangeError
@@ -77,7 +76,7 @@ def take_descriptors(connections_max: int) -> int:
 def require_sockets(listener: Server) -> None:
     """Raise OSError if the process had no descriptor for a listener: loops pass over addresses without a socket."""
     if not listener.sockets:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        raise OSError(errno.EMFILE, "no file descriptor is left for a socket")
 
 
 def _raise_limit(wanted: int) -> None:
