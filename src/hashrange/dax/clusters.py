@@ -7,7 +7,7 @@ without a delay of the settings, at once.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -37,8 +37,6 @@ CLUSTER_PREFIX = "dax-cluster/"
 PARAMETERS_PREFIX = "dax-parameter-group/"
 SUBNETS_PREFIX = "dax-subnet-group/"
 EVENTS_PREFIX = "dax-events/"
-RETRY_SECONDS = 60.0
-"""Service time after which nodes that could not be started are tried again."""
 _log = logging.getLogger("hashrange.dax")
 
 
@@ -78,8 +76,8 @@ class Clusters:
         self._shared: SharedCluster | None = None
         self._running: dict[NodePlace, _Running] = {}
         """The nodes that the host runs."""
-        self._failed: dict[NodePlace, str] = {}
-        """Nodes that should run and do not, with the reason."""
+        self._failed: set[NodePlace] = set()
+        """Nodes that could not be started."""
         self._stand_ins: dict[NodePlace, int] = {}
         """Nodes of these which also listen at the port where clients find their cluster,
         as the node that had it has gone."""
@@ -274,7 +272,6 @@ class Clusters:
         found = list(self._clusters.by_path())
         if not found and not self._running and self._generation == generation:
             return None
-        failed_before, self._failed = self._failed, {}
         for path in found:
             cluster = self._clusters.get(path)  # anew, as what comes before this one may have waited
             if cluster is not None and _is_busy(cluster):
@@ -291,14 +288,7 @@ class Clusters:
         for path in self._clusters.by_path():
             await self._keep_found(path)
         self._generation = generation  # last, as `catch_up` waits for all of this
-        self._tell_failed(failed_before.keys())
-        return min([*left, RETRY_SECONDS] if self._failed else left, default=None)
-
-    def _tell_failed(self, told: Collection[NodePlace]) -> None:
-        new = [place for place in self._failed if place not in told]
-        if new:
-            text = "%d nodes of DAX clusters do not run, such as %s: %s"
-            _log.error(text, len(new), new[0].node_id, self._failed[new[0]])
+        return min(left, default=None)
 
     async def _end(self, cluster: Cluster) -> Cluster | None:
         """End what is under way in a cluster; None if it was its deletion."""
@@ -368,18 +358,20 @@ class Clusters:
         """Start a node, or note why it does not run. Raises OSError if it must have its port and cannot."""
         node = cluster.nodes[number]
         place, shared = _place(cluster, node), self._shared if cluster.account == EVERYONE and not number else None
+        wanted, reason = node.port if shared is None else shared.port, ""
         if len(self._running) >= host.nodes_max:
-            self._failed[place] = sentences.SERVER_NODE_QUOTA.format(most=host.nodes_max)
-            return
-        wanted = node.port if shared is None else shared.port
-        try:
-            port = await host.start(place, terms, node.zone, wanted or None, must_have_port=shared is not None)
-        except OSError as error:
-            if shared is not None:
-                raise
-            self._failed[place] = error.strerror or str(error)
+            reason = sentences.SERVER_NODE_QUOTA.format(most=host.nodes_max)
         else:
-            self._running[place] = _Running(port, terms)
+            try:
+                port = await host.start(place, terms, node.zone, wanted or None, must_have_port=shared is not None)
+                self._running[place] = _Running(port, terms)
+            except OSError as error:
+                if shared is not None:
+                    raise
+                reason = str(error)
+        if reason and place not in self._failed:
+            _log.error("node %s of a DAX cluster does not run: %s", node.node_id, reason)
+        (self._failed.add if reason else self._failed.discard)(place)
 
     async def _keep_found(self, path: str) -> None:
         """Let clients find a cluster where they did: if no node has that port any more,

@@ -18,12 +18,15 @@ import ssl
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from hashrange.server.connection import Connection
 from hashrange.server.connections import HEAD_SECONDS_MAX, Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
 from hashrange.server.receive_budget import Share
+
+if TYPE_CHECKING:  # most servers have no DAX clusters, and start time counts
+    from hashrange.server.dax.connection import DaxConnection
 
 HANDSHAKE_SECONDS_MAX = HEAD_SECONDS_MAX
 """Longest time from the connection's beginning to the start of TLS, and again from there to the handshake's end."""
@@ -40,31 +43,13 @@ NEVER_BYTES = 1 << 30
 """Write-buffer limit that the TLS transport never reaches: otherwise the Connection would get each pause twice."""
 
 
-class TlsConnection(Protocol):
-    """The connection behind TLS: a `Connection`, or one with a node of DAX."""
-
-    socket_transport: asyncio.Transport | None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The handshake is done."""
-
-    def eof_received(self) -> bool | None:
-        """The client has ended its input."""
-
-    def pause_writing(self) -> None:
-        """The client reads too slowly."""
-
-    def resume_writing(self) -> None:
-        """The client reads again."""
-
-
 class TlsProtocol(asyncio.BufferedProtocol):
     """Protocol of the socket's transport after the handshake. For speed, TLS gets received bytes directly."""
 
     def __init__(
         self,
         tls: asyncio.BufferedProtocol,
-        connection: TlsConnection,
+        connection: "Connection | DaxConnection",
         transports: tuple[asyncio.Transport, asyncio.Transport],
     ) -> None:
         """`transports`: the TLS transport, then the socket's transport."""
@@ -128,17 +113,13 @@ class Handshake(asyncio.Protocol):
         "is_in_line",
     )
 
-    def __init__(
-        self,
-        handshakes: "Handshakes",
-        make_connection: Callable[[], TlsConnection] | None = None,
-        crowd: set[object] | None = None,
-    ) -> None:
-        """`make_connection`: None for a `Connection`. `crowd`: where this counts; None: as a handshake of HTTPS."""
+    def __init__(self, handshakes: "Handshakes", make_dax: "Callable[[], DaxConnection] | None" = None) -> None:
+        """`make_dax` makes the connection with a node of DAX; None: it is one of HTTPS."""
         self._handshakes = handshakes
-        self._make_connection = make_connection or partial(Connection, handshakes.connections)
-        self.crowd = handshakes.of_https if crowd is None else crowd
-        self._connection: TlsConnection | None = None
+        self._make_connection = make_dax or partial(Connection, handshakes.connections)
+        self.crowd = handshakes.of_https if make_dax is None else handshakes.connections.dax
+        """Where it counts until it is done."""
+        self._connection: Connection | DaxConnection | None = None
         self._transport: asyncio.Transport = cast("asyncio.Transport", None)
         """The socket's transport, below TLS."""
         self._tls: asyncio.BufferedProtocol | None = None
@@ -229,7 +210,7 @@ class Handshake(asyncio.Protocol):
         self._connection = self._make_connection()
         transport = await loop.start_tls(
             self._transport,
-            cast("asyncio.Protocol", self._connection),
+            self._connection,
             self._handshakes.context,
             server_side=True,
             ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,

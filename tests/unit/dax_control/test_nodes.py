@@ -425,7 +425,7 @@ def test_a_folder_with_more_nodes_than_the_server_can_run_starts(
         assert statuses(dax) == ["available", "available", "failed"]
         assert described(dax)["ActiveNodes"] == 2
         (line,) = caplog.messages
-        assert line.startswith("1 nodes of DAX clusters do not run, such as shop-c: ")
+        assert line.startswith("node shop-c of a DAX cluster does not run: ")
         with DaxClient(urls(dax)[0]) as client:
             assert len(client.call("endpoints")) == 2
         dax.decrease_replication_factor(ClusterName="shop", NewReplicationFactor=2, NodeIdsToRemove=["shop-a"])

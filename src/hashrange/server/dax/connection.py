@@ -5,7 +5,7 @@ A fault of the bytes ends this connection only.
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from hashrange.dax.node_caches import LATENCIES_MAX
 from hashrange.items.steps import look
@@ -60,18 +60,17 @@ class BegunRequests(NamedTuple):
     known: BegunBytes
 
 
+Told = TypeVar("Told")
+Tell = Callable[["DaxConnection"], Told]
+
+
 class DaxConnection(DaxAnswer, asyncio.Protocol):
     """The protocol of one connection, which takes the reply to the one request that is in work."""
 
-    def __init__(
-        self,
-        node: DaxNode,
-        begun: BegunRequests,
-        opened: "Callable[[DaxConnection], bool]",
-        closed: "Callable[[DaxConnection], None]",
-    ) -> None:
+    def __init__(self, node: DaxNode, begun: BegunRequests, opened: "Tell[bool]", closed: "Tell[None]") -> None:
         """`opened` returns False if there are too many connections."""
         self._now = node.service.clock.monotonic
+        self._is_slice_over = node.service.workers.is_over
         self._node = node
         self._begun = begun
         self._counted_in = begun.strangers
@@ -133,7 +132,7 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._node.caches.received_bytes += len(data)
         if self._is_reading:
             self._arrived.append(data)
-        elif len(data) <= SHORT_BYTES and not self._own_begun_bytes and self._node.has_time(self._now()):
+        elif len(data) <= SHORT_BYTES and not self._own_begun_bytes and not self._is_slice_over(self._now()):
             self._read(data)
         else:
             self._is_reading = True

@@ -143,10 +143,6 @@ class DaxNode:
             return client
         return DaxClient(None, ExpiredTokenException(EXPIRED_SESSION_TOKEN))
 
-    def has_time(self, now_seconds: float) -> bool:
-        """True while a slice of time lasts that some turn has begun, so that short work needs no worker."""
-        return not self.service.workers.is_over(now_seconds)
-
     def run_long(self, work: Callable[..., None], *arguments: Any) -> None:
         """Call `work` in a worker, now or in a later turn."""
         self.service.workers.run_in_turn(work, *arguments)

@@ -68,15 +68,15 @@ class _Running:
         self.port = 0
         self.is_over = False
         self._begun = begun
-        self.listener: asyncio.Server | None = None
-        self.further_listener: asyncio.Server | None = None
+        self.listeners: list[asyncio.Server] = []
+        """That of the node, and one at the port where clients find the cluster, if it stands in for another node."""
 
     def connect(self) -> asyncio.BaseProtocol:
         """The protocol of a new connection."""
         make = partial(DaxConnection, self.node, self._begun, self._let_in, self._forget)
         if self._handshakes is None or not self._clients.has_dax_room:
             return make()
-        return Handshake(self._handshakes, make, self._clients.dax)
+        return Handshake(self._handshakes, make)
 
     def _let_in(self, connection: DaxConnection) -> bool:
         """Count a new connection; False if there are too many, or the node has been stopped meanwhile."""
@@ -89,12 +89,6 @@ class _Running:
     def _forget(self, connection: DaxConnection) -> None:
         self.connections.discard(connection)
         self._clients.dax.discard(connection)
-
-    def sweep(self) -> None:
-        """Disconnect those who have been slow for too long."""
-        now_seconds = self._clients.monotonic()
-        for connection in list(self.connections):
-            connection.end_if_late(now_seconds)
 
 
 class DaxNodes:
@@ -166,18 +160,18 @@ class DaxNodes:
         node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
         running = _Running(node, self._begun, zone, self._handshakes if terms.is_encrypted else None, self._clients)
         try:
-            running.listener = await self._listen(running, port or 0)
+            await self._listen(running, port or 0)
         except OSError:
             if not port or must_have_port:
                 raise
-            running.listener = await self._listen(running, 0)  # another program has taken the former port
-        running.port = running.listener.sockets[0].getsockname()[1]
+            await self._listen(running, 0)  # another program has taken the former port
+        running.port = running.listeners[0].sockets[0].getsockname()[1]
         self._running[place] = running
         if self._sweep is None:
             self._turn()
         return running.port
 
-    async def _listen(self, running: _Running, port: int) -> asyncio.Server:
+    async def _listen(self, running: _Running, port: int) -> None:
         """Let clients reach a node at this port; 0: at any that is free. Raises OSError."""
         loop = asyncio.get_running_loop()
         listener = await loop.create_task(
@@ -185,20 +179,20 @@ class DaxNodes:
         )
         require_sockets(listener)
         self._clients.dax_sockets += len(listener.sockets)
-        return listener
+        running.listeners.append(listener)
 
-    def _close(self, listener: asyncio.Server | None) -> None:
-        if listener is not None:
+    def _close(self, running: _Running, begin: int) -> None:
+        for listener in running.listeners[begin:]:
             self._clients.dax_sockets -= len(listener.sockets)
             listener.close()
+        del running.listeners[begin:]  # they refer to what runs
 
     async def listen_also(self, place: NodePlace, port: int | None) -> None:
         """Implements `NodeHost.listen_also`."""
         running = self._running[place]
-        self._close(running.further_listener)
-        running.further_listener = None
+        self._close(running, 1)
         if port is not None:
-            running.further_listener = await self._listen(running, port)
+            await self._listen(running, port)
 
     async def stop(self, place: NodePlace) -> None:
         """Implements `NodeHost.stop`."""
@@ -206,9 +200,7 @@ class DaxNodes:
             self._record()  # what it has counted
             running = self._running.pop(place)
             running.is_over = True
-            self._close(running.listener)
-            self._close(running.further_listener)
-            running.listener = running.further_listener = None  # they refer to what runs
+            self._close(running, 0)
             for connection in list(running.connections):
                 connection.abort()
             _free(running.caches.clear())
@@ -277,8 +269,9 @@ class DaxNodes:
         """Disconnect slow clients; record metrics when a minute of service time is over,
         if the clock passes by itself.
         """
-        for running in self._running.values():
-            running.sweep()
+        now_seconds = self._clients.monotonic()
+        for connection in [one for running in self._running.values() for one in running.connections]:
+            connection.end_if_late(now_seconds)
         self._record()
         pause_seconds = min(SWEEP_SECONDS, self._metrics.seconds_left + 0.001)
         self._sweep = asyncio.get_running_loop().call_later(pause_seconds, self._turn)
