@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
         """Register the new connection; refuse it if too many are open or the server is stopping."""
         self.transport = cast("asyncio.Transport", transport)
         connections = self.connections
-        if connections.has_room and not connections.is_stopping:
+        if connections.has_room() and not connections.is_stopping:
             connections.open.add(self)
             return
         connections.turned_away.add(self)

@@ -127,19 +127,11 @@ class Connections:
         self.outgoing.hold(loop)
         self.long_reads.take_turns(loop.call_soon)
 
-    @property
-    def has_room(self) -> bool:
-        """True if one more connection may be open. Those of DAX count, up to their share."""
-        return len(self.open) + min(self.count_dax(), self._dax_max) < self.connections_max
-
-    @property
-    def has_dax_room(self) -> bool:
-        """True if a client of DAX may have one more connection. No crowd of them keeps out clients of HTTP."""
-        return self.has_room and self.count_dax() < self._dax_max
-
-    @property
-    def _dax_max(self) -> int:
-        return self.connections_max - -(-self.connections_max // HTTP_SHARE)
+    def has_room(self, *, is_dax: bool = False) -> bool:
+        """True if one more client may connect, to HTTP or to a node of DAX, whose clients have a share of all."""
+        dax_max = self.connections_max - -(-self.connections_max // HTTP_SHARE)
+        has_share = not is_dax or self.count_dax() < dax_max
+        return has_share and len(self.open) + min(self.count_dax(), dax_max) < self.connections_max
 
     def count_dax(self) -> int:
         """Number of descriptors that DAX's clients and nodes take."""

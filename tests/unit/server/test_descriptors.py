@@ -1,7 +1,10 @@
 """Whatever the limit of open files, connections leave enough descriptors for the engine."""
 
+import errno
 import logging
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from hashrange.server.descriptors import (
     TURNED_AWAY_MAX,
     DescriptorsTooFewError,
     connections_within,
+    require_sockets,
     reserve_of,
     take_descriptors,
 )
@@ -89,3 +93,11 @@ def test_where_the_kernel_allows_less_than_it_says_some_of_it_is_taken(
     monkeypatch.setattr(resource, "setrlimit", setrlimit)
     assert take_descriptors(65_536) > 2_000
     assert 5_000 < limits[0] <= 10_240
+
+
+def test_a_listener_that_got_no_socket_is_refused() -> None:
+    """Both loops return it as if it listened."""
+    listener: Any = SimpleNamespace(sockets=())
+    with pytest.raises(OSError, match="no file descriptor is left") as caught:
+        require_sockets(listener)
+    assert caught.value.errno == errno.EMFILE

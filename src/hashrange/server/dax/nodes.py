@@ -74,13 +74,13 @@ class _Running:
     def connect(self) -> asyncio.BaseProtocol:
         """The protocol of a new connection."""
         make = partial(DaxConnection, self.node, self._begun, self._let_in, self._forget)
-        if self._handshakes is None or not self._clients.has_dax_room:
+        if self._handshakes is None or not self._clients.has_room(is_dax=True):
             return make()
         return Handshake(self._handshakes, make)
 
     def _let_in(self, connection: DaxConnection) -> bool:
         """Count a new connection; False if there are too many, or the node has been stopped meanwhile."""
-        if self.is_over or not self._clients.has_dax_room:
+        if self.is_over or not self._clients.has_room(is_dax=True):
             return False
         self.connections.add(connection)
         self._clients.dax.add(connection)
