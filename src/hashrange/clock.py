@@ -24,29 +24,23 @@ class Clock(Protocol):
 
     def service_time(self) -> float:
         """The database's own time, in seconds since the epoch; never goes back, except by `MovableClock.go_to`."""
-        ...
 
     @property
     def last_service_seconds(self) -> float:
         """A service time that has been reached; all times up to it are past. Cheaper than `service_time`."""
-        ...
 
     def wall_time(self) -> float:
         """The outside world's time, in seconds since the epoch."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds from an arbitrary start; never goes back."""
-        ...
 
     @property
     def is_virtual(self) -> bool:
         """True if service time stands still until it is moved, whatever real time passes."""
-        ...
 
     def on_advance(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each call that advances service time, until the returned function is called."""
-        ...
 
 
 def callers_time() -> float:

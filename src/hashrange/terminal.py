@@ -11,7 +11,7 @@ def escape_controls(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one == "\t" else _escaped(one) for one in text)
+    return "".join(one if one.isprintable() or one == "\t" else one.encode("unicode_escape").decode() for one in text)
 
 
 def escape_json(text: str) -> str:
@@ -28,7 +28,3 @@ def escape_json(text: str) -> str:
 def _escaped_in_json(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

@@ -34,10 +34,6 @@ and awaits it. The reply is sent once all commits so far are durable, so an oper
 """
 
 
-def _no_tables(_request: object) -> Iterable[str]:
-    return ()
-
-
 class Operation(msgspec.Struct, Generic[WireT], frozen=True):
     """One operation of an API. The members after `wire` are for DynamoDB, except `is_eventual`."""
 
@@ -49,7 +45,7 @@ class Operation(msgspec.Struct, Generic[WireT], frozen=True):
     """How the operation is named on the wire, and what else only its protocol must know."""
     capacity: CapacityForm | None = None
     """Layout of ConsumedCapacity in the reply; None if the operation consumes none, and its `run` takes no meter."""
-    tables: Callable[[Any], Iterable[str]] = _no_tables
+    tables: Callable[[Any], Iterable[str]] = lambda _request: ()
     """`tables(request)`: names or ARNs of the tables in the request, in the request's order, possibly repeated."""
     items: Callable[[Any], Iterable[tuple[str, Mapping[str, Any]]]] | None = None
     """`items(request)`: the items that a request writes one after the other, in this order:

@@ -40,10 +40,6 @@ def key_value_tags(tags: TagSet) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
-def _named_keys(_present: TagSet, keys: Sequence[str]) -> Collection[str]:
-    return set(keys)
-
-
 class Tagging(msgspec.Struct, Generic[WorksOnT, TaggedT], frozen=True):
     """The tags of one kind of resource. Its functions raise the service's errors."""
 
@@ -53,7 +49,7 @@ class Tagging(msgspec.Struct, Generic[WorksOnT, TaggedT], frozen=True):
     """`added(resource, present, given)`: the tags of a resource that has `present`, with those of a request."""
     store: Callable[[WorksOnT, Any, TaggedT, TagsChange], Awaitable[TagSet]]
     """`store(works_on, caller, resource, change)`: stores the changed tags of a resource, and returns them."""
-    gone: Callable[[TagSet, Sequence[str]], Collection[str]] = _named_keys
+    gone: Callable[[TagSet, Sequence[str]], Collection[str]] = lambda _present, keys: set(keys)
     """`gone(present, keys)`: the keys that a request removes; those that the resource lacks do no harm."""
     shown: Callable[[TagSet], Any] = dict
     """Tags as replies show them."""

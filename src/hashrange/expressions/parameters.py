@@ -34,12 +34,10 @@ class TokenUser(Protocol):
     @property
     def used_names(self) -> frozenset[str]:
         """The `#tokens` that the expression uses."""
-        ...
 
     @property
     def used_values(self) -> frozenset[str]:
         """The `:tokens` that the expression uses."""
-        ...
 
 
 def check_mixing(legacy: NamedParameters, expressions: NamedParameters) -> None:

@@ -191,9 +191,7 @@ def _beginning(file: InitFile, text: bytes) -> bytes:
 
 
 def _opened(file: InitFile) -> IO[bytes] | gzip.GzipFile:
-    if file.path.endswith(GZIP_ENDING):
-        return gzip.open(file.path, "rb")
-    return open(file.path, "rb")
+    return gzip.open(file.path, "rb") if file.path.endswith(GZIP_ENDING) else open(file.path, "rb")
 
 
 @contextmanager

@@ -44,17 +44,15 @@ def unknown_destination(arn: str) -> str:
     )
 
 
-def mapping_exists(stream_arn: str, function_name: str, uuid: str) -> str:
-    """A mapping of the same stream and function exists. Code ResourceConflictException."""
-    return (
-        f'The event source arn (" {stream_arn} ") and function (" {function_name} ") provided mapping already exists. '
-        f"Please update or delete the existing mapping with UUID {uuid}"
-    )
+MAPPING_EXISTS = (
+    'The event source arn (" {stream_arn} ") and function (" {function_name} ") provided mapping already exists. '
+    "Please update or delete the existing mapping with UUID {uuid}"
+)
+"""A mapping of the same stream and function exists. Code ResourceConflictException."""
 
 
-def unsupported_parameter(member: str) -> str:
-    """A member belongs to other event sources. `member`: its name with a small first letter."""
-    return f"Unsupported '{member}' parameter for given event source mapping type."
+UNSUPPORTED_PARAMETER = "Unsupported '{member}' parameter for given event source mapping type."
+"""A member belongs to other event sources. `member`: its name with a small first letter."""
 
 
 def unsupported_position(arn: str) -> str:
@@ -75,10 +73,8 @@ def unusable_destination(arn: str) -> str:
     )
 
 
-def too_many_filters(most: int) -> str:
-    """A mapping would have too many filter patterns. (ours)."""
-    return f"A mapping has at most {most} filter patterns."
-
+TOO_MANY_FILTERS = "A mapping has at most {most} filter patterns."
+"""A mapping would have too many filter patterns. (ours)."""
 
 # Our own: the service has no mappings that are declared in a file.
 DECLARED = (

@@ -10,6 +10,7 @@ SERVICE_FAILED = "An error occurred and the request cannot be processed."
 NOT_JSON = "Could not parse request body into json: {reason}"
 NO_OBJECT = "it is no JSON object"
 NOT_UTF8 = "it is not encoded in UTF-8"
+NO_SUCH_OPERATION = "Lambda has no operation {method} {path}."
 
 PATH_CHARACTERS_MAX = 500
 
@@ -21,8 +22,3 @@ def request_too_large(operation: str, bytes_max: int) -> str:
     """
     name = "InvokeFunction" if operation == "Invoke" else operation
     return f"Request must be smaller than {bytes_max} bytes for the {name} operation"
-
-
-def no_such_operation(method: str, path: str) -> str:
-    """The API has no operation with this method and path. (ours)."""
-    return f"Lambda has no operation {method} {path[:PATH_CHARACTERS_MAX]}."

@@ -82,13 +82,11 @@ def message_refused(arn: str, function: str, table: str, reason: str) -> str:
 FILTERS_ARE_INVALID = "its filter criteria are invalid"
 
 
-def mapping_unusable(mapping_uuid: str, reason: str) -> str:
-    """An error in the log."""
-    return (
-        f"The event source mapping {mapping_uuid} cannot be used, and delivers nothing: {reason}."
-        " Change it, or delete it and create another one. Other mappings are not affected."
-    )
-
+MAPPING_UNUSABLE_LOGGED = (
+    "The event source mapping {mapping_uuid} cannot be used, and delivers nothing: {reason}."
+    " Change it, or delete it and create another one. Other mappings are not affected."
+)
+"""An error in the log."""
 
 ERROR_UNDESCRIBED = "an error without a description"
 _SHOWN_CHARACTERS_MAX = 300
@@ -103,9 +101,8 @@ STATE_TOO_LONG = "its state is too long for the next event"
 _ONCE = "This is logged again only after a success."
 
 
-def function_awaited(function: str, table: str) -> str:
-    """A warning in the log."""
-    return f"There is no function {function} yet. The records of the table {table} wait for it."
+FUNCTION_AWAITED = "There is no function {} yet. The records of the table {} wait for it."
+"""A warning in the log, with the names of function and table."""
 
 
 def function_failing(function: str, table: str, error: str) -> str:

@@ -115,9 +115,7 @@ def _find_by_arn(scope: Scope, name_or_arn: str) -> OpenTable | None:
             return None
         raise Malformed
     region, account, name = match.groups()
-    if account != scope.account or region != scope.region:
-        return None
-    return scope.tables.get(name)
+    return scope.tables.get(name) if (account, region) == (scope.account, scope.region) else None
 
 
 class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -74,9 +74,7 @@ def account_of_key(access_key: str) -> str:
     """The account of an access key if there is no credentials file: the key itself if it is 12 digits,
     that of the session that it is of, else ACCOUNT.
     """
-    if _is_account(access_key):
-        return access_key
-    return account_of_session_key(access_key) or ACCOUNT
+    return access_key if _is_account(access_key) else account_of_session_key(access_key) or ACCOUNT
 
 
 def read_credentials(path: str) -> dict[str, Credential]:

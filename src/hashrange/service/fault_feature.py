@@ -133,7 +133,9 @@ class FaultsInPlace:
         """Raise FaultsError for a fault that names an operation which does not exist, or cannot meet it."""
         for number, fault in enumerate(faults.faults, 1):
             others = (fault.operations or frozenset()).difference(self._features.requests.operations)
-            unknown = sorted(others.difference(self._operations_of_services())) if others else []
+            # The services beside DynamoDB may have to be loaded, so they are asked only if there are other names.
+            served = {operation.name for api in self._features.apis() for operation in api.operations} if others else ()
+            unknown = sorted(others.difference(served))
             if unknown:
                 raise FaultsError(f"fault {number}: there is no operation {echoed(unknown[0])}.")
             if others and not _may_meet_services(fault):
@@ -142,10 +144,6 @@ class FaultsInPlace:
                     f"fault {number}: requests of {min(others)} meet faults of the kinds {kinds}, without the members"
                     " table, index, key, exception and reason."
                 )
-
-    def _operations_of_services(self) -> frozenset[str]:
-        """Names of the operations of the services beside DynamoDB, which may have to be loaded."""
-        return frozenset(operation.name for api in self._features.apis() for operation in api.operations)
 
 
 def _may_meet_services(fault: Fault) -> bool:

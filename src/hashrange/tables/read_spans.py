@@ -54,9 +54,7 @@ def query_span(source: ReadSource, terms: list[KeyTerm], *, is_reverse: bool) ->
         term = by_name.pop(name, None)
         if term is None:
             raise ValidationException(say.MISSED_KEY_ELEMENT.format(name=name))
-        if not keys.sort_names and len(terms) > len(keys.partition_names):
-            raise ValidationException(say.KEY_CONDITION_NOT_SUPPORTED)
-        if term.operator != "=":
+        if term.operator != "=" or (not keys.sort_names and len(terms) > len(keys.partition_names)):
             raise ValidationException(say.KEY_CONDITION_NOT_SUPPORTED)
         scalars.append(_operand(term, key_type, 0, is_partition=True))
     prefix = partition_bytes(keys, scalars)

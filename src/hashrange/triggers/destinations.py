@@ -127,10 +127,10 @@ async def _send(target: HttpTarget, method: str, headers: Mapping[str, str], bod
         status, excerpt = reply.status, reply.body
     except ReplyTooLarge as error:  # the status counts all the same: another try would get the same reply
         if error.status is None:
-            raise DeliveryFailed(messages.not_reached(target.url, str(error))) from None
+            raise DeliveryFailed(messages.NOT_REACHED.format(url=target.url, reason=error)) from None
         status = error.status
     except ExchangeFailed as error:
-        raise DeliveryFailed(messages.not_reached(target.url, str(error))) from None
+        raise DeliveryFailed(messages.NOT_REACHED.format(url=target.url, reason=error)) from None
     if not 200 <= status < 300:
         raise DeliveryFailed(messages.refused(target.url, status, excerpt.decode(errors="replace")))
 
@@ -151,7 +151,7 @@ def file_destination(path: str, *, has_event: bool) -> Destination:
 
     Raises PlaceUnusable if it is a folder, or the folder that is to hold it is missing.
     """
-    absolute = _absolute(path, os.path.isfile, messages.no_file)
+    absolute = _absolute(path, os.path.isfile, messages.NO_FILE)
     return partial(write_to_disk, partial(append_message, has_event=has_event), absolute)
 
 
@@ -161,7 +161,7 @@ def folder_destination(path: str) -> Destination:
 
     Raises PlaceUnusable if it is a file, or the folder that is to hold it is missing.
     """
-    return partial(write_to_disk, write_object, _absolute(path, os.path.isdir, messages.no_folder))
+    return partial(write_to_disk, write_object, _absolute(path, os.path.isdir, messages.NO_FOLDER))
 
 
 async def write_to_disk(write: Callable[[str, FailureMessage], None], path: str, message: FailureMessage) -> None:
@@ -169,7 +169,7 @@ async def write_to_disk(write: Callable[[str, FailureMessage], None], path: str,
     try:
         await asyncio.to_thread(write, path, message)
     except OSError as error:
-        raise DeliveryFailed(messages.not_written(path, error.strerror or str(error))) from None
+        raise DeliveryFailed(messages.NOT_WRITTEN.format(path=path, reason=error.strerror or error)) from None
 
 
 def append_message(path: str, message: FailureMessage, *, has_event: bool) -> None:
@@ -189,15 +189,16 @@ def write_object(folder: str, message: FailureMessage) -> None:
     _write_file(path, encode_failure(message, has_event=True))
 
 
-def _absolute(path: str, is_fitting: Callable[[str], bool], describe_other: Callable[[str], str]) -> str:
+def _absolute(path: str, is_fitting: Callable[[str], bool], refusal: str) -> str:
     """The absolute path. Raises PlaceUnusable if the folder that holds it is missing, or something else is there."""
     if not path or "\0" in path:
         raise PlaceUnusable(messages.NO_PATH)
     absolute = os.path.abspath(path)
-    if not os.path.isdir(os.path.dirname(absolute)):
-        raise PlaceUnusable(messages.no_parent(path, os.path.dirname(absolute)))
+    parent = os.path.dirname(absolute)
+    if not os.path.isdir(parent):
+        raise PlaceUnusable(messages.NO_PARENT.format(path=path[:500], parent=parent[:500]))
     if os.path.exists(absolute) and not is_fitting(absolute):
-        raise PlaceUnusable(describe_other(path))
+        raise PlaceUnusable(refusal.format(path=path[:500]))
     return absolute
 
 
@@ -307,7 +308,7 @@ def read_destinations(table: Mapping[str, Any]) -> Mapping[str, Destination]:
             entry = _read_entry(arn, value)
             found[arn] = _OPEN[entry.kind](entry)
         except (PlaceUnusable, UrlUnusable) as error:
-            raise DestinationsError(messages.destination_unusable(arn, str(error))) from None
+            raise DestinationsError(messages.DESTINATION_UNUSABLE.format(arn=arn[:500], reason=error)) from None
     return found
 
 
@@ -318,18 +319,20 @@ def _read_entry(arn: str, value: Any) -> _Entry:
         raise PlaceUnusable(messages.NO_DESTINATION_ARN)
     service = match["named"] or match["bucket"]
     fitting = [kind for kind, services in _MEMBERS.items() if service in services]
+    examples = ", ".join(messages.EXAMPLES[kind] for kind in fitting)
     try:
         place = msgspec.convert(value, _Place)
     except msgspec.ValidationError:
-        raise PlaceUnusable(messages.malformed_place(fault_in(value, _Place), fitting)) from None
+        reason = fault_in(value, _Place)
+        raise PlaceUnusable(messages.MALFORMED_PLACE.format(reason=reason, examples=examples)) from None
     given = [kind for kind in _MEMBERS if getattr(place, kind) is not None]
     if len(given) != 1 or given[0] not in fitting:
-        raise PlaceUnusable(messages.one_place(service, fitting))
+        raise PlaceUnusable(messages.ONE_PLACE.format(service=service, examples=examples))
     kind = given[0]
     if (place.access_key is None) != (place.secret_key is None):
         raise PlaceUnusable(messages.HALF_A_KEY)
     if place.access_key is not None and kind not in _SERVICES:
-        raise PlaceUnusable(messages.unsigned(kind))
+        raise PlaceUnusable(messages.UNSIGNED.format(kind=kind))
     if place.access_key is not None and not _is_signable(place.access_key):
         raise PlaceUnusable(messages.UNSIGNABLE)
     text: str = getattr(place, kind)
@@ -359,7 +362,8 @@ def _target_with_path(entry: _Entry) -> HttpTarget:
     """Where requests go. Raises PlaceUnusable if the URL names only a server, or has a query, and UrlUnusable."""
     target = read_target(entry.text)
     if not target.path.strip("/") or "?" in target.path:
-        raise PlaceUnusable(messages.no_path_in_url(entry.kind, entry.text))
+        example = messages.EXAMPLES[entry.kind]
+        raise PlaceUnusable(messages.NO_PATH_IN_URL.format(url=entry.text[:500], example=example))
     return target
 
 

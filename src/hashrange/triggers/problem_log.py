@@ -27,7 +27,7 @@ _log = logging.getLogger("hashrange.triggers")
 def log_refusal(consumer: Consumer, error: BaseException) -> None:
     """An invocation was refused with this error."""
     if isinstance(error, FunctionMissing):
-        _warn_once(consumer, "missing", messages.function_awaited(*_names(consumer)))
+        _warn_once(consumer, "missing", messages.FUNCTION_AWAITED.format(*_names(consumer)))
     elif isinstance(error, LambdaError) and error.http_status != _CONFLICT_STATUS:
         _warn_once(consumer, "failing", messages.function_failing(*_names(consumer), logged_text(error.message)))
     elif isinstance(error, StorageCorruption):

@@ -112,8 +112,8 @@ class Roster:
             return
         self._unusable[mapping.uuid] = mapping
         reason = messages.FILTERS_ARE_INVALID if isinstance(error, InvalidPattern) else logged_text(str(error))
-        is_foreseen = isinstance(error, HashrangeError)
-        _log.error("%s", messages.mapping_unusable(mapping.uuid, reason), exc_info=None if is_foreseen else error)
+        message = messages.MAPPING_UNUSABLE_LOGGED.format(mapping_uuid=mapping.uuid, reason=reason)
+        _log.error("%s", message, exc_info=None if isinstance(error, HashrangeError) else error)
 
     def documents_of(self, mapping: EventSourceMapping) -> Sequence[tuple[str, bytes]]:
         """The checkpoints of a mapping, also those that are not stored yet."""

@@ -10,21 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling import limits
-from hashrange.autoscaling.api.members import (
-    SCALING_MEMBERS,
-    DescribingRequest,
-    DescribingResourceRequest,
-    TargetMembers,
-    check_scaling_names,
-    check_space,
-    check_target_tags,
-    described_records,
-    place_members,
-    refuse_scaling,
-    registered,
-    scaling_invalid,
-    time_of,
-)
+from hashrange.autoscaling.api import members
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.capacity import current_capacity, names_of
 from hashrange.autoscaling.records import Activity, ScalableTarget, Suspended, TargetPlace
@@ -47,7 +33,7 @@ class SuspendedStateMember(msgspec.Struct, frozen=True):
     ScheduledScalingSuspended: bool | None = None
 
 
-class RegisterScalableTargetRequest(TargetMembers, frozen=True, kw_only=True):
+class RegisterScalableTargetRequest(members.TargetMembers, frozen=True, kw_only=True):
     """Request of RegisterScalableTarget. Capacities in units."""
 
     MinCapacity: Annotated[int, Meta(ge=1, le=limits.SCALING_INTEGER_MAX)] | None = None
@@ -67,17 +53,17 @@ async def register_scalable_target(
     Raises ServiceError and StorageError.
     """
     place = request.place(caller)
-    SCALING_MEMBERS.check_length("RoleARN", request.RoleARN, limits.SCALING_RESOURCE_LENGTH_MAX)
+    members.SCALING_MEMBERS.check_length("RoleARN", request.RoleARN, limits.SCALING_RESOURCE_LENGTH_MAX)
     before = scaling.target(place)
     _check_resource(scaling, place, is_new=before is None)
     if before is not None and request.Tags:
-        refuse_scaling(sentences.TARGET_EXISTS)
-    check_target_tags(request.Tags or {})
+        members.refuse_scaling(sentences.TARGET_EXISTS)
+    members.check_target_tags(request.Tags or {})
     if len(request.Tags or {}) > limits.SCALING_TAGS_MAX:
-        refuse_scaling(sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX))
+        members.refuse_scaling(sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX))
     target = _new(scaling, place, request) if before is None else _changed(before, request)
     if target.minimum > target.maximum:
-        refuse_scaling(sentences.BOUNDS_CROSSED)
+        members.refuse_scaling(sentences.BOUNDS_CROSSED)
     await scaling.keep_target(target)
     await scaling.settle(target)
     return {"ScalableTargetARN": target.arn}
@@ -85,7 +71,7 @@ async def register_scalable_target(
 
 def _new(scaling: AutoScaling, place: TargetPlace, request: RegisterScalableTargetRequest) -> ScalableTarget:
     if request.MinCapacity is None or request.MaxCapacity is None:
-        raise scaling_invalid(sentences.BOUNDS_MISSING)
+        raise members.scaling_invalid(sentences.BOUNDS_MISSING)
     if len(scaling.targets.among(place[:2])) >= limits.SCALING_TARGETS_MAX:
         message = sentences.TOO_MANY.format(most=limits.SCALING_TARGETS_MAX, what="scalable targets")
         raise ServiceError("LimitExceededException", message)
@@ -128,21 +114,21 @@ def _check_resource(scaling: AutoScaling, place: TargetPlace, *, is_new: bool) -
     table = scope.tables.get(table_name)
     names = set() if table is None else {one.name for one in table.schema.indexes if one.is_global}
     if table is None or (index_name is not None and index_name not in names):
-        refuse_scaling(sentences.NO_RESOURCE.format(resource=place.resource_id))
+        members.refuse_scaling(sentences.NO_RESOURCE.format(resource=place.resource_id))
     if is_new and current_capacity(scope, place) is None:
-        refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
+        members.refuse_scaling(sentences.ON_DEMAND.format(resource=place.resource_id))
 
 
-async def deregister_scalable_target(scaling: AutoScaling, caller: Caller, request: TargetMembers) -> None:
+async def deregister_scalable_target(scaling: AutoScaling, caller: Caller, request: members.TargetMembers) -> None:
     """DeregisterScalableTarget: ends the scaling of a target, and deletes its policies,
     their alarms and its scheduled actions.
 
     The capacity stays as it is. Raises ServiceError and StorageError.
     """
-    await scaling.remove_target(registered(scaling, request.place(caller), sentences.NO_TARGET_FOUND))
+    await scaling.remove_target(members.registered(scaling, request.place(caller), sentences.NO_TARGET_FOUND))
 
 
-class DescribeScalableTargetsRequest(DescribingRequest, frozen=True, kw_only=True):
+class DescribeScalableTargetsRequest(members.DescribingRequest, frozen=True, kw_only=True):
     """Request of DescribeScalableTargets."""
 
     ResourceIds: list[str] | None = None
@@ -155,20 +141,20 @@ async def describe_scalable_targets(
 
     Returns a page of targets. Raises ServiceError.
     """
-    check_space(request.ServiceNamespace, request.ScalableDimension)
+    members.check_space(request.ServiceNamespace, request.ScalableDimension)
     every = sort(scaling.targets.among(caller).values(), key=lambda one: one.place)
-    return described_records(
+    return members.described_records(
         request, request.ResourceIds, every, lambda one: one.place, "ScalableTargets", _described_target
     )
 
 
 def _described_target(target: ScalableTarget) -> dict[str, Any]:
     return {
-        **place_members(target.place),
+        **members.place_members(target.place),
         "MinCapacity": target.minimum,
         "MaxCapacity": target.maximum,
         "RoleARN": target.role_arn,
-        "CreationTime": time_of(target.created_seconds),
+        "CreationTime": members.time_of(target.created_seconds),
         "SuspendedState": {
             "DynamicScalingInSuspended": target.suspended.scaling_in,
             "DynamicScalingOutSuspended": target.suspended.scaling_out,
@@ -181,7 +167,7 @@ def _described_target(target: ScalableTarget) -> dict[str, Any]:
 # --- what has been scaled -------------------------------------------------------------------------
 
 
-class DescribeScalingActivitiesRequest(DescribingResourceRequest, frozen=True, kw_only=True):
+class DescribeScalingActivitiesRequest(members.DescribingResourceRequest, frozen=True, kw_only=True):
     """Request of DescribeScalingActivities."""
 
     IncludeNotScaledActivities: bool | None = None
@@ -195,7 +181,7 @@ async def describe_scaling_activities(
 
     Returns a page of activities. Raises ServiceError and StorageError.
     """
-    check_space(request.ServiceNamespace, request.ScalableDimension)
+    members.check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.activities(caller.account, caller.region)
     if not request.IncludeNotScaledActivities:
         every = [one for one in walk(every) if one[1].not_scaled is None]
@@ -203,7 +189,9 @@ async def describe_scaling_activities(
     def show(one: tuple[TargetPlace, Activity]) -> dict[str, Any]:
         return _described_activity(scaling, *one)
 
-    return described_records(request, request.resource_ids, every, lambda one: one[0], "ScalingActivities", show)
+    return members.described_records(
+        request, request.resource_ids, every, lambda one: one[0], "ScalingActivities", show
+    )
 
 
 def _described_activity(scaling: AutoScaling, place: TargetPlace, activity: Activity) -> dict[str, Any]:
@@ -214,11 +202,11 @@ def _described_activity(scaling: AutoScaling, place: TargetPlace, activity: Acti
         reasons = [{"Code": activity.not_scaled, **bounds, "CurrentCapacity": activity.current}]
     return {
         "ActivityId": activity.id,
-        **place_members(place),
+        **members.place_members(place),
         "Description": activity.description,
         "Cause": activity.cause,
-        "StartTime": time_of(activity.begin_seconds),
-        "EndTime": time_of(activity.end_seconds),
+        "StartTime": members.time_of(activity.begin_seconds),
+        "EndTime": members.time_of(activity.end_seconds),
         "StatusCode": activity.status,
         "StatusMessage": activity.message,
         "NotScaledReasons": reasons,
@@ -237,7 +225,9 @@ class TagTargetRequest(TaggedArnRequest, frozen=True):
 def _find(scaling: AutoScaling, caller: Caller, request: TaggedArnRequest) -> ScalableTarget:
     """The target of the ARN; keys to remove are checked before. Raises ServiceError."""
     if isinstance(request, UntagArnRequest):
-        check_scaling_names("TagKeys", request.TagKeys, limits.SCALING_TAG_KEYS_MAX, limits.SCALING_TAG_KEY_LENGTH_MAX)
+        members.check_scaling_names(
+            "TagKeys", request.TagKeys, limits.SCALING_TAG_KEYS_MAX, limits.SCALING_TAG_KEY_LENGTH_MAX
+        )
     arn = request.ResourceARN
     target = next((one for one in scaling.targets.among(caller).values() if one.arn == arn), None)
     if target is None:
@@ -247,7 +237,7 @@ def _find(scaling: AutoScaling, caller: Caller, request: TaggedArnRequest) -> Sc
 
 
 def _added(target: ScalableTarget, present: TagSet, given: dict[str, str]) -> dict[str, str]:
-    check_target_tags(given)
+    members.check_target_tags(given)
     tags = {**present, **given}
     if len(tags) > limits.SCALING_TAGS_MAX:
         message = sentences.TOO_MANY_TAGS.format(most=limits.SCALING_TAGS_MAX)
@@ -258,7 +248,7 @@ def _added(target: ScalableTarget, present: TagSet, given: dict[str, str]) -> di
 _TAGGING = Tagging(_find, _added, kept_by(AutoScaling.keep_target))
 OPERATIONS = (
     Operation("RegisterScalableTarget", RegisterScalableTargetRequest, register_scalable_target, FORM),
-    Operation("DeregisterScalableTarget", TargetMembers, deregister_scalable_target, FORM),
+    Operation("DeregisterScalableTarget", members.TargetMembers, deregister_scalable_target, FORM),
     Operation("DescribeScalableTargets", DescribeScalableTargetsRequest, describe_scalable_targets, FORM),
     Operation("DescribeScalingActivities", DescribeScalingActivitiesRequest, describe_scaling_activities, FORM),
     Operation("TagResource", TagTargetRequest, _TAGGING.tag, FORM),

@@ -11,20 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.autoscaling import limits
-from hashrange.autoscaling.api.members import (
-    SCALING_MEMBERS,
-    DescribingResourceRequest,
-    TargetMembers,
-    check_scaling_name,
-    check_space,
-    described_named,
-    not_found,
-    place_members,
-    refuse_scaling,
-    registered,
-    scaling_invalid,
-    time_of,
-)
+from hashrange.autoscaling.api import members
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.enumerations import METRIC_TYPES
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
@@ -76,7 +63,7 @@ class TrackingMember(msgspec.Struct, frozen=True):
     DisableScaleIn: bool | None = None
 
 
-class DeleteScalingPolicyRequest(TargetMembers, frozen=True):
+class DeleteScalingPolicyRequest(members.TargetMembers, frozen=True):
     """Request of DeleteScalingPolicy."""
 
     PolicyName: str
@@ -98,16 +85,16 @@ async def put_scaling_policy(
 
     Returns the ARN of the policy, and its alarms. Raises ServiceError and StorageError.
     """
-    check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
+    members.check_scaling_name("PolicyName", request.PolicyName, POLICY_NAME)
     place = request.place(caller)
-    SCALING_MEMBERS.check_choice("PolicyType", request.PolicyType, KINDS)
+    members.SCALING_MEMBERS.check_choice("PolicyType", request.PolicyType, KINDS)
     if request.PolicyType not in (None, "TargetTrackingScaling") or request.StepScalingPolicyConfiguration:
-        refuse_scaling(sentences.ONLY_TRACKING)
+        members.refuse_scaling(sentences.ONLY_TRACKING)
     given = request.TargetTrackingScalingPolicyConfiguration
     if given is None:
-        refuse_scaling(sentences.CONFIGURATION_MISSING)
+        members.refuse_scaling(sentences.CONFIGURATION_MISSING)
     tracking = _tracking(place, given)
-    registered(scaling, place)
+    members.registered(scaling, place)
     before = scaling.policy(place, request.PolicyName)
     _check_others(scaling, place, request.PolicyName, tracking)
     policy = ScalingPolicy(
@@ -133,23 +120,25 @@ def alarm_members(policy: ScalingPolicy) -> list[dict[str, str]]:
 def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
     predefined, customized = given.PredefinedMetricSpecification, given.CustomizedMetricSpecification
     if (predefined is None) == (customized is None):
-        refuse_scaling(sentences.ONE_METRIC)
+        members.refuse_scaling(sentences.ONE_METRIC)
     if predefined is not None:
         path, kind = f"{CONFIGURATION}.PredefinedMetricSpecification", predefined.PredefinedMetricType
-        SCALING_MEMBERS.check_length(f"{path}.ResourceLabel", predefined.ResourceLabel, limits.SCALING_LABEL_LENGTH_MAX)
-        SCALING_MEMBERS.check_choice(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
+        members.SCALING_MEMBERS.check_length(
+            f"{path}.ResourceLabel", predefined.ResourceLabel, limits.SCALING_LABEL_LENGTH_MAX
+        )
+        members.SCALING_MEMBERS.check_choice(f"{path}.PredefinedMetricType", kind, METRIC_TYPES)
         if PREDEFINED.get(kind) != unit_name(place):
-            refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
+            members.refuse_scaling(sentences.METRIC_OF_DIMENSION.format(metric=kind, dimension=place.dimension))
         least, most = limits.SCALING_TARGET_PERCENT_MIN, limits.SCALING_TARGET_PERCENT_MAX
         if not least <= given.TargetValue <= most:
-            refuse_scaling(sentences.TARGET_VALUE.format(least=least, most=most, metric=kind))
+            members.refuse_scaling(sentences.TARGET_VALUE.format(least=least, most=most, metric=kind))
     else:
         assert customized is not None
         _check_customized(place, customized)
         if not given.TargetValue > 0:
-            refuse_scaling(sentences.TARGET_POSITIVE)
+            members.refuse_scaling(sentences.TARGET_POSITIVE)
         if not 1 / METRIC_VALUE_MAX <= given.TargetValue <= METRIC_VALUE_MAX:
-            refuse_scaling(sentences.TARGET_OUT_OF_RANGE)
+            members.refuse_scaling(sentences.TARGET_OUT_OF_RANGE)
     return Tracking(
         given.TargetValue,
         None if predefined is None else predefined.PredefinedMetricType,
@@ -166,7 +155,7 @@ def _check_customized(place: TargetPlace, given: CustomizedMetricMember) -> None
         if given.Metrics:
             beside = [name for name in BESIDE_METRICS if getattr(given, name) is not None]
             if beside:
-                refuse_scaling(sentences.METRICS_BESIDE.format(names=", ".join(beside)))
+                members.refuse_scaling(sentences.METRICS_BESIDE.format(names=", ".join(beside)))
             queries = read_queries(metric_queries(given.Metrics))
             check_queries(
                 Caller(place.account, place.region), queries, Threshold("GreaterThanThreshold", 0.0, LOW_MINUTES)
@@ -174,15 +163,15 @@ def _check_customized(place: TargetPlace, given: CustomizedMetricMember) -> None
         else:
             _check_metric(given)
     except ServiceError as error:
-        raise scaling_invalid(error.message) from None
+        raise members.scaling_invalid(error.message) from None
 
 
 def _check_metric(given: CustomizedMetricMember) -> None:
     """Raise ServiceError unless an alarm can watch the metric."""
     if not given.Namespace or not given.MetricName or not given.Statistic:
-        refuse_scaling(sentences.METRIC_INCOMPLETE)
+        members.refuse_scaling(sentences.METRIC_INCOMPLETE)
     check_metric(given.Namespace, given.MetricName)
-    SCALING_MEMBERS.check_choice(
+    members.SCALING_MEMBERS.check_choice(
         f"{CONFIGURATION}.CustomizedMetricSpecification.Statistic", given.Statistic, STATISTICS
     )
     check_one_of("Unit", given.Unit, STANDARD_UNITS)
@@ -194,7 +183,7 @@ def _check_others(scaling: AutoScaling, place: TargetPlace, name: str, tracking:
     others = [one for one in scaling.policies.among(place).values() if one.name != name]
     metric = tracking.predefined, tracking.customized
     if any((one.tracking.predefined, one.tracking.customized) == metric for one in others):
-        refuse_scaling(sentences.SECOND_POLICY)
+        members.refuse_scaling(sentences.SECOND_POLICY)
     if len(others) >= limits.SCALING_POLICIES_MAX:
         message = sentences.TOO_MANY.format(most=limits.SCALING_POLICIES_MAX, what="policies of a scalable target")
         raise ServiceError("LimitExceededException", message)
@@ -208,11 +197,11 @@ async def delete_scaling_policy(scaling: AutoScaling, caller: Caller, request: D
     place = request.place(caller)
     policy = scaling.policy(place, request.PolicyName)
     if policy is None:
-        raise not_found(sentences.NO_POLICY, place, request.PolicyName[:256])
+        raise members.not_found(sentences.NO_POLICY, place, request.PolicyName[:256])
     await scaling.remove_policy(policy)
 
 
-class DescribeScalingPoliciesRequest(DescribingResourceRequest, frozen=True, kw_only=True):
+class DescribeScalingPoliciesRequest(members.DescribingResourceRequest, frozen=True, kw_only=True):
     """Request of DescribeScalingPolicies."""
 
     PolicyNames: list[str] | None = None
@@ -225,9 +214,9 @@ async def describe_scaling_policies(
 
     Returns a page of policies. Raises ServiceError.
     """
-    check_space(request.ServiceNamespace, request.ScalableDimension)
+    members.check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.policies.among(caller)
-    return described_named(request, "PolicyNames", every, "ScalingPolicies", _described_policy)
+    return members.described_named(request, "PolicyNames", every, "ScalingPolicies", _described_policy)
 
 
 def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
@@ -238,7 +227,7 @@ def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
     return {
         "PolicyARN": policy.arn,
         "PolicyName": policy.name,
-        **place_members(policy.place),
+        **members.place_members(policy.place),
         "PolicyType": "TargetTrackingScaling",
         "TargetTrackingScalingPolicyConfiguration": {
             "TargetValue": tracking.target_value,
@@ -249,11 +238,11 @@ def _described_policy(policy: ScalingPolicy) -> dict[str, Any]:
             "DisableScaleIn": tracking.never_scales_in,
         },
         "Alarms": alarm_members(policy),
-        "CreationTime": time_of(policy.created_seconds),
+        "CreationTime": members.time_of(policy.created_seconds),
     }
 
 
-class GetPredictiveScalingForecastRequest(TargetMembers, frozen=True, kw_only=True):
+class GetPredictiveScalingForecastRequest(members.TargetMembers, frozen=True, kw_only=True):
     """Request of GetPredictiveScalingForecast."""
 
     PolicyName: str
@@ -269,7 +258,7 @@ async def get_predictive_scaling_forecast(
     Raises ServiceError.
     """
     request.place(caller)
-    refuse_scaling(sentences.NO_FORECAST)
+    members.refuse_scaling(sentences.NO_FORECAST)
 
 
 OPERATIONS = (

@@ -8,20 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hashrange.autoscaling.api.members import (
-    SCALING_MEMBERS,
-    DescribingResourceRequest,
-    check_scaling_name,
-    check_space,
-    described_named,
-    not_found,
-    place_members,
-    refuse_scaling,
-    registered,
-    scaling_invalid,
-    target_place,
-    time_of,
-)
+from hashrange.autoscaling.api import members
 from hashrange.autoscaling.auto_scaling import AutoScaling, next_time
 from hashrange.autoscaling.limits import SCALING_INTEGER_MAX, SCALING_RESOURCE_LENGTH_MAX, SCHEDULED_ACTIONS_MAX
 from hashrange.autoscaling.records import ScheduledAction
@@ -67,16 +54,16 @@ async def put_scheduled_action(scaling: AutoScaling, caller: Caller, request: Pu
 
     Creates or changes the action. Raises ServiceError and StorageError.
     """
-    check_scaling_name("ScheduledActionName", request.ScheduledActionName, ACTION_NAME)
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    members.check_scaling_name("ScheduledActionName", request.ScheduledActionName, ACTION_NAME)
+    place = members.target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     for path, text in (("Schedule", request.Schedule), ("Timezone", request.Timezone)):
-        SCALING_MEMBERS.check_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
-    registered(scaling, place)
+        members.SCALING_MEMBERS.check_length(path, text, SCALING_RESOURCE_LENGTH_MAX)
+    members.registered(scaling, place)
     now_seconds = scaling.now_seconds()
     before = scaling.scheduled_action(place, request.ScheduledActionName)
     if before is None:
         if request.Schedule is None:
-            raise scaling_invalid(sentences.SCHEDULE_MISSING)
+            raise members.scaling_invalid(sentences.SCHEDULE_MISSING)
         if len(scaling.scheduled.among(place)) >= SCHEDULED_ACTIONS_MAX:
             message = sentences.TOO_MANY.format(
                 most=SCHEDULED_ACTIONS_MAX, what="scheduled actions of a scalable target"
@@ -98,23 +85,23 @@ def _changed(before: ScheduledAction, request: PutScheduledActionRequest, now_se
         maximum=before.maximum if bounds is None else bounds.MaxCapacity,
     )
     if action.minimum is None and action.maximum is None:
-        refuse_scaling(sentences.ACTION_MISSING)
+        members.refuse_scaling(sentences.ACTION_MISSING)
     if action.minimum is not None and action.maximum is not None and action.minimum > action.maximum:
-        refuse_scaling(sentences.BOUNDS_CROSSED)
+        members.refuse_scaling(sentences.BOUNDS_CROSSED)
     if (
         action.begin_seconds is not None
         and action.end_seconds is not None
         and action.begin_seconds >= action.end_seconds
     ):
-        refuse_scaling(sentences.START_AFTER_END)
+        members.refuse_scaling(sentences.START_AFTER_END)
     try:
         if request.Schedule is not None:
             check_schedule(request.Schedule)
         due_seconds = next_time(action, now_seconds)
     except ScheduleError as error:
-        raise scaling_invalid(str(error)) from None
+        raise members.scaling_invalid(str(error)) from None
     if due_seconds is None:
-        refuse_scaling(sentences.SCHEDULE_PAST.format(schedule=action.schedule))
+        members.refuse_scaling(sentences.SCHEDULE_PAST.format(schedule=action.schedule))
     return msgspec.structs.replace(action, due_seconds=due_seconds)
 
 
@@ -123,14 +110,14 @@ async def delete_scheduled_action(scaling: AutoScaling, caller: Caller, request:
 
     The target's bounds stay as they are. Raises ServiceError and StorageError.
     """
-    place = target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
+    place = members.target_place(caller, request.ServiceNamespace, request.ResourceId, request.ScalableDimension)
     action = scaling.scheduled_action(place, request.ScheduledActionName)
     if action is None:
-        raise not_found(sentences.NO_SCHEDULED_ACTION, place, request.ScheduledActionName[:256])
+        raise members.not_found(sentences.NO_SCHEDULED_ACTION, place, request.ScheduledActionName[:256])
     await scaling.remove_scheduled(action)
 
 
-class DescribeScheduledActionsRequest(DescribingResourceRequest, frozen=True, kw_only=True):
+class DescribeScheduledActionsRequest(members.DescribingResourceRequest, frozen=True, kw_only=True):
     """Request of DescribeScheduledActions."""
 
     ScheduledActionNames: list[str] | None = None
@@ -143,22 +130,22 @@ async def describe_scheduled_actions(
 
     Returns a page of scheduled actions. Raises ServiceError.
     """
-    check_space(request.ServiceNamespace, request.ScalableDimension)
+    members.check_space(request.ServiceNamespace, request.ScalableDimension)
     every = scaling.scheduled.among(caller)
-    return described_named(request, "ScheduledActionNames", every, "ScheduledActions", _described_action)
+    return members.described_named(request, "ScheduledActionNames", every, "ScheduledActions", _described_action)
 
 
 def _described_action(action: ScheduledAction) -> dict[str, Any]:
     return {
         "ScheduledActionName": action.name,
         "ScheduledActionARN": action.arn,
-        **place_members(action.place),
+        **members.place_members(action.place),
         "Schedule": action.schedule,
         "Timezone": action.timezone,
-        "StartTime": time_of(action.begin_seconds),
-        "EndTime": time_of(action.end_seconds),
+        "StartTime": members.time_of(action.begin_seconds),
+        "EndTime": members.time_of(action.end_seconds),
         "ScalableTargetAction": {"MinCapacity": action.minimum, "MaxCapacity": action.maximum},
-        "CreationTime": time_of(action.created_seconds),
+        "CreationTime": members.time_of(action.created_seconds),
     }
 
 

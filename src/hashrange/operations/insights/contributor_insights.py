@@ -11,17 +11,7 @@ from hashrange.errors import RecordsChanged, ResourceNotFoundException, Validati
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.messages.requests import INDEX_NAME_LENGTH
-from hashrange.operations.insights.watching import (
-    USUAL_MODE,
-    Watch,
-    WatchMode,
-    find_watch,
-    index_id_of,
-    is_of,
-    kept_watches,
-    rule_names,
-    watch_path,
-)
+from hashrange.operations.insights import watching
 from hashrange.operations.lookup import TableRequest, existing_table, table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, TABLE_NAME_FIRST, table_operation
 from hashrange.operations.operation import Scope
@@ -59,11 +49,11 @@ async def describe_contributor_insights(scope: Scope, request: WatchedRequest) -
     and its rules unless it is switched off.
     """
     table = await watched_table(scope, request)
-    watch = find_watch(scope.documents, table, request.IndexName)
+    watch = watching.find_watch(scope.documents, table, request.IndexName)
     reply = insights_status(scope, table, request.IndexName, watch)
     if watch is not None:
         if watch.is_on:
-            reply["ContributorInsightsRuleList"] = rule_names(table, watch)
+            reply["ContributorInsightsRuleList"] = watching.rule_names(table, watch)
         reply["LastUpdateDateTime"] = watch.changed_seconds
     return reply
 
@@ -80,7 +70,7 @@ async def watched_table(scope: Scope, request: WatchedRequest) -> Table:
     return table
 
 
-def insights_status(scope: Scope, table: Table, index_name: str | None, watch: Watch | None) -> Reply:
+def insights_status(scope: Scope, table: Table, index_name: str | None, watch: watching.Watch | None) -> Reply:
     """The members that the replies of all three operations share."""
     reply: Reply = {"TableName": table.name}
     if index_name is not None:
@@ -97,7 +87,7 @@ class UpdateContributorInsightsRequest(WatchedRequest, frozen=True, kw_only=True
     """The table by name or ARN, optionally a global index, the action and its mode."""
 
     ContributorInsightsAction: Literal["ENABLE", "DISABLE"]
-    ContributorInsightsMode: WatchMode | None = None
+    ContributorInsightsMode: watching.WatchMode | None = None
 
 
 async def update_contributor_insights(scope: Scope, request: UpdateContributorInsightsRequest) -> Reply:
@@ -114,20 +104,20 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
     """
     table = await watched_table(scope, request)
     now_seconds = scope.clock.service_time()
-    before = find_watch(scope.documents, table, request.IndexName)
+    before = watching.find_watch(scope.documents, table, request.IndexName)
     is_on = request.ContributorInsightsAction == "ENABLE"
-    mode = request.ContributorInsightsMode or USUAL_MODE
+    mode = request.ContributorInsightsMode or watching.USUAL_MODE
     was_on = before is not None and before.is_on
     if is_on == was_on and (not is_on or (before is not None and before.mode == mode)):
         scope.see_watches(table)  # the request that switched it may have failed before this
         return insights_status(scope, table, request.IndexName, before)
-    watch = Watch(
+    watch = watching.Watch(
         table.account,
         table.region,
         table.name,
         table.table_id,
         request.IndexName,
-        index_id_of(table, request.IndexName) or 0,
+        watching.index_id_of(table, request.IndexName) or 0,
         before.mode if before is not None and not is_on else mode,
         before.since_ms if before is not None and was_on else scope.begin_times.free_ms(now_seconds),
         changed_seconds=now_seconds,
@@ -140,14 +130,14 @@ async def update_contributor_insights(scope: Scope, request: UpdateContributorIn
     return reply
 
 
-async def _keep_watch(scope: Scope, table: Table, watch: Watch, before: Watch | None) -> None:
+async def _keep_watch(scope: Scope, table: Table, watch: watching.Watch, before: watching.Watch | None) -> None:
     """Keep a watch of a table or its index, instead of `before`, and let it be followed. Raises StorageError, and
     RecordsChanged if it is no longer as it was `before`.
     """
-    watches = kept_watches(scope.documents)
-    if find_watch(scope.documents, table, watch.index_name) != before:
+    watches = watching.kept_watches(scope.documents)
+    if watching.find_watch(scope.documents, table, watch.index_name) != before:
         raise RecordsChanged
-    await watches.write(watches.updated(lambda _: watch, *watch_path(watch)))
+    await watches.write(watches.updated(lambda _: watch, *watching.watch_path(watch)))
     scope.begin_times.change(None if before is None else before.since_ms, watch.since_ms)
     scope.see_watches(table)
 
@@ -176,12 +166,12 @@ async def list_contributor_insights(scope: Scope, request: ListContributorInsigh
     if request.TableName is not None:
         await existing_table(scope, request.TableName)
     found = []
-    for watch in kept_watches(scope.documents).by_path().values():
+    for watch in watching.kept_watches(scope.documents).by_path().values():
         table = scope.tables.get(watch.table_name)
         is_here = (watch.account, watch.region) == (scope.account, scope.region)
         if table is None or not is_here or name not in (None, watch.table_name):
             continue
-        if is_of(watch, table.schema) and watch.status(scope.clock.service_time()) != "DISABLED":
+        if watching.is_of(watch, table.schema) and watch.status(scope.clock.service_time()) != "DISABLED":
             found.append(insights_status(scope, table.schema, watch.index_name, watch))
     size = request.MaxResults if request.MaxResults is not None and request.MaxResults > 0 else LISTED_MAX
     reply: Reply = {"ContributorInsightsSummaries": found[after : after + size]}

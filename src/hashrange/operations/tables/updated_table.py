@@ -20,15 +20,7 @@ from hashrange.operations.tables.members import ProvisionedThroughput, SSESpecif
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.running_changes import is_resent, running_change
 from hashrange.operations.tables.update_table_checks import makes_updating
-from hashrange.tables.change_quotas import (
-    decreases_today,
-    next_decrease_at_seconds,
-    next_encryption_at_seconds,
-    next_switch_at_seconds,
-    recent_class_changes,
-    recent_encryption_changes,
-    recent_switches,
-)
+from hashrange.tables import change_quotas
 from hashrange.tables.description import stream_label, warm_units
 from hashrange.tables.schema import Index, KeyType, Table, Throughput
 
@@ -98,8 +90,8 @@ def throughput_changes(subject: Table | Index, given: ProvisionedThroughput, now
     if new.read_units > old.read_units or new.write_units > old.write_units:
         changes["throughput_increased_at_seconds"] = now_seconds
     if new.read_units < old.read_units or new.write_units < old.write_units:
-        count = decreases_today(subject, now_seconds)
-        next_at_seconds = next_decrease_at_seconds(subject, now_seconds)
+        count = change_quotas.decreases_today(subject, now_seconds)
+        next_at_seconds = change_quotas.next_decrease_at_seconds(subject, now_seconds)
         if next_at_seconds > now_seconds:
             raise LimitExceededException(
                 say.TOO_MANY_DECREASES.format(
@@ -138,8 +130,8 @@ def _mode_changes(
             "throughput": throughput(request.ProvisionedThroughput),
             **dict.fromkeys(_MAXIMUM_MEMBERS),
         }
-    recent = recent_switches(table, now_seconds)
-    next_at_seconds = next_switch_at_seconds(recent, now_seconds)
+    recent = change_quotas.recent_switches(table, now_seconds)
+    next_at_seconds = change_quotas.next_switch_at_seconds(recent, now_seconds)
     if next_at_seconds > now_seconds:
         raise LimitExceededException(
             say.TOO_MANY_SWITCHES.format(
@@ -208,7 +200,7 @@ def _class_changes(given: TableClass, table: Table, now_seconds: float) -> dict[
     """Field → value of each table field that changes with the class; none if it is the same,
     but that is refused too after too many.
     """
-    recent = recent_class_changes(table, now_seconds)
+    recent = change_quotas.recent_class_changes(table, now_seconds)
     if len(recent) >= limits.TABLE_CLASS_CHANGES_MAX:
         raise LimitExceededException(
             say.TOO_MANY_CLASS_CHANGES.format(
@@ -326,8 +318,8 @@ def encryption_changes(
 
     Raises LimitExceededException after too many changes, and ValidationException for what the table already has.
     """
-    recent = recent_encryption_changes(table, now_seconds)
-    next_at_seconds = next_encryption_at_seconds(recent, now_seconds)
+    recent = change_quotas.recent_encryption_changes(table, now_seconds)
+    next_at_seconds = change_quotas.next_encryption_at_seconds(recent, now_seconds)
     if next_at_seconds > now_seconds:
         raise LimitExceededException(
             say.TOO_MANY_ENCRYPTION_CHANGES.format(

@@ -117,7 +117,8 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     expiries = ExpiryCheck(engine, tables, now_seconds)
     yield from expiries.queue_faults()
     counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
-    for engine_key, row in _all_rows(engine):
+    # Every row whose key begins with a table id, whether or not that table exists.
+    for engine_key, row in scan_range(engine, FIRST_TABLE, BEHIND_TABLES):
         source_id = source_id_of(engine_key)
         table = by_id.get(table_id_of(source_id))
         if table is not None and table.has_item_collections and source_id == layout.collections_source(source_id):
@@ -139,11 +140,6 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     if format_version(engine) >= PIECES_SINCE_VERSION:
         yield from _document_faults(engine)
     yield from _check_tokens(engine)
-
-
-def _all_rows(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
-    """Every (engine key, row) whose key begins with a table id, whether or not that table exists."""
-    return scan_range(engine, FIRST_TABLE, BEHIND_TABLES)
 
 
 def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:

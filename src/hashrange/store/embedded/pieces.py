@@ -37,8 +37,7 @@ def delete_pieces(batch: rocksdict.WriteBatch, piece_id: bytes) -> None:
 
 def document_pieces(engine: Any, name: str, long: LongDocument) -> Iterator[bytes]:
     """The pieces of a long document, in order. Raises StorageCorruption and the engine's bare exceptions."""
-    for number in range(long.piece_count):
-        yield document_piece(engine, name, long, number)
+    return (document_piece(engine, name, long, number) for number in range(long.piece_count))
 
 
 def document_piece(engine: Any, name: str, long: LongDocument, number: int) -> bytes:

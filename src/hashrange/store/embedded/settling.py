@@ -48,7 +48,7 @@ class Settling:
             return LOOK_SECONDS
         if not self._is_settled:
             self._is_settled = True
-            if _has_much(engine):
+            if any((engine.property_int_value(name) or 0) >= least for name, least in WORTH_SETTLING):
                 self._housekeeper.run(lambda: engine.flush(True))
                 self._work_at(Pace.AT_REST)
         return QUIET_LOOK_SECONDS
@@ -59,7 +59,3 @@ class Settling:
         self._pace = pace
         engine = self._engine
         self._housekeeper.run(lambda: set_pace(engine, pace, is_in_memory=self._is_in_memory))
-
-
-def _has_much(engine: Engine) -> bool:
-    return any((engine.property_int_value(name) or 0) >= least for name, least in WORTH_SETTLING)

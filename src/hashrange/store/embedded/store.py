@@ -140,9 +140,7 @@ class EmbeddedStore(Commits):
         site = self.site
         reader, was_kept = site.reads.page(site.engine, source_id, span, limit_rows, limit_bytes)
         self.maintenance.pages_read += not was_kept
-        if isinstance(reader, Page):
-            return reader
-        return self._read_on(source_id, span, reader)
+        return reader if isinstance(reader, Page) else self._read_on(source_id, span, reader)
 
     async def _page_behind_late_entries(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int) -> Page:
         while source_id in self._late_sources:

@@ -15,23 +15,7 @@ from hashrange.aws_services.operation import FORM, FormWire, Operation, ServiceE
 from hashrange.aws_services.tagging import is_reserved_tag
 from hashrange.messages import sts as sentences
 from hashrange.sts import limits
-from hashrange.sts.api.members import (
-    ARN_RULE,
-    EXTERNAL_ID_RULE,
-    IDENTITY_TOKEN_RULE,
-    NAME_RULE,
-    PROVIDER_RULE,
-    SERIAL_NUMBER_RULE,
-    TAG_KEY_RULE,
-    TAG_VALUE_RULE,
-    TOKEN_CODE_RULE,
-    PolicyArnMember,
-    Violations,
-    check_policies,
-    packed_percent,
-    refuse_sts,
-    role_of,
-)
+from hashrange.sts.api import members
 from hashrange.sts.session import RoleSession
 from hashrange.sts.sessions import Sessions, assumed_role_user
 
@@ -55,7 +39,7 @@ class _RoleMembers(msgspec.Struct, frozen=True):
 
     RoleArn: str | None = None
     RoleSessionName: str | None = None
-    PolicyArns: list[PolicyArnMember] | None = None
+    PolicyArns: list[members.PolicyArnMember] | None = None
     Policy: str | None = None
     DurationSeconds: int | None = None
     MinimumSessionTokenSize: int | None = None
@@ -83,18 +67,18 @@ async def assume_role(sessions: Sessions, caller: SignedCaller, request: AssumeR
     checked for its form only.
     """
     role_arn, session_name = _checked_members(request)
-    role = role_of(role_arn)
+    role = members.role_of(role_arn)
     tags = _checked_tags(request.Tags or (), request.TransitiveTagKeys or ())
-    percent = packed_percent(request.Policy, request.PolicyArns, tags)
+    percent = members.packed_percent(request.Policy, request.PolicyArns, tags)
     if request.ProvidedContexts:
-        refuse_sts(sentences.NO_CONTEXTS)
+        members.refuse_sts(sentences.NO_CONTEXTS)
     if sessions.is_verifying and role.account != sessions.own_account(caller):
         _refuse_action(sessions, caller, "sts:AssumeRole", role_arn)
     session = sessions.session_of(caller)
     is_chained = session is not None and session.role is not None
     seconds = request.DurationSeconds or limits.ROLE_SECONDS_DEFAULT
     if is_chained and seconds > limits.CHAINED_SECONDS_MAX:
-        refuse_sts(sentences.CHAINED_TOO_LONG)
+        members.refuse_sts(sentences.CHAINED_TOO_LONG)
     source_identity = _source_identity(sessions, caller, session, request)
     assumed = role.assumed(session_name, source_identity)
     return {
@@ -112,13 +96,13 @@ def _checked_tags(given: Sequence[SessionTagMember], transitive: Sequence[str]) 
     tags = [(tag.Key or "", tag.Value or "") for tag in given]
     keys = {key.lower() for key, _ in tags}
     if len(keys) != len(tags):
-        refuse_sts(sentences.TAG_TWICE)
+        members.refuse_sts(sentences.TAG_TWICE)
     for key, _ in tags:
         if is_reserved_tag(key):
-            refuse_sts(sentences.TAG_RESERVED.format(key=key))
+            members.refuse_sts(sentences.TAG_RESERVED.format(key=key))
     for key in transitive:
         if key.lower() not in keys:
-            refuse_sts(sentences.TAG_NOT_PASSED.format(key=key))
+            members.refuse_sts(sentences.TAG_NOT_PASSED.format(key=key))
     return tags
 
 
@@ -171,8 +155,8 @@ async def assume_role_with_web_identity(
     assert request.WebIdentityToken is not None
     if sessions.is_verifying:
         raise ServiceError("AccessDenied", sentences.IDENTITY_UNVERIFIED)
-    role = role_of(role_arn)
-    percent = packed_percent(request.Policy, request.PolicyArns)
+    role = members.role_of(role_arn)
+    percent = members.packed_percent(request.Policy, request.PolicyArns)
     claims = _claims_of(request.WebIdentityToken, sessions.wall_time())
     assumed = role.assumed(session_name)
     seconds = request.DurationSeconds or limits.ROLE_SECONDS_DEFAULT
@@ -216,13 +200,13 @@ def _decoded(part: str) -> bytes:
 
 def _checked_members(request: AssumeRoleRequest | AssumeRoleWithWebIdentityRequest) -> tuple[str, str]:
     """The ARN of the role, and the session's name. Raises ServiceError, with all constraints that are broken."""
-    found = Violations()
-    found.check_text("roleArn", request.RoleArn, ARN_RULE, is_required=True)
-    found.check_text("roleSessionName", request.RoleSessionName, NAME_RULE, is_required=True)
+    found = members.Violations()
+    found.check_text("roleArn", request.RoleArn, members.ARN_RULE, is_required=True)
+    found.check_text("roleSessionName", request.RoleSessionName, members.NAME_RULE, is_required=True)
     if isinstance(request, AssumeRoleWithWebIdentityRequest):
-        found.check_text("webIdentityToken", request.WebIdentityToken, IDENTITY_TOKEN_RULE, is_required=True)
-        found.check_text("providerId", request.ProviderId, PROVIDER_RULE)
-    check_policies(found, request.Policy, request.PolicyArns)
+        found.check_text("webIdentityToken", request.WebIdentityToken, members.IDENTITY_TOKEN_RULE, is_required=True)
+        found.check_text("providerId", request.ProviderId, members.PROVIDER_RULE)
+    members.check_policies(found, request.Policy, request.PolicyArns)
     found.check_number("durationSeconds", request.DurationSeconds, limits.SESSION_SECONDS_MIN, limits.ROLE_SECONDS_MAX)
     if isinstance(request, AssumeRoleRequest):
         _check_tags_and_texts(found, request)
@@ -233,18 +217,18 @@ def _checked_members(request: AssumeRoleRequest | AssumeRoleWithWebIdentityReque
     return request.RoleArn, request.RoleSessionName
 
 
-def _check_tags_and_texts(found: Violations, request: AssumeRoleRequest) -> None:
+def _check_tags_and_texts(found: members.Violations, request: AssumeRoleRequest) -> None:
     found.check_count("tags", request.Tags, limits.SESSION_TAGS_MAX)
     for place, tag in enumerate((request.Tags or ())[: limits.SESSION_TAGS_MAX], 1):
-        found.check_text(f"tags.{place}.member.key", tag.Key, TAG_KEY_RULE, is_required=True)
-        found.check_text(f"tags.{place}.member.value", tag.Value, TAG_VALUE_RULE, is_required=True)
+        found.check_text(f"tags.{place}.member.key", tag.Key, members.TAG_KEY_RULE, is_required=True)
+        found.check_text(f"tags.{place}.member.value", tag.Value, members.TAG_VALUE_RULE, is_required=True)
     found.check_count("transitiveTagKeys", request.TransitiveTagKeys, limits.SESSION_TAGS_MAX)
     for place, key in enumerate((request.TransitiveTagKeys or ())[: limits.SESSION_TAGS_MAX], 1):
-        found.check_text(f"transitiveTagKeys.{place}.member", key, TAG_KEY_RULE)
-    found.check_text("externalId", request.ExternalId, EXTERNAL_ID_RULE)
-    found.check_text("serialNumber", request.SerialNumber, SERIAL_NUMBER_RULE)
-    found.check_text("tokenCode", request.TokenCode, TOKEN_CODE_RULE)
-    found.check_text("sourceIdentity", request.SourceIdentity, NAME_RULE)
+        found.check_text(f"transitiveTagKeys.{place}.member", key, members.TAG_KEY_RULE)
+    found.check_text("externalId", request.ExternalId, members.EXTERNAL_ID_RULE)
+    found.check_text("serialNumber", request.SerialNumber, members.SERIAL_NUMBER_RULE)
+    found.check_text("tokenCode", request.TokenCode, members.TOKEN_CODE_RULE)
+    found.check_text("sourceIdentity", request.SourceIdentity, members.NAME_RULE)
     found.check_count("providedContexts", request.ProvidedContexts, limits.CONTEXTS_MAX)
 
 

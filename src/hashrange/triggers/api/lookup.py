@@ -68,7 +68,8 @@ def require_only_mapping(triggers: Triggers, mapping: EventSourceMapping) -> Non
             and without_latest(other.function_arn) == function
         ):
             name = mapping.function_arn.partition(":function:")[2]
-            message = messages.mapping_exists(mapping.stream_arn, name, other.uuid)
+            message = messages.MAPPING_EXISTS
+            message = message.format(stream_arn=mapping.stream_arn, function_name=name, uuid=other.uuid)
             raise LambdaError(409, "ResourceConflictException", message)
 
 

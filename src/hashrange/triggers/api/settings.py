@@ -40,7 +40,7 @@ def settings_of(request: MembersOfMapping) -> dict[str, Any]:
     """Members of a mapping that the request sets. Raises LambdaError."""
     for name in OTHER_SOURCES_MEMBERS:
         if getattr(request, name, None) not in (None, []):
-            raise parameter_refusal(messages.unsupported_parameter(lower_camel(name)))
+            raise parameter_refusal(messages.UNSUPPORTED_PARAMETER.format(member=lower_camel(name)))
     given = {ours: getattr(request, name) for name, ours in _PLAIN_MEMBERS.items()}
     settings: dict[str, Any] = {name: member for name, member in given.items() if member is not None}
     if -1 < settings.get("record_age_seconds_max", -1) < RECORD_AGE_SECONDS_MIN:
@@ -69,7 +69,7 @@ def require_agreement(parallelization_factor: int, tumbling_window_seconds: int)
 def _filters(criteria: FilterCriteriaMembers) -> tuple[str, ...]:
     filters = criteria.Filters or []
     if len(filters) > EVENT_FILTERS_MAX:
-        raise parameter_refusal(messages.too_many_filters(EVENT_FILTERS_MAX))
+        raise parameter_refusal(messages.TOO_MANY_FILTERS.format(most=EVENT_FILTERS_MAX))
     patterns = tuple(one.Pattern or "" for one in filters)
     try:
         compile_filters(patterns)

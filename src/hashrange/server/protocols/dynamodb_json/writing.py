@@ -62,9 +62,7 @@ def reply_json(reply: Reply | None) -> bytes:
             return body
     texts: list[Text] = []
     rows_bytes = _add_structure(texts, b"", reply, 0)
-    if rows_bytes > LARGE_PIECE_BYTES:
-        return _join_large(texts, rows_bytes)
-    return b",".join(texts)
+    return _join_large(texts, rows_bytes) if rows_bytes > LARGE_PIECE_BYTES else b",".join(texts)
 
 
 def _short_page(reply: Reply, rows: Rows) -> bytes | None:

@@ -12,7 +12,7 @@ from hashrange.aws_services.operation import Caller, Operation
 from hashrange.functions.api.operation import LambdaError, RestWire
 from hashrange.functions.refusals import throttling_refusal
 from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
-from hashrange.messages.rest_json import no_such_operation
+from hashrange.messages.rest_json import NO_SUCH_OPERATION, PATH_CHARACTERS_MAX
 from hashrange.operations.meter import NOTHING_USED
 from hashrange.server.access import Access
 from hashrange.server.clients import free_reservation
@@ -81,7 +81,8 @@ class LambdaProtocol(WireProtocol):
         found = self._routes.find(method, request.url)
         if found is None:
             path = request.url.decode("latin-1").partition("?")[0]
-            raise LambdaError(404, "UnknownOperationException", no_such_operation(method, path))
+            message = NO_SUCH_OPERATION.format(method=method, path=path[:PATH_CHARACTERS_MAX])
+            raise LambdaError(404, "UnknownOperationException", message)
         route, texts = found
         if route.operation is None:
             self._hints.not_supported(route.name)
