@@ -11,15 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from hashrange.cloudwatch.dynamodb.gauges import (
-    PERCENT,
-    consumed_metrics,
-    filling_gauges,
-    place_of_table,
-    provisioned_units,
-    table_gauges,
-    unit_of,
-)
+from hashrange.cloudwatch.dynamodb import gauges
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
@@ -116,10 +108,10 @@ class MetricGauges:
         if not changed and not gone:
             return
         for table_id in gone:
-            self._places.remove_table(place_of_table(seen.pop(table_id).schema))
+            self._places.remove_table(gauges.place_of_table(seen.pop(table_id).schema))
         for table in changed:
             if table.table_id not in seen:
-                self._places.add_table(place_of_table(table.schema))
+                self._places.add_table(gauges.place_of_table(table.schema))
             seen[table.table_id] = table
         self._changes.append(_Change(changed_seconds, changed, gone))
         for _ in range(PIECES_OF_LOOK if len(self._changes) > CHANGES_MAX else 0):
@@ -156,13 +148,13 @@ class MetricGauges:
     def _settle(self, change: _Change) -> Iterator[None]:
         at_seconds, tables, gone = change
         self._next_seconds = min(self._next_seconds, next_observation(at_seconds))
-        places = {place_of_table(self._known[table_id].schema) for table_id in gone}
+        places = {gauges.place_of_table(self._known[table_id].schema) for table_id in gone}
         for table_id in gone:
             self._forget(table_id, at_seconds)
             yield
         for number, table in enumerate(tables, 1):
             if self._replace(table, at_seconds):
-                places.add(place_of_table(table.schema))
+                places.add(gauges.place_of_table(table.schema))
             if number % TABLES_TOGETHER == 0:
                 yield
         for place in places:
@@ -182,18 +174,18 @@ class MetricGauges:
             return False
         is_shown = schema.deleted_at_seconds is None
         shown = ShownGauges(at_seconds) if before is None else before.shown
-        after = _Known(table, schema, shown, consumed_metrics(schema) if is_shown else [])
+        after = _Known(table, schema, shown, gauges.consumed_metrics(schema) if is_shown else [])
         if before is not None:
             self._show_filled(before.schema, schema, at_seconds)
             self._end_use(before, set(after.consumed), at_seconds)
         self._known[table.table_id] = after
-        shown.change(self._metrics, table_gauges(schema), at_seconds)
+        shown.change(self._metrics, gauges.table_gauges(schema), at_seconds)
         minute = _begin_of_minute(at_seconds)
         self._zeros_until = min(self._zeros_until, minute)
         for metric in after.consumed:
             self._idle_from.setdefault(metric, minute)
-        units = provisioned_units(schema) if is_shown else None
-        self._places.set_units(place_of_table(schema), table.table_id, units)
+        units = gauges.provisioned_units(schema) if is_shown else None
+        self._places.set_units(gauges.place_of_table(schema), table.table_id, units)
         return True
 
     def _forget(self, table_id: int, at_seconds: float) -> None:
@@ -201,7 +193,7 @@ class MetricGauges:
         self._changing.pop(table_id, None)
         before.shown.change(self._metrics, {}, at_seconds)
         self._end_use(before, set(), at_seconds)
-        self._places.set_units(place_of_table(before.schema), table_id, None)
+        self._places.set_units(gauges.place_of_table(before.schema), table_id, None)
 
     def _end_use(self, before: _Known, consumed: set[MetricId], at_seconds: float) -> None:
         """End the metrics of consumed units that a table had, and has no more."""
@@ -217,8 +209,8 @@ class MetricGauges:
         filled = {index.index_id for index in before.indexes if index.state != "CREATING"}
         for index in after.indexes:
             if index.is_global and index.state == "ACTIVE" and index.index_id not in filled:
-                for metric, value in filling_gauges(after, index, PERCENT).items():
-                    self._metrics.record(metric, unit_of(metric), at_seconds, of_value(value))
+                for metric, value in gauges.filling_gauges(after, index, gauges.PERCENT).items():
+                    self._metrics.record(metric, gauges.unit_of(metric), at_seconds, of_value(value))
 
     # --- recording -------------------------------------------------------------------------------
 
@@ -259,7 +251,7 @@ class MetricGauges:
                 idle_from[metric] = minute_seconds
                 self._metrics.record_steadily(
                     metric,
-                    unit_of(metric),
+                    gauges.unit_of(metric),
                     begin_seconds,
                     minute_seconds,
                     METRIC_MINUTE_SECONDS,

@@ -8,14 +8,7 @@ they were made before the clock was set back. Source: service behaviour, capture
 developer guide, quotas page of 2026 (switches).
 """
 
-from hashrange.limits import (
-    DECREASES_AT_ONCE_MAX,
-    ENCRYPTION_CHANGE_SECONDS,
-    ENCRYPTION_CHANGES_AT_ONCE_MAX,
-    ENCRYPTION_WINDOW_SECONDS,
-    SWITCHES_TO_ON_DEMAND_MAX,
-    TABLE_CLASS_CHANGES_DAYS,
-)
+from hashrange import limits
 from hashrange.tables.schema import Index, Table
 
 SECONDS_PER_DAY = 86_400
@@ -33,7 +26,7 @@ def decreases_today(subject: Table | Index, now_seconds: float) -> int:
 def next_decrease_at_seconds(subject: Table | Index, now_seconds: float) -> float:
     """Time from which one more decrease of provisioned throughput is allowed; `now_seconds` if it is allowed now."""
     last = subject.throughput_decreased_at_seconds
-    if last is None or decreases_today(subject, now_seconds) < DECREASES_AT_ONCE_MAX:
+    if last is None or decreases_today(subject, now_seconds) < limits.DECREASES_AT_ONCE_MAX:
         return now_seconds
     midnight = (now_seconds // SECONDS_PER_DAY + 1) * SECONDS_PER_DAY
     return max(now_seconds, min(last + SECONDS_PER_HOUR, midnight))
@@ -46,28 +39,30 @@ def recent_switches(table: Table, now_seconds: float) -> tuple[float, ...]:
 
 def next_switch_at_seconds(recent: tuple[float, ...], now_seconds: float) -> float:
     """Time from which one more switch to on-demand is allowed; `recent` as `recent_switches` returns it."""
-    if len(recent) < SWITCHES_TO_ON_DEMAND_MAX:
+    if len(recent) < limits.SWITCHES_TO_ON_DEMAND_MAX:
         return now_seconds
-    return recent[-SWITCHES_TO_ON_DEMAND_MAX] + SECONDS_PER_DAY
+    return recent[-limits.SWITCHES_TO_ON_DEMAND_MAX] + SECONDS_PER_DAY
 
 
 def recent_class_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
     """Times of the changes of the table's class within the last 30 days, oldest first."""
-    return _within(table.class_changes_seconds, TABLE_CLASS_CHANGES_DAYS * SECONDS_PER_DAY, now_seconds)
+    return _within(table.class_changes_seconds, limits.TABLE_CLASS_CHANGES_DAYS * SECONDS_PER_DAY, now_seconds)
 
 
 def recent_encryption_changes(table: Table, now_seconds: float) -> tuple[float, ...]:
     """Times of the changes of the table's encryption in the window that began with the first of them, oldest first."""
     changes = table.encryption_changes_seconds
-    is_open = bool(changes) and changes[0] <= now_seconds < changes[0] + ENCRYPTION_WINDOW_SECONDS
+    is_open = bool(changes) and changes[0] <= now_seconds < changes[0] + limits.ENCRYPTION_WINDOW_SECONDS
     return tuple([at for at in changes if at <= now_seconds]) if is_open else ()
 
 
 def next_encryption_at_seconds(recent: tuple[float, ...], now_seconds: float) -> float:
     """Time from which one more change of encryption is allowed; `recent` as `recent_encryption_changes` returns it."""
-    if len(recent) < ENCRYPTION_CHANGES_AT_ONCE_MAX:
+    if len(recent) < limits.ENCRYPTION_CHANGES_AT_ONCE_MAX:
         return now_seconds
-    return max(now_seconds, min(recent[-1] + ENCRYPTION_CHANGE_SECONDS, recent[0] + ENCRYPTION_WINDOW_SECONDS))
+    return max(
+        now_seconds, min(recent[-1] + limits.ENCRYPTION_CHANGE_SECONDS, recent[0] + limits.ENCRYPTION_WINDOW_SECONDS)
+    )
 
 
 def _within(times_seconds: tuple[float, ...], window_seconds: float, now_seconds: float) -> tuple[float, ...]:

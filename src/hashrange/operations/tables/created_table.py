@@ -8,18 +8,11 @@ import hashlib
 import uuid
 from typing import Any
 
+from hashrange.operations.tables import members
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
     GlobalSecondaryIndex,
     LocalSecondaryIndex,
-)
-from hashrange.operations.tables.members import (
-    KeySchemaElement,
-    OnDemandThroughput,
-    Projection,
-    ProvisionedThroughput,
-    SSESpecification,
-    WarmThroughput,
 )
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.tags import read_tags
@@ -79,7 +72,7 @@ def table_uuid(account: str, region: str, table_id: int, now_seconds: float) -> 
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
-def key_schema(keys: list[KeySchemaElement], types: dict[str, KeyType]) -> KeySchema:
+def key_schema(keys: list[members.KeySchemaElement], types: dict[str, KeyType]) -> KeySchema:
     """The key schema; `types`: attribute name → type."""
     partition = tuple(key.AttributeName for key in keys if key.KeyType == "HASH")
     sort = tuple(key.AttributeName for key in keys if key.KeyType == "RANGE")
@@ -91,7 +84,7 @@ def key_schema(keys: list[KeySchemaElement], types: dict[str, KeyType]) -> KeySc
     )
 
 
-def throughput(given: ProvisionedThroughput | None) -> Throughput | None:
+def throughput(given: members.ProvisionedThroughput | None) -> Throughput | None:
     """The provisioned throughput; None if not given."""
     return None if given is None else Throughput(given.ReadCapacityUnits, given.WriteCapacityUnits)
 
@@ -104,13 +97,15 @@ _UNITS_FIELDS = {
 }
 
 
-def asked_units(*given: OnDemandThroughput | WarmThroughput | None) -> dict[str, Any]:
+def asked_units(*given: members.OnDemandThroughput | members.WarmThroughput | None) -> dict[str, Any]:
     """Field of a table or index → the units that are asked for it; None for a maximum that ends (-1)."""
     asked = [pair for one in given for pair in given_units(one)]
     return {_UNITS_FIELDS[member]: None if units == -1 else units for member, units in asked}
 
 
-def encryption(given: SSESpecification | None, account: str, region: str) -> tuple[schema.SseType | None, str | None]:
+def encryption(
+    given: members.SSESpecification | None, account: str, region: str
+) -> tuple[schema.SseType | None, str | None]:
     """Type and key ARN of the requested encryption; None for both if it is off. A type alone turns it on.
 
     If no key is named, the ARN has a made-up key id, always the same for the account and Region.
@@ -160,6 +155,6 @@ def _indexes(
     return tuple(made)
 
 
-def _projection(given: Projection) -> schema.IndexProjection:
+def _projection(given: members.Projection) -> schema.IndexProjection:
     assert given.ProjectionType is not None, "checked"
     return schema.IndexProjection(given.ProjectionType, tuple(given.NonKeyAttributes or ()))

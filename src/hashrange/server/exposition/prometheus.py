@@ -15,14 +15,7 @@ from prometheus_client.registry import Collector
 
 from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.steps import spend, walk
-from hashrange.server.exposition.families import (
-    HISTOGRAM_STEPS,
-    LATENCY_BOUNDS_SECONDS,
-    Family,
-    HistogramValue,
-    Sample,
-    families_of,
-)
+from hashrange.server.exposition import families
 from hashrange.server.exposition.server_state import LookAtServer, Viewer
 
 SAMPLES_AT_ONCE = 10
@@ -44,7 +37,7 @@ class _Piece(Collector):
         return self._metrics
 
 
-def _write(family: Family, encode: Encode, tail_bytes: bytes, text: GrowingBytes) -> None:
+def _write(family: families.Family, encode: Encode, tail_bytes: bytes, text: GrowingBytes) -> None:
     """Write a family, piece by piece, and free its samples as they are written; may give way."""
     names = sorted({label for sample in walk(family.samples) for label in sample.labels})
     head = encode(_Piece(_metric(family, names, ()))).removesuffix(tail_bytes)
@@ -55,7 +48,7 @@ def _write(family: Family, encode: Encode, tail_bytes: bytes, text: GrowingBytes
         text.write(encode(_Piece(_metric(family, names, samples))).removesuffix(tail_bytes).removeprefix(head))
 
 
-def _taken(samples: list[Sample], at_once: int) -> Iterator[list[Sample]]:
+def _taken(samples: list[families.Sample], at_once: int) -> Iterator[list[families.Sample]]:
     """The samples, a few at a time, which are taken out of the list: to free all in one call would take long."""
     samples.reverse()
     while samples:
@@ -65,12 +58,12 @@ def _taken(samples: list[Sample], at_once: int) -> Iterator[list[Sample]]:
         yield some
 
 
-def _metric(family: Family, names: Sequence[str], samples: Iterable[Sample]) -> Metric:
+def _metric(family: families.Family, names: Sequence[str], samples: Iterable[families.Sample]) -> Metric:
     if family.kind == "histogram":
         histogram = HistogramMetricFamily(family.name, family.documentation, labels=names)
         for sample in samples:
-            spend(HISTOGRAM_STEPS)
-            assert isinstance(sample.value, HistogramValue)
+            spend(families.HISTOGRAM_STEPS)
+            assert isinstance(sample.value, families.HistogramValue)
             histogram.add_metric(_values(sample, names), _buckets(sample.value), sample.value.sum)
         return histogram
     made: type[CounterMetricFamily | GaugeMetricFamily] = (
@@ -83,14 +76,14 @@ def _metric(family: Family, names: Sequence[str], samples: Iterable[Sample]) -> 
     return metric
 
 
-def _values(sample: Sample, names: Iterable[str]) -> list[str]:
+def _values(sample: families.Sample, names: Iterable[str]) -> list[str]:
     return [sample.labels.get(name, "") for name in names]
 
 
-def _buckets(value: HistogramValue) -> list[tuple[str, float]]:
+def _buckets(value: families.HistogramValue) -> list[tuple[str, float]]:
     """Upper bound of each bucket → values up to it."""
     found, so_far = [], 0.0
-    for bound, count in zip([*LATENCY_BOUNDS_SECONDS, inf], value.counts, strict=True):
+    for bound, count in zip([*families.LATENCY_BOUNDS_SECONDS, inf], value.counts, strict=True):
         so_far += count
         found.append(("+Inf" if isinf(bound) else repr(bound), so_far))
     return found
@@ -103,7 +96,7 @@ def exposed_text(look: LookAtServer, accept: str, viewer: Viewer | None = None) 
     encode, content_type = choose_encoder(accept)
     tail_bytes = encode(_Piece())
     text = GrowingBytes()
-    for family in families_of(look(viewer)):
+    for family in families.families_of(look(viewer)):
         _write(family, encode, tail_bytes, text)
     text.write(encode(_PROCESS))
     return text.getvalue(), content_type.encode()

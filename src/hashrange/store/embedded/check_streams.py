@@ -18,22 +18,12 @@ from hashrange.store.embedded.former_formats import FEED_KEY_END, former_rows
 from hashrange.store.embedded.partitions import read_partitions
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.upgrade import LOG_SINCE_VERSION
+from hashrange.tables import streams
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import HashRange
 from hashrange.tables.schema import KeySchema, Table
 from hashrange.tables.source_id import HASH_BYTES, make_source_id
 from hashrange.tables.stream_records import StreamRecord, decode_record, is_hidden, keys_of, plain_record, waiting_part
-from hashrange.tables.streams import (
-    ALL_IMAGES,
-    FOLLOWERS,
-    NO_IMAGES,
-    SEQUENCE_BYTES,
-    Purpose,
-    Shard,
-    Stream,
-    images_of,
-    retargeted,
-)
 
 LAST_RECORDS_MAX = 100_000
 """At most this many items of a stream, those in its youngest shards first, are compared with their last stream record;
@@ -54,8 +44,8 @@ class StreamCheck:
         self._has_logs = version >= LOG_SINCE_VERSION
         self._tables = {table.table_id: table for table in tables}
         self._first_waiting = {one.prefix: one.first for one in waiting_partitions(engine)}
-        self._streams: dict[int, Stream] = {}
-        self._shards: dict[tuple[int, int], Shard] = {}
+        self._streams: dict[int, streams.Stream] = {}
+        self._shards: dict[tuple[int, int], streams.Shard] = {}
         for engine_key, row in scan_prefix(engine, layout.STREAM_PREFIX):
             self._streams[int.from_bytes(engine_key[len(layout.STREAM_PREFIX) :], "big")] = layout.decode_stream(row)
         for engine_key, row in scan_prefix(engine, layout.SHARD_PREFIX):
@@ -76,7 +66,7 @@ class StreamCheck:
     def _stream_faults(self) -> Iterator[str]:
         counter = self._engine.get(layout.NEXT_STREAM_ID_KEY)
         next_id = 1 if counter is None else layout.decode_counter(counter)
-        on: Counter[tuple[int, Purpose]] = Counter()
+        on: Counter[tuple[int, streams.Purpose]] = Counter()
         for stream_id, stream in self._streams.items():
             if stream.stream_id != stream_id or not 0 < stream_id < next_id:
                 yield (
@@ -87,12 +77,12 @@ class StreamCheck:
                 on[stream.table_id, stream.purpose] += 1
                 yield from _description_faults(stream, self._tables.get(stream.table_id))
         for table in self._tables.values():
-            for purpose, follower in FOLLOWERS.items():
+            for purpose, follower in streams.FOLLOWERS.items():
                 if follower.label_on(table) is not None and on[table.table_id, purpose] != 1:
                     yield f"table {table.name} has a stream, and {on[table.table_id, purpose]} of its streams are on"
 
     def _shard_faults(self) -> Iterator[str]:
-        by_stream: dict[int, list[Shard]] = {stream_id: [] for stream_id in self._streams}
+        by_stream: dict[int, list[streams.Shard]] = {stream_id: [] for stream_id in self._streams}
         for shard in self._shards.values():
             place = f"shard {shard.number} of stream {shard.stream_id}"
             if shard.stream_id not in by_stream:
@@ -127,7 +117,7 @@ class StreamCheck:
             yield engine_key, engine_key, row
 
     def _record_faults(self) -> Iterator[str]:
-        by_prefix: dict[bytes, list[Shard]] = defaultdict(list)
+        by_prefix: dict[bytes, list[streams.Shard]] = defaultdict(list)
         for shard in self._shards.values():
             stream = self._streams.get(shard.stream_id)
             if stream is not None:
@@ -142,9 +132,9 @@ class StreamCheck:
                 continue
             keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
             shown_in = [self._streams[one.stream_id] for one in shards]
-            needed = images_of([one.view_type for one in shown_in if not is_hidden(row, one.purpose)])
+            needed = streams.images_of([one.view_type for one in shown_in if not is_hidden(row, one.purpose)])
             try:
-                record = decode_record(plain_record(row), needed if table is None else ALL_IMAGES, keys.names)
+                record = decode_record(plain_record(row), needed if table is None else streams.ALL_IMAGES, keys.names)
                 hash_ = int.from_bytes(_key_of(keys, record)[:HASH_BYTES], "big")
             except Exception as error:  # noqa: BLE001 - any error that damaged bytes cause is a finding
                 yield f"{place} cannot be read: {type(error).__name__}: {error}"
@@ -152,11 +142,11 @@ class StreamCheck:
             if shards and not _is_within(HashRange(hash_, hash_), shards[0].hashes):
                 yield f"{place} is of an item whose hash is not in its shard"
 
-    def _around(self, shards: Sequence[Shard], log_key: bytes) -> list[Shard]:
+    def _around(self, shards: Sequence[streams.Shard], log_key: bytes) -> list[streams.Shard]:
         """Those of a partition's shards in whose sequence numbers the record lies; none if its key has a wrong
         length. A record that is hidden from a shard's stream may lie there too.
         """
-        if log_key[layout.LOG_PREFIX_BYTES + SEQUENCE_BYTES :] not in (b"", FEED_KEY_END):
+        if log_key[layout.LOG_PREFIX_BYTES + streams.SEQUENCE_BYTES :] not in (b"", FEED_KEY_END):
             return []
         sequence = layout.record_sequence(log_key)
         return [one for one in shards if one.first <= sequence and (one.last is None or sequence <= one.last)]
@@ -175,12 +165,12 @@ class StreamCheck:
             return None
         return self._tables.get(int.from_bytes(log_key[len(layout.LOG_PREFIX) : layout.LOG_PREFIX_BYTES - 4], "big"))
 
-    def _item_faults(self, stream: Stream) -> Iterator[str]:
+    def _item_faults(self, stream: streams.Stream) -> Iterator[str]:
         """Report items whose stored row differs from the new image in their last stream record."""
         source_id, seen = make_source_id(stream.table_id), set[bytes]()
         for engine_key, row in self._newest_first(stream):
             try:
-                record = decode_record(plain_record(row), NO_IMAGES, stream.keys.names)
+                record = decode_record(plain_record(row), streams.NO_IMAGES, stream.keys.names)
                 key = _key_of(stream.keys, record)
             except Exception:  # noqa: BLE001, S112 - reported by `_record_faults`
                 continue
@@ -196,7 +186,7 @@ class StreamCheck:
             if len(seen) >= LAST_RECORDS_MAX:
                 return
 
-    def _newest_first(self, stream: Stream) -> Iterator[tuple[bytes, bytes]]:
+    def _newest_first(self, stream: streams.Stream) -> Iterator[tuple[bytes, bytes]]:
         """(engine key, row) of a stream's records, newest first for each item. Shards are read from the highest number
         down, because a child shard has a greater number than its parent.
         """
@@ -213,8 +203,8 @@ class StreamCheck:
                         yield engine_key, row
 
 
-def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
-    follower = FOLLOWERS[stream.purpose]
+def _description_faults(stream: streams.Stream, table: Table | None) -> Iterator[str]:
+    follower = streams.FOLLOWERS[stream.purpose]
     label = None if table is None else follower.label_on(table)
     if table is None or label is None:
         yield f"stream {stream.arn} is on, and its table is gone or has none"
@@ -222,7 +212,7 @@ def _description_faults(stream: Stream, table: Table | None) -> Iterator[str]:
     of_table = (table.account, table.region, table.name, label, table.keys, follower.view_type_on(table))
     if of_table != (stream.account, stream.region, stream.table_name, stream.label, stream.keys, stream.view_type):
         yield f"stream {stream.arn} is not as table {table.name} describes it"
-    if retargeted(stream, table) is not stream:
+    if streams.retargeted(stream, table) is not stream:
         yield f"the records of stream {stream.arn} do not go where table {table.name} says"
 
 
