@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.autoscaling.api import scalable_targets
+from hashrange.autoscaling.api import members
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -44,7 +44,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
 
 def test_blank_tags_of_an_earlier_version_are_kept(scaling: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr(scalable_targets, "check_target_tags", lambda _: None)
+        earlier.setattr(members, "check_target_tags", lambda _: None)
         arn = scaling.register_scalable_target(**PLACE, MinCapacity=6, MaxCapacity=100, Tags={"old": ""})[
             "ScalableTargetARN"
         ]

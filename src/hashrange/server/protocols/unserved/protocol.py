@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from hashrange.messages import unserved as sentences
 from hashrange.server.incoming import Respond
-from hashrange.server.protocols.unserved import services
+from hashrange.server.protocols.unserved.services import (
+    UNNAMED,
+    ServiceRefusal,
+    UnservedService,
+    formed,
+    service_of,
+    signing_name_of,
+)
 from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.wire.http import HttpRequest
 
@@ -32,13 +39,13 @@ class _ForOthers(WireProtocol):
 
     def prepare(self, request: HttpRequest, respond: Respond) -> None:
         """Refuse the request, or hand it on; returns None."""
-        service = services.service_of(request) or services.UnservedService(services.UNNAMED, "rest-json")
+        service = service_of(request) or UnservedService(UNNAMED, "rest-json")
         if self._emulator is not None:
             self._emulator.hand_on(request, respond, service)
             return
         self._hint_other_service(request)
         message = sentences.NOT_SERVED.format(service=service.name)
-        respond(*services.formed(request, service.form, services.ServiceRefusal(501, "NotImplemented", message)))
+        respond(*formed(request, service.form, ServiceRefusal(501, "NotImplemented", message)))
 
 
 class SignedForOthers(_ForOthers):
@@ -46,7 +53,7 @@ class SignedForOthers(_ForOthers):
 
     def claims(self, request: HttpRequest) -> bool:
         """True if the request is signed for a service that is not served here."""
-        name = services.signing_name_of(request)
+        name = signing_name_of(request)
         return name is not None and name not in self._served
 
 
@@ -59,7 +66,7 @@ class UnsignedForOthers(_ForOthers):
 
     def claims(self, request: HttpRequest) -> bool:
         """True if a target, a path or a form shows another service."""
-        if services.signing_name_of(request) is not None:
+        if signing_name_of(request) is not None:
             return False
         has_path = request.url.partition(b"?")[0] != b"/"
-        return services.service_of(request) is not None or (self._emulator is not None and has_path)
+        return service_of(request) is not None or (self._emulator is not None and has_path)
