@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence, Sized
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
-from hashrange.server.outgoing import LARGE_BYTES, Outgoing
-from hashrange.wire.http import HttpRequest
+from hashrange.wire.http import LARGE_BYTES, HttpRequest
 
 if TYPE_CHECKING:
     import asyncio
+
+    from hashrange.server.outgoing import Outgoing
 
 PIECE_BYTES = 8 * 1024
 """Usual size of a piece. A *long read* brings at least as many bytes; they are parsed in pieces, until one completes a
@@ -80,7 +81,7 @@ class Incoming:
     def __init__(
         self,
         handle: Handle,
-        outgoing: Outgoing,
+        outgoing: "Outgoing",
         monotonic: Callable[[], float],
         open_sources: Sized,
         waiting: Waiting,

@@ -9,12 +9,10 @@ Measurements: docs/adr/0017-held-replies.md.
 import asyncio
 from collections.abc import Callable, Sized
 
-from hashrange.wire.http import HttpReply
+from hashrange.wire.http import LARGE_BYTES, HttpReply
 
 HELD_MAX = 16
 HELD_SECONDS_MAX = 0.0005
-LARGE_BYTES = 64 * 1024
-"""A reply's body of at least this size is written at once: too large to hold, or to copy behind the reply's head."""
 
 
 class Outgoing:

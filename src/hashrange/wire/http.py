@@ -22,6 +22,8 @@ HEAD_BYTES_MAX = 16 * 1024
 """Length of request line and headers; a longer head is answered with 400 (operations.md 1.1)."""
 HASH_LENGTH = 64
 """Hexadecimal digits of a payload's SHA-256; no word sent in place of it (UNSIGNED-PAYLOAD) has this length."""
+LARGE_BYTES = 64 * 1024
+"""A reply's body of at least this size is written at once: too large to hold, or to copy behind the reply's head."""
 LAYOUTS_MAX = 512
 USUAL_NAMES_MAX, USUAL_NAMES_BYTES_MAX = 32, 1_024
 """Header names of a request, and bytes of them, of which more is kept than a layout; SDKs send up to 15."""

@@ -9,8 +9,7 @@ import pytest
 
 from hashrange.server.connection import Connection
 from hashrange.server.incoming import GROUP_MAX, NO_REPLY, PIECE_BYTES, TURN_SECONDS_MAX, Respond
-from hashrange.server.outgoing import LARGE_BYTES
-from hashrange.wire.http import HttpRequest
+from hashrange.wire.http import LARGE_BYTES, HttpRequest
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, echo, replies
 
 

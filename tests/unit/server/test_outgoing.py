@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from hashrange.server.connections import UNREAD_BYTES_MAX
-from hashrange.server.outgoing import HELD_MAX, HELD_SECONDS_MAX, LARGE_BYTES
+from hashrange.server.outgoing import HELD_MAX, HELD_SECONDS_MAX
+from hashrange.wire.http import LARGE_BYTES
 from tests.unit.server.harness import FakeTransport, FrontEnd, Turns, replies
 
 
