@@ -26,7 +26,8 @@ LARGE_BYTES = 64 * 1024
 """A reply's body of at least this size is written at once: too large to hold, or to copy behind the reply's head."""
 LAYOUTS_MAX = 512
 USUAL_NAMES_MAX, USUAL_NAMES_BYTES_MAX = 32, 1_024
-"""Header names of a request, and bytes of them, of which more is kept than a layout; SDKs send up to 15."""
+"""Most header names of a usual head, and most bytes of all its names: only of usual heads, patterns and templates are
+kept. SDKs send up to 15 headers."""
 
 CONTENT_TYPES = {b"application/x-amz-json-1.0": b"application/x-amz-json-1.0", b"application/json": b"application/json"}
 """Content types of the JSON protocol: that of a request → that of its reply."""

@@ -299,12 +299,8 @@ def test_keys_that_no_item_can_have_are_not_counted_as_hot(node: TurnsNode) -> N
     assert node.caches.hot_keys.most(1) == []
 
 
-def test_many_clients_of_one_turn_share_its_slice(node: TurnsNode) -> None:
-    """Each would have a slice of its own otherwise."""
-    client = TurnsClient(node)
-    client.put(b"a", ZEROS)
-    clients = [TurnsClient(node) for _ in range(20)]
-    request = request_bytes("getItem", TABLE, b"a", {2: True})
+def send_together(node: TurnsNode, clients: list[TurnsClient], request: bytes) -> None:
+    """Let all clients send a request in the same turn; `node.calls_max` counts from then on."""
     node.calls_max = 0
 
     def all_send() -> None:
@@ -313,6 +309,15 @@ def test_many_clients_of_one_turn_share_its_slice(node: TurnsNode) -> None:
 
     node.counted(all_send)
     node.finish()
+
+
+def test_many_clients_of_one_turn_share_its_slice(node: TurnsNode) -> None:
+    """Each would have a slice of its own otherwise."""
+    client = TurnsClient(node)
+    client.put(b"a", ZEROS)
+    clients = [TurnsClient(node) for _ in range(20)]
+    request = request_bytes("getItem", TABLE, b"a", {2: True})
+    send_together(node, clients, request)
     assert [one.result("getItem")[0] for one in clients] == [client.call("getItem", TABLE, b"a", None)[0]] * 20
     assert node.calls_max <= CALLS_MAX
 
@@ -326,14 +331,7 @@ def test_short_requests_of_a_crowd_are_read_in_the_slice_of_a_turn(
     clients = [TurnsClient(node) for _ in range(20 if size_bytes > 1_000 else 60)]
     request = request_bytes("batchGetItem", [], None)
     request = request.replace(b"\x80", array(size_bytes, element))
-    node.calls_max = 0
-
-    def all_send() -> None:
-        for one in clients:
-            one._connection.data_received(request)
-
-    node.counted(all_send)
-    node.finish()
+    send_together(node, clients, request)
     for one in clients:
         with pytest.raises(DaxError):
             one.result("batchGetItem")

@@ -146,14 +146,22 @@ def test_tls(play: Callable[..., None], tls_version: str) -> None:
     play(scenario, **FILES)
 
 
+async def hellos_in_turn(
+    server: Server, port: int, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """The connections of a crowd whose hellos came together, and were answered one a turn."""
+    counts = count_per_turn(server, monkeypatch)
+    pairs = await crowd(port, [Client().hello() for _ in range(CROWD)])
+    for reader, _ in pairs:
+        assert (await reader.read(1)) == b"\x16"
+    assert max(counts) <= 2  # one further record, and one new connection
+    assert sum(counts) >= 2 * CROWD
+    return pairs
+
+
 def test_a_crowd_shakes_hands_one_a_turn(play: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(server: Server, store: StubStore, port: int) -> None:
-        counts = count_per_turn(server, monkeypatch)
-        pairs = await crowd(port, [Client().hello() for _ in range(CROWD)])
-        for reader, _ in pairs:
-            assert (await reader.read(1)) == b"\x16"
-        assert max(counts) <= 2  # one further record, and one new connection
-        assert sum(counts) >= 2 * CROWD
+        pairs = await hellos_in_turn(server, port, monkeypatch)
         assert server.handshakes is not None
         assert len(server.handshakes.of_https) == CROWD
         assert not server.handshakes._silent
