@@ -20,8 +20,12 @@ from hashrange.tables.open_table import OpenTable
 Counted = dict[float, int]
 """Value → how often it was observed."""
 ValueArray: TypeAlias = "array[float]"
-ITEM_OPERATIONS = {"GetItem": False, "PutItem": True, "UpdateItem": True, "DeleteItem": True, "TransactGetItems": False}
-"""Operations whose requests have one usage, if they name one table; each with True if it writes."""
+TRANSACTION = "TransactWriteItems"
+WRITES, READS = ("PutItem", "UpdateItem", "DeleteItem", TRANSACTION), ("GetItem", "TransactGetItems")
+ITEM_OPERATIONS = dict.fromkeys(WRITES, True) | dict.fromkeys(READS, False)
+"""Operations that are counted by table if their requests name one; each with True if it writes. All have one usage,
+but a TRANSACTION one for each item.
+"""
 MICROSECONDS_PER_SECOND = 1e6
 MICROSECONDS_PER_MILLISECOND = 1000.0
 MILLISECONDS_PER_SECOND = 1000.0

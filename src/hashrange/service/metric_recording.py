@@ -21,7 +21,7 @@ from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import Abandoned, ApiError
 from hashrange.features.features import Features
-from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage
+from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage, TransactedUsage
 from hashrange.operations.reply import Reply
 from hashrange.service.call import Call
 from hashrange.service.faulted_calls import FaultedCalls
@@ -37,7 +37,7 @@ from hashrange.service.metric_calls import (
     units_of,
     user_errors,
 )
-from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, Counted, Counts, observed_of
+from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, TRANSACTION, Counted, Counts, observed_of
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.service.metric_places import MetricPlaces
 from hashrange.tables.capacity import entry_units
@@ -69,7 +69,8 @@ class MetricRecording:
         self._monotonic = features.clock.monotonic
         self._counts = Counts()
         counts = self._counts
-        self._of_items, self._of_pages, self._of_entries = counts.of_items, counts.of_pages, counts.of_entries
+        self._of_items, self._of_pages, self._of_entries = counts.of_items.copy(), counts.of_pages, counts.of_entries
+        self._of_transactions = self._of_items.pop(TRANSACTION)
         self._places = MetricPlaces(metrics)
         self._gauges = MetricGauges(self._store.catalog, metrics, self._places, self._record_use)
         self._aside: deque[tuple[int, dict[MetricId, Counted]]] = deque()
@@ -136,12 +137,15 @@ class MetricRecording:
                 values = by_subject[subject] = array("d")
             values.extend((units, now_seconds - call.begin_seconds, reply["Count"]))
             return
-        microseconds = int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND)
+        seconds = now_seconds - call.begin_seconds
+        if operation.name == TRANSACTION and not self._faulted.replies and (written := _units_of_one(meter)) is not None:
+            self._of_transactions.setdefault(meter[0].table, array("d")).extend((written, seconds))
+            return
         self._count_units(meter)
         if self._faulted.replies and self._has_error(call):
             count_induced_error(self._counts, call, _names_of(meter))
         else:
-            count_success(self._counts, call, reply, microseconds)
+            count_success(self._counts, call, reply, int(seconds * MICROSECONDS_PER_SECOND))
         if operation.writes and operation.capacity is None:
             self._gauges.look(self._clock.service_time())
 
@@ -338,6 +342,14 @@ def _read_units(usage: AnyUsage) -> tuple[float, tuple[OpenTable, str | None]]:
         if index.is_global:
             index_name = index.name
     return units, (usage.table, index_name)
+
+
+def _units_of_one(meter: Meter) -> float | None:
+    """Units of a transaction's writes if they belong to one table and to no index; otherwise None."""
+    for usage in meter:
+        if usage.__class__ is not TransactedUsage or usage.table is not meter[0].table or usage.change.entries:
+            return None
+    return sum([usage.table_units for usage in meter]) if meter else None
 
 
 def _names_of(meter: Meter) -> Sequence[str]:
