@@ -137,15 +137,15 @@ class MetricRecording:
                 values = by_subject[subject] = array("d")
             values.extend((units, now_seconds - call.begin_seconds, reply["Count"]))
             return
-        seconds = now_seconds - call.begin_seconds
-        if operation.name == TRANSACTION and not self._faulted.replies and (written := _units_of_one(meter)) is not None:
-            self._of_transactions.setdefault(meter[0].table, array("d")).extend((written, seconds))
+        if operation.name == TRANSACTION and not self._faulted.replies and (total := _units_of_one(meter)) is not None:
+            values = self._of_transactions.setdefault(meter[0].table, array("d"))
+            values.extend((total, now_seconds - call.begin_seconds))
             return
         self._count_units(meter)
         if self._faulted.replies and self._has_error(call):
             count_induced_error(self._counts, call, _names_of(meter))
         else:
-            count_success(self._counts, call, reply, int(seconds * MICROSECONDS_PER_SECOND))
+            count_success(self._counts, call, reply, int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND))
         if operation.writes and operation.capacity is None:
             self._gauges.look(self._clock.service_time())
 
