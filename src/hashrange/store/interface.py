@@ -272,8 +272,8 @@ class Store(Protocol):
     async def snapshot_get(self, places: ItemPlaces, limit_bytes: int, meter: Payer = None) -> list[Row | None]:
         """The rows at `places`, in order, as of one point in time.
 
-        After the row with which the item sizes exceed `limit_bytes`, or the rows' lengths REPLY_JSON_MAX_BYTES, no
-        further row is read: None stands for each. Raises TransactionRefused if a transaction is running for a row.
+        After the row with which the item sizes exceed `limit_bytes`, no further row is read: None stands for each.
+        Raises TransactionRefused if a transaction is running for a row.
         """
 
     async def collection_size_bytes(self, table: OpenTable, key: Key) -> int:

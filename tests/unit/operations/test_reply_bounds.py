@@ -24,7 +24,7 @@ from hashrange.operations.tables import create_table
 from hashrange.operations.transactions import commit, transact_get_items, transact_write_items
 from hashrange.settings import Settings
 from hashrange.store import transaction_steps
-from hashrange.store.embedded import commits, open_store
+from hashrange.store.embedded import open_store
 from tests.support.asking import run_operation
 from tests.support.samples import finish
 
@@ -40,7 +40,7 @@ DEFAULTS: dict[str, Any] = read_page.__kwdefaults__ or {}
 def scope(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scope]:
     """A scope over a store in memory with ITEMS items of much JSON in one partition of `orders`, which has a local
     index."""
-    for module in (select_reads, commit, transaction_steps, commits, batch_execute_statement):
+    for module in (select_reads, commit, transaction_steps, batch_execute_statement):
         monkeypatch.setattr(module, "REPLY_JSON_MAX_BYTES", BOUND)
     monkeypatch.setitem(DEFAULTS, "limit_json_bytes", BOUND)
     clock = SystemClock()

@@ -56,10 +56,11 @@ async def read_places(
     except TransactionRefused as refusal:
         raise cancelled(refusal.reasons) from None
     check_read_size(rows)
-    named = dict(zip([table for table, _ in places], names, strict=True))
-    units = dict.fromkeys(named, 0.0)
-    for (table, _), row in zip(places, rows, strict=True):
-        units[table] += TRANSACTION_FACTOR * item_read_units(row, consistent=True)
+    named: dict[OpenTable, str] = {}
+    units: dict[OpenTable, float] = {}
+    for (table, _), name, row in zip(places, names, rows, strict=True):
+        named[table] = name
+        units[table] = units.get(table, 0.0) + TRANSACTION_FACTOR * item_read_units(row, consistent=True)
     meter += [TransactedReadUsage(table, name, units[table]) for table, name in named.items()]
     return rows
 

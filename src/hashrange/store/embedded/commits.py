@@ -27,7 +27,6 @@ from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import STATISTICS, is_same_item, row_difference, row_size_bytes
 from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
-from hashrange.limits import REPLY_JSON_MAX_BYTES
 from hashrange.soon import Soon
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
@@ -309,13 +308,11 @@ class Commits:
         moment = StoreState(gave_way(), self.site.engine, self.site.barrier.position)
         tables = [one for one in map(self._tables.find, {table.table_id for table, _ in places}) if one is not None]
         rows: list[Row | None] = []
-        rows_left_bytes = REPLY_JSON_MAX_BYTES
         for row in self._rows(self.site.reads.row, moment.engine, [table.source_id + key for table, key in places]):
             rows.append(row)
             if row is not None:
                 limit_bytes -= row_size_bytes(row)
-                rows_left_bytes -= len(row)
-                if limit_bytes < 0 or rows_left_bytes < 0:
+                if limit_bytes < 0:
                     break
         self._require_calm(moment, tables, (), has_claim=has_claim)
         return rows + [None] * (len(places) - len(rows))
