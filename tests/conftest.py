@@ -8,6 +8,7 @@ support/left_out.py tells what was skipped; with several processes, support/repo
 import gc
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +18,11 @@ from tests.support.dealing import longest_first, make_scheduler
 from tests.support.environment import hide_what_is_outside
 from tests.support.left_out import LeftOut, skip_without_programs
 from tests.support.times import Times
+
+THRESHOLDS = (10_000, 10, 100)
+"""Those of the garbage collector: with Python's own, the collector takes a twentieth of all time."""
+_is_included = False
+"""True once the end of a server in this process has included the tests in garbage collection again."""
 
 IS_CI = os.environ.get("HASHRANGE_CI") == "1"
 
@@ -56,6 +62,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         longest_first(items)
 
 
+def note_inclusion(unfreeze: Callable[[], None] = gc.unfreeze) -> None:
+    """Do what `gc.unfreeze` does, and note it: `gc.get_freeze_count` would go over all tests."""
+    global _is_included
+    unfreeze()
+    _is_included = True
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Any:
     """Exclude the tests from garbage collection: they are a million objects, so that each full collection takes a
@@ -68,6 +81,8 @@ def pytest_collection() -> Any:
         gc.enable()
         gc.collect()
         gc.freeze()
+        gc.unfreeze = note_inclusion
+        gc.set_threshold(*THRESHOLDS)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -111,8 +126,10 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 @pytest.fixture(autouse=True, scope="module")
 def tests_stay_excluded() -> None:
     """Exclude the tests from garbage collection again, which the end of a server in this process has included."""
-    if not gc.get_freeze_count():
+    global _is_included
+    if _is_included:
         gc.freeze()
+        _is_included = False
 
 
 @pytest.fixture(scope="module")
