@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.item_tables import DataTable, Value, fresh_key, make_table, number, text
-from tests.conformance.partiql import execute, items, refused
+from tests.conformance.partiql import execute, failure, items, refused
 from tests.conformance.propagation import propagated
 from tests.support.raw_client import RawClient
 
@@ -190,6 +190,16 @@ def test_a_token_fits_parameters_of_equal_value_and_scale(
         return
     (found,) = items(pages, select, text("a"), then, Limit=1, NextToken=page["NextToken"])
     assert found["sk"] == number(1)
+
+
+@pytest.mark.parametrize("odd", [5, True, {}, [1], [0, [1], 0]])
+def test_a_parameter_that_nothing_uses_may_be_anything(pages: DataTable, token: str, odd: Any) -> None:
+    parameters: list[Any] = [text("a"), {"N": odd}]
+    page = execute(pages, STATEMENT, *parameters, Limit=2)
+    found = items(pages, STATEMENT, *parameters, NextToken=page["NextToken"])
+    assert [int(item["sk"]["N"]) for item in found] == [2, 3, 4, 5, 6]
+    code, message = failure(pages, STATEMENT, *parameters, NextToken=token)
+    assert (code, message) == failure(pages, STATEMENT + " AND n = ?", *parameters), "a faulty one that is used"
 
 
 def test_a_token_belongs_to_its_table(pages: DataTable, raw: RawClient) -> None:

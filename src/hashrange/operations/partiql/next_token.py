@@ -80,7 +80,7 @@ def _comparable(parameter: dict[str, Any]) -> dict[str, Any]:
     try:
         if number is None:
             return check_value(parameter)[0] if not _SETS.isdisjoint(parameter) else parameter
-        if len(number) > QUICK_CHARACTERS:
+        if number.__class__ is not str or len(number) > QUICK_CHARACTERS:
             return parameter
         is_negative, digits, exponent = Decimal(number).as_tuple()
     except (InvalidOperation, RequestFault, Malformed):  # a parameter that the statement does not use
