@@ -6,9 +6,8 @@ gone, even before they are deleted.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import count
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -89,13 +88,22 @@ def find_shard(scope: Scope, stream: Stream, shard_id: str) -> Shard | None:
 
 
 def with_free_label(scope: Scope, table: Table, now_seconds: float) -> Table:
-    """The table; if its stream begins at `now_seconds`, with a label that no earlier stream of that table name has."""
+    """The table; if its stream begins at `now_seconds`, with a label that no earlier stream of that table name has.
+
+    Thousands may have begun in the same millisecond of a frozen clock, so free labels are not tried one by one.
+    """
     if not has_stream(table) or table.stream_label != stream_label(now_seconds):
         return table
-    find = scope.store.streams.find
-    labels = (stream_label(now_seconds + number / 1000) for number in count())
-    label = next(one for one in labels if find(table.account, table.region, table.name, one) is None)
-    return msgspec.structs.replace(table, stream_label=label)
+
+    def is_free(number: int) -> bool:
+        label = stream_label(now_seconds + number / 1000)
+        return scope.store.streams.find(table.account, table.region, table.name, label) is None
+
+    end = 1
+    while not is_free(end - 1):
+        end *= 2
+    number = bisect_left(range(end), x=True, key=is_free)
+    return msgspec.structs.replace(table, stream_label=stream_label(now_seconds + number / 1000))
 
 
 # --- DescribeStream -------------------------------------------------------------------------------
