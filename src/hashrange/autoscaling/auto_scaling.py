@@ -4,10 +4,11 @@ kept as documents, and changes capacity.
 
 import asyncio
 import uuid
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from math import inf
 
 from hashrange.autoscaling.capacity import change_capacity, current_capacity, is_active, is_read
-from hashrange.autoscaling.limits import SCALING_ACTIVITIES_MAX, SCALING_ACTIVITY_SECONDS
+from hashrange.autoscaling.limits import SCALING_ACTIVITIES_MAX, SCALING_ACTIVITY_SECONDS, SCALING_LOOK_SECONDS
 from hashrange.autoscaling.records import (
     Activity,
     ActivityStatus,
@@ -21,7 +22,7 @@ from hashrange.autoscaling.tracking import alarm_definitions
 from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.errors import ApiError
-from hashrange.items.steps import sort, walk
+from hashrange.items.steps import look, sort, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
@@ -56,7 +57,11 @@ class AutoScaling:
         """`wake` is called when the job has work."""
         targets = KeptRecords(documents, TARGET_PREFIX, ScalableTarget, "scalable target")
         self.targets = RememberedRecords(
-            targets, lambda one: _path(one.place), groups_of=lambda one: (one.place[:2],), when_read=self._look_at_all
+            targets,
+            lambda one: _path(one.place),
+            groups_of=lambda one: (one.place[:2],),
+            correct=self._note_unsettled,
+            when_read=self._begin_look,
         )
         policies = KeptRecords(documents, POLICY_PREFIX, ScalingPolicy, "scaling policy")
         self.policies = RememberedRecords(policies, lambda one: (one.id,), groups_of=_groups_of)
@@ -69,6 +74,10 @@ class AutoScaling:
         self._scope_of = scope_of
         self.alarms = alarms
         self._unsettled: dict[TargetPlace, float] = {}
+        self._look: Iterator[list[tuple[str, list[Activity]]]] = iter(())
+        """The activities that are still to be looked at, by targets, some targets at a time."""
+        self.look_seconds = inf
+        """Service time at which to look for activities that are too old; infinite while there are none."""
         self.wake = wake
 
     def now_seconds(self) -> float:
@@ -215,23 +224,48 @@ class AutoScaling:
                 await self.put_alarms(policy)
         return status == "Successful"
 
-    @again_if_changed
     async def note(self, place: TargetPlace, activity: Activity) -> None:
-        """Keep an activity; the oldest ones are forgotten. One that only repeats why the newest one had no effect
-        is not kept. Raises StorageError.
+        """Keep an activity; the first ones above SCALING_ACTIVITIES_MAX are forgotten. One that only repeats why the
+        newest one had no effect is not kept. Raises StorageError.
         """
-        oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
 
-        def update(before: list[Activity] | None) -> list[Activity] | None:
+        def update(before: list[Activity] | None) -> list[Activity]:
             if before and activity.status != "Successful" and _outcome(before[-1]) == _outcome(activity):
                 return before
-            kept = [one for one in before or () if one.begin_seconds >= oldest_seconds]
-            return [*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity]
+            return [*(before or ())[-SCALING_ACTIVITIES_MAX + 1 :], activity]
 
+        await self._update(update, *_path(place))
+        if self.look_seconds == inf:
+            self.look_seconds = self.now_seconds() + SCALING_LOOK_SECONDS
+            self.wake()
+
+    async def forget_activities(self) -> None:
+        """Forget the activities of some targets, former ones too, that are older than six weeks. Once those of all
+        targets have been looked at, `look_seconds` is the time of the next look. Raises StorageError.
+        """
+        now_seconds = self.now_seconds()
+        oldest_seconds = now_seconds - SCALING_ACTIVITY_SECONDS
+
+        def update(before: list[Activity] | None) -> list[Activity] | None:
+            return [one for one in before or () if one.begin_seconds >= oldest_seconds] or None
+
+        some = next(self._look, None)
+        if some is None:
+            self._begin_look()
+            is_left = self._activities.documents.some_below(ACTIVITY_PREFIX, None, 1)
+            self.look_seconds = now_seconds + SCALING_LOOK_SECONDS if is_left else inf
+        for path, activities in some or ():
+            if update(activities) != activities:
+                look()
+                await self._update(update, path)
+
+    @again_if_changed
+    async def _update(self, update: Callable[[list[Activity] | None], list[Activity] | None], *path: str) -> None:
+        """Let the activities of a target become what `update` returns for them. Raises StorageError."""
         self.targets.by_path()  # so that what is written is of the present content
         generation = self.targets.generation
         async with self._noting:
-            change = await self._activities.updated_in_steps(update, *_path(place))
+            change = await self._activities.updated_in_steps(update, *path)
             if change.read != WasRead(change.document):
                 await self._activities.write(change, generation=generation)
 
@@ -240,8 +274,14 @@ class AutoScaling:
         self.targets.by_path()  # so that what is written is of the present content
         return await self.targets.write(*changes)
 
-    def _look_at_all(self) -> None:
-        self._unsettled = {one.place: 0.0 for one in self.targets.by_path().values()}
+    def _note_unsettled(self, target: ScalableTarget) -> ScalableTarget:
+        self._unsettled[target.place] = 0.0
+        return target
+
+    def _begin_look(self) -> None:
+        self._look = self._activities.pieces(note_damaged=lambda _path, _wrong: None)
+        self.look_seconds = 0.0
+        self.wake()
 
 
 def next_time(action: ScheduledAction, after_seconds: float) -> float | None:

@@ -2,6 +2,8 @@
 
 SCALING_ACTIVITY_SECONDS = 42 * 86_400
 """Service time for which scaling activities are described. Source: operations.md 5."""
+SCALING_LOOK_SECONDS = 86_400
+"""Service time after which activities that have become older are looked for again: our own bound."""
 SCALING_ACTIVITIES_MAX = 1_000
 """Activities of one target that are kept: our own bound."""
 SCALING_TARGET_PERCENT_MIN, SCALING_TARGET_PERCENT_MAX = 20.0, 90.0

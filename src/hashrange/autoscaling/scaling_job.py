@@ -3,6 +3,7 @@ When they are due, by service time.
 """
 
 import uuid
+from math import inf
 
 import msgspec
 
@@ -20,8 +21,8 @@ class ScalingJob:
         self._auto_scaling = auto_scaling
 
     async def run_slice(self) -> float | None:
-        """Execute one scheduled action that is due, or settle targets; returns the seconds until there is
-        more to do. Raises StorageError.
+        """Execute one scheduled action that is due, or settle targets and forget old activities; returns the seconds
+        until there is more to do. Raises StorageError.
         """
         scaling = self._auto_scaling
         now_seconds = scaling.now_seconds()
@@ -30,16 +31,20 @@ class ScalingJob:
         if first is not None and first.due_seconds is not None and first.due_seconds <= now_seconds:
             await self._execute(first, now_seconds)
             return AT_ONCE
-        for place in [place for place, at_seconds in scaling.unsettled.items() if at_seconds <= now_seconds]:
+        unsettled = walk(list(scaling.unsettled.items()))
+        for place in walk([place for place, at_seconds in unsettled if at_seconds <= now_seconds]):
             target = scaling.target(place)
             if target is None:
                 scaling.unsettled.pop(place, None)
-                continue
-            await scaling.settle(target)
-        times_seconds = list(scaling.unsettled.values())
+            else:
+                await scaling.settle(target)
+        if scaling.look_seconds <= now_seconds:
+            await scaling.forget_activities()
+        times_seconds = [scaling.look_seconds, *scaling.unsettled.values()]
         if first is not None and first.due_seconds is not None:
             times_seconds.append(first.due_seconds)
-        return max(min(times_seconds) - now_seconds, 0.0) if times_seconds else None
+        due_seconds = min(times_seconds)
+        return max(due_seconds - now_seconds, 0.0) if due_seconds < inf else None
 
     async def _execute(self, action: ScheduledAction, now_seconds: float) -> None:
         """Give the target its new bounds, and the action its next time."""

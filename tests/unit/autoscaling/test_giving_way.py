@@ -1,6 +1,7 @@
 """Descriptions of very many activities and scheduled actions give way: other requests do not wait for them."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -13,8 +14,8 @@ from hashrange.autoscaling.api.scheduled_actions import (
     DescribeScheduledActionsRequest,
     describe_scheduled_actions,
 )
-from hashrange.autoscaling.auto_scaling import ACTIVITY_PREFIX, SCHEDULED_PREFIX, AutoScaling
-from hashrange.autoscaling.records import Activity, ScheduledAction, TargetPlace
+from hashrange.autoscaling.auto_scaling import ACTIVITY_PREFIX, SCHEDULED_PREFIX, TARGET_PREFIX, AutoScaling
+from hashrange.autoscaling.records import Activity, ScalableTarget, ScheduledAction, TargetPlace
 from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.aws_services.operation import Caller
 from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
@@ -74,4 +75,23 @@ def test_many_scheduled_actions_are_read_listed_and_looked_up_in_pieces() -> Non
     found = scaling.scheduled_action(places[0], "a60")
     assert found is not None
     assert found.id == "00060"
+    store.close_now()
+
+
+def test_many_targets_are_read_and_settled_in_pieces() -> None:
+    store = open_store(None, VirtualClock(), None)
+    places = [
+        TargetPlace(f"{number % 3}", "us-east-1", f"table/t{number}", "dynamodb:table:ReadCapacityUnits")
+        for number in range(6_000)
+    ]
+    targets = [ScalableTarget(one, "a", 1, 2, "role", 0.0) for one in places]
+    names = [f"{TARGET_PREFIX}{one.account}/{one.region}/{one.dimension}/{one.resource_id}" for one in places]
+    finish(store.documents.write(dict(zip(names, map(msgspec.json.encode, targets), strict=True))))
+    unused: Any = None
+    no_tables: Any = SimpleNamespace(tables={})
+    scaling = AutoScaling(store.documents, VirtualClock(), unused, lambda _account, _region: no_tables)
+    assert lines_between_looks(scaling.targets.by_path) < 3_000
+    assert len(scaling.unsettled) == len(targets)
+    assert lines_between_looks(lambda: asyncio.run(ScalingJob(scaling).run_slice())) < 5_000
+    assert not scaling.unsettled
     store.close_now()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hashrange.autoscaling.api import members
+from hashrange.autoscaling.auto_scaling import ACTIVITY_PREFIX
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
@@ -117,3 +118,41 @@ def test_activities_are_kept_for_six_weeks(database: Database, scaling: Any) -> 
     assert len(activities(scaling)) == 1
     database.clock.advance(2 * 86_400)
     assert activities(scaling) == []
+
+
+def test_old_activities_go_whoever_they_belonged_to(database: Database, scaling: Any) -> None:
+    client = database.client()
+    for number in range(3):
+        client.create_table(**TABLE | {"TableName": f"run{number}"})
+        place = PLACE | {"ResourceId": f"table/run{number}"}
+        scaling.register_scalable_target(**place, MinCapacity=6, MaxCapacity=9)
+        scaling.deregister_scalable_target(**place)
+        client.delete_table(TableName=f"run{number}")
+        assert kept_activities(database) == number + 1
+    scaling.register_scalable_target(**PLACE, MinCapacity=6, MaxCapacity=9)
+    database.clock.advance(41 * 86_400)
+    scaling.register_scalable_target(**PLACE, MinCapacity=7, MaxCapacity=9)
+    assert kept_activities(database) == 4
+    database.clock.advance(3 * 86_400)
+    assert kept_activities(database) == 1, "the present target has a later one"
+    assert len(activities(scaling)) == 1
+    database.clock.advance(400 * 86_400)
+    assert kept_activities(database) == 0
+
+
+def test_old_activities_go_after_a_restart(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path))
+    with server(settings) as database:
+        at_minute(database)
+        database.client().create_table(**TABLE)
+        database.client("application-autoscaling").register_scalable_target(**PLACE, MinCapacity=6, MaxCapacity=9)
+        assert kept_activities(database) == 1
+    with server(settings) as database:
+        database.clock.advance(60 * 86_400)
+        assert kept_activities(database) == 0
+
+
+def kept_activities(database: Database) -> int:
+    """How many lists of activities are stored."""
+    documents = database._process.service.store.documents
+    return len(database._process.run(lambda: list(documents.below(ACTIVITY_PREFIX))))
