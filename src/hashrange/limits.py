@@ -339,6 +339,11 @@ MAPPINGS_PER_PAGE = 100
 TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES = 64, 64 * 1024
 """Stream records that are read at once for a mapping, and their bytes as stored: our own bound.
 No request is answered while they are read, which takes 0.1 to 0.2 ms."""
+TRIGGER_SENT_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of the events that are at functions and destinations for all mappings together, from which on no further batch
+is delivered before one of them has ended: our own bound."""
+TRIGGER_KEPT_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of the stream records that all mappings together keep in memory; others are read again: our own bound."""
 DESTINATION_SECONDS_MAX = 30.0
 """Real time in which a failure destination has to accept a message, before it is sent again: our own bound."""
 TRIGGER_CHAIN_LINKS_MAX = 1_000

@@ -18,7 +18,7 @@ from hashrange.functions.description import new_uuid
 from hashrange.functions.invocation import ConcurrencyExceeded, Invocation
 from hashrange.functions.names import without_latest
 from hashrange.functions.refusals import FunctionMissing
-from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX
+from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, TRIGGER_SENT_BYTES_MAX
 from hashrange.messages import triggers as messages
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.batches import Batch
@@ -38,8 +38,9 @@ StorageCorruption if what is stored of the function is damaged."""
 Deliver = Callable[[str, FailureMessage], Coroutine[Any, Any, bool]]
 """deliver(ARN of a destination, message about records that are given up) returns False if
 the message was not accepted."""
-Attempt = tuple[ConsumedShard, Lane, int]
-"""What a task is about: a lane, and how often `Attempts.concurrency_changed` had been called when the task began."""
+Attempt = tuple[ConsumedShard, Lane, int, int]
+"""What a task is about: a lane, how often `Attempts.concurrency_changed` had been called when the task began, and the
+bytes of its event."""
 
 
 class Attempts:
@@ -65,10 +66,18 @@ class Attempts:
         self._concurrency_changes = 0
         """How often `concurrency_changed` was called."""
         self._throttled = ThrottledLanes()
+        self._sent_bytes = 0
+        """Bytes of the events with which something runs."""
 
     def forget(self) -> None:
         """Begin anew: nothing runs for any lane."""
         self._throttled.clear()
+        self._sent_bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """True if nothing is to be begun before something has ended, because much memory is used by what runs."""
+        return self._sent_bytes >= TRIGGER_SENT_BYTES_MAX
 
     # --- beginning --------------------------------------------------------------------------------
 
@@ -88,14 +97,14 @@ class Attempts:
         if batch.discard is not None:
             assert mapping.destination_arn is not None
             message = describe_failure(mapping, shard_id, batch, payload, self._clock.service_time())
-            self._run(shard, lane, self._deliver(mapping.destination_arn, message))
+            self._run(shard, lane, self._deliver(mapping.destination_arn, message), len(payload))
         elif len(payload) > INVOCATION_PAYLOAD_BYTES_MAX:
             batch.discard = "RetryAttemptsExhausted"
             self._roster.save_result(consumer, messages.RECORD_TOO_LARGE)
             self._agenda.mark(shard, lane)
         else:
             batch.request_id = new_uuid()
-            self._run(shard, lane, self._invoke(mapping.function_arn, payload, batch.request_id))
+            self._run(shard, lane, self._invoke(mapping.function_arn, payload, batch.request_id), len(payload))
 
     def concurrency_changed(self, function_arn: str) -> None:
         """Let all throttled lanes of a function try again. `function_arn`: without a qualifier."""
@@ -109,16 +118,18 @@ class Attempts:
         batch.due_unless_early_seconds, batch.due_seconds = batch.due_seconds, 0.0
         self._agenda.mark(shard, lane)
 
-    def _run(self, shard: ConsumedShard, lane: Lane, work: Coroutine[Any, Any, Any]) -> None:
+    def _run(self, shard: ConsumedShard, lane: Lane, work: Coroutine[Any, Any, Any], event_bytes: int) -> None:
         lane.is_busy = True
+        self._sent_bytes += event_bytes
         shard.consumer.busy_lanes += 1
-        self._passes.begin(work, (shard, lane, self._concurrency_changes))
+        self._passes.begin(work, (shard, lane, self._concurrency_changes, event_bytes))
 
     # --- concluding -------------------------------------------------------------------------------
 
     def conclude(self) -> None:
         """Draw the consequences of the end of one task; may give way."""
-        task, (shard, lane, concurrency_changes) = self._passes.take_ended()
+        task, (shard, lane, concurrency_changes, event_bytes) = self._passes.take_ended()
+        self._sent_bytes -= event_bytes
         lane.is_busy = False
         consumer, batch = shard.consumer, lane.batches[0]
         consumer.busy_lanes -= 1

@@ -23,7 +23,7 @@ class Batch(msgspec.Struct, eq=False):
     """Service time at which the first record was put in."""
     records_max: int
     records: list[bytes] = []
-    """JSON of each record as in an event."""
+    """JSON of each record as in an event; some are missing if the batch had to let go of them (`ConsumedShard.let_go`)."""
     sequences: list[Sequence] = []
     size_bytes: int = 0
     """Bytes of `records`, with a comma for each."""
@@ -60,12 +60,17 @@ class Batch(msgspec.Struct, eq=False):
         self.records.append(text)
         self.sequences.append(sequence)
         self.size_bytes += len(text) + 1
-        if len(self.records) >= self.records_max:
+        if len(self.sequences) >= self.records_max:
             self.is_complete = True
+
+    @property
+    def has_all(self) -> bool:
+        """True if no record is missing."""
+        return len(self.records) == len(self.sequences)
 
     def part(self, start: int, end: int | None = None) -> "Batch":
         """A complete batch of the records from place `start` to `end`, with the same history."""
-        records = self.records[start:end]
+        records = self.records[start:end] if self.has_all else []
         return msgspec.structs.replace(
             self,
             records=records,

@@ -14,6 +14,7 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.items.steps import spend, walk
+from hashrange.limits import TRIGGER_KEPT_BYTES_MAX
 from hashrange.store.streams import NOTHING_HEARD, ChangedShards, Streams
 from hashrange.tables.stream_records import event_forms_of, record_json
 from hashrange.tables.streams import Sequence as SequenceNumber
@@ -28,7 +29,7 @@ from hashrange.triggers.windows import TumblingWindow
 
 STEPS_TO_READ = 4
 """Steps of beginning to read a shard."""
-SHARED_PAGES_MAX = 32
+PAGES_MAX = 32
 """Pages kept for lanes that are behind: ten lanes with batches of 100 records,
 which come from 1,000 of the shard, use 16."""
 
@@ -43,8 +44,8 @@ class ConsumedShard(msgspec.Struct, eq=False):
     """All records up to this sequence number were durable when the shard was last read."""
     is_drained: bool = False
     """True if the shard has ended, and nothing of it is left to be read."""
-    shared: deque[ReadAhead] = msgspec.field(default_factory=partial(deque, maxlen=SHARED_PAGES_MAX))
-    """The pages that one of several lanes has read last, for the others."""
+    pages: deque[ReadAhead] = msgspec.field(default_factory=partial(deque, maxlen=PAGES_MAX))
+    """The pages that were read last, for all lanes."""
 
     @property
     def checkpoint_name(self) -> str:
@@ -57,6 +58,44 @@ class ConsumedShard(msgspec.Struct, eq=False):
             lane.passed, lane.save_seconds = 0, None
         self.consumer.saved.setdefault(self.shard.number, None)
         return encode_checkpoint(self.lanes)
+
+    def kept_bytes(self) -> int:
+        """Bytes of the records that pages and batches keep."""
+        batches = [batch for lane in self.lanes for batch in lane.batches if batch.records]
+        return sum([page.size_bytes for page in self.pages]) + sum([batch.size_bytes for batch in batches])
+
+    def let_go(self) -> None:
+        """Keep no records; those of the batches are read again before they are delivered."""
+        self.pages.clear()
+        for lane in self.lanes:
+            for batch in lane.batches:
+                batch.records = []
+
+
+class RecordsInMemory:
+    """The records that the shards of all mappings keep: of the shards that had their turns last,
+    TRIGGER_KEPT_BYTES_MAX in sum.
+    """
+
+    def __init__(self) -> None:
+        self._shards: dict[ConsumedShard, int] = {}
+        """Shard → bytes that it keeps; the one whose turn is the longest ago is the first."""
+        self._sum_bytes = 0
+
+    def note(self, shard: ConsumedShard) -> None:
+        """Count anew what a shard keeps, because it had a turn."""
+        self._sum_bytes -= self._shards.pop(shard, 0)
+        kept_bytes = shard.kept_bytes()
+        if kept_bytes:
+            self._shards[shard] = kept_bytes
+            self._sum_bytes += kept_bytes
+        while self._sum_bytes > TRIGGER_KEPT_BYTES_MAX:
+            self.let_go(next(iter(self._shards)))
+
+    def let_go(self, shard: ConsumedShard) -> None:
+        """Let a shard keep no records."""
+        shard.let_go()
+        self._sum_bytes -= self._shards.pop(shard, 0)
 
 
 class News(NamedTuple):
@@ -130,6 +169,7 @@ class Consumer:
 
     def end(self, shard: ConsumedShard, streams: Streams) -> News:
         """Stop reading a drained shard; finds the children that have waited for that."""
+        shard.let_go()
         self.shards.pop(shard.shard.number, None)
         return self._news(streams, self._lineage.drain(shard.shard))
 

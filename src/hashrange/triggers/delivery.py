@@ -31,8 +31,8 @@ from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.attempts import Attempt, Attempts, Deliver, Invoke
 from hashrange.triggers.batches import Disturb
-from hashrange.triggers.consumers import ConsumedShard, Consumer, News
-from hashrange.triggers.filling import fill_batch
+from hashrange.triggers.consumers import ConsumedShard, Consumer, News, RecordsInMemory
+from hashrange.triggers.filling import fill_batch, read_again
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import Mappings
 from hashrange.triggers.passes import Passes
@@ -66,6 +66,7 @@ class Delivery:
         self._roster = Roster(mappings, store, clock, disturb)
         self._passes: Passes[Attempt] = Passes(store, clock, self._pass, self._forget, self.wake, wake)
         self._agenda = Agenda()
+        self._kept = RecordsInMemory()
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._passes)
         self._chains: ChainLinks[DeliveringMapping] = ChainLinks(clock, is_awaited, _endless_deliveries)
         """A link is an invocation with records that were written after the link before had begun."""
@@ -138,6 +139,7 @@ class Delivery:
     def _forget(self) -> None:
         self._roster.forget()
         self._agenda.clear()
+        self._kept = RecordsInMemory()
         self._attempts.forget()
         self._has_news = True
 
@@ -154,6 +156,8 @@ class Delivery:
             self._has_news = self._has_news or bool(begun)
             for consumer in retired:
                 agenda.forget(consumer)
+                for shard in walk(consumer.shards.values()):
+                    self._kept.let_go(shard)
                 if not consumer.busy_lanes:
                     consumer.let_go()
         while passes.has_ended:
@@ -164,10 +168,12 @@ class Delivery:
         passes.check(epoch)
         await self._see_records()
         agenda.mark_due(self._clock.service_time())
-        while agenda.has_marked and not passes.has_ended and not roster.unsaved:
-            await self._step(*agenda.take())
+        while agenda.has_marked and not (attempts.is_full or passes.has_ended or roster.unsaved):
+            shard, lane = agenda.take()
+            await self._step(shard, lane)
+            self._kept.note(shard)
         self._chains.check()
-        if agenda.has_marked or self._has_news or roster.is_outdated or roster.unsaved:
+        if (agenda.has_marked and not attempts.is_full) or self._has_news or roster.is_outdated or roster.unsaved:
             return AT_ONCE
         times = [one for one in (agenda.next_due_seconds(), roster.next_change_seconds) if one is not None]
         return min(times) - self._clock.service_time() if times else None
@@ -229,6 +235,9 @@ class Delivery:
             self._agenda.set_time(shard, lane, batch.due_seconds)
         else:
             self._agenda.set_time(shard, lane, None)
+            if not batch.has_all:
+                await read_again(shard, batch, self._store.streams)
+                self._passes.check(epoch)
             if batch.sequences and self._chains.are_counted:
                 doer = (consumer.mapping.uuid, consumer.mapping.function_arn, consumer.stream.table_name)
                 last = await self._store.streams.last_of_shard(shard.shard)

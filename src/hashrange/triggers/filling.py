@@ -17,9 +17,9 @@ from hashrange.store.streams import Streams
 from hashrange.tables.stream_records import keys_json_of
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import horizon
-from hashrange.triggers.batches import final_batch
+from hashrange.triggers.batches import Batch, final_batch
 from hashrange.triggers.consumers import ConsumedShard
-from hashrange.triggers.lanes import Lane, ReadAhead, lane_of, take_records
+from hashrange.triggers.lanes import Lane, ReadAhead, lane_of, record_text, take_records
 
 StoredRecords = Sequence[tuple[SequenceNumber, bytes]]
 _sequence_of = itemgetter(0)
@@ -40,12 +40,10 @@ async def fill_batch(shard: ConsumedShard, lane: Lane, streams: Streams, now_sec
         if page is None:
             page = await _read_page(shard, lane, streams, now_seconds)
         take_records(lane, page, shard.consumer.terms)
-        if lane.position >= page.end:
-            lane.read_ahead = None
-            if is_new and page.is_end:
-                break
-    if shard.shared and all(one.position >= shard.shared[-1].end for one in shard.lanes):
-        shard.shared.clear()
+        if is_new and page.is_end and lane.position >= page.end:
+            break
+    if all(one.position >= page.end for one in shard.lanes):
+        shard.pages.clear()
     if lane.batches and lane.batches[-1].is_complete:
         return True
     return _is_complete_now(shard, lane, page, now_seconds)
@@ -82,14 +80,8 @@ def _is_complete_now(shard: ConsumedShard, lane: Lane, page: ReadAhead, now_seco
 
 
 def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
-    """A page that holds the lane's position: the lane's own, or one that another lane of the shard
-    has read; None if there is none.
-    """
-    for page in (lane.read_ahead, *reversed(shard.shared)):
-        if page is not None and page.first <= lane.position < page.end:
-            lane.read_ahead = page
-            return page
-    return None
+    """A page that holds the lane's position, whichever lane has read it; None if there is none."""
+    return next((page for page in reversed(shard.pages) if page.first <= lane.position < page.end), None)
 
 
 async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, now_seconds: float) -> ReadAhead:
@@ -105,10 +97,28 @@ async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, now_sec
     if not is_all:
         records, is_end = records[: bisect_right(records, found.durable, key=_sequence_of)], True
     after = records[-1][0] + 1 if records else first
-    page = lane.read_ahead = ReadAhead(first, after, _by_lane(records, shard), is_end, is_all)
-    if len(shard.lanes) > 1:
-        shard.shared.append(page)
+    while shard.pages and all(one.position >= shard.pages[0].end for one in shard.lanes):
+        shard.pages.popleft()
+    size_bytes = sum([len(record) for _, record in records])
+    page = ReadAhead(first, after, _by_lane(records, shard), is_end, is_all, size_bytes)
+    shard.pages.append(page)
     return page
+
+
+async def read_again(shard: ConsumedShard, batch: Batch, streams: Streams) -> None:
+    """Let a batch have all of its records that are still stored. Gives way as `fill_batch` does. Raises StorageError."""
+    texts, wanted, position = [], set(batch.sequences), batch.sequences[0]
+    while position <= batch.sequences[-1]:
+        await asyncio.sleep(0)
+        found = (await streams.records(shard.shard, position, TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES)).records
+        await asyncio.sleep(0)
+        if not found:
+            break
+        for sequence, record in found:
+            if sequence in wanted:
+                texts.append(record_text(shard.consumer.terms, sequence, record))
+        position = found[-1][0] + 1
+    batch.records, batch.size_bytes = texts, sum(map(len, texts)) + len(texts)
 
 
 def _by_lane(records: StoredRecords, shard: ConsumedShard) -> Sequence[StoredRecords]:

@@ -2,7 +2,7 @@
 
 A *lane* takes the records of some of a shard's items, chosen by a hash of their keys; of all items if the mapping's
 ParallelizationFactor is 1. So several batches of a shard can be delivered at the same time, and each item's changes
-still come in order. A lane keeps the batch that it delivers, and one page of records that are read ahead.
+still come in order.
 """
 
 from bisect import bisect_left
@@ -42,6 +42,8 @@ class ReadAhead(NamedTuple):
     """True if no further durable record was found."""
     is_all: bool
     """True if no record behind these was found that is not durable yet."""
+    size_bytes: int = 0
+    """Bytes of the stored records."""
 
 
 class BatchTerms(NamedTuple):
@@ -67,8 +69,6 @@ class Lane(msgspec.Struct, eq=False):
     """The tumbling window of the last handled batch, until its end; None if there is none."""
     batches: deque[Batch] = msgspec.field(default_factory=deque)
     """Batches to deliver, in order. The last one may still take records; several are parts of one that failed."""
-    read_ahead: ReadAhead | None = None
-    """Page of records that `position` is in; None if there is none."""
     is_busy: bool = False
     """True while the first batch is at the function, or at the destination."""
     due_seconds: float | None = None
@@ -108,6 +108,12 @@ def lane_of(keys_json: bytes, lanes: int) -> int:
     return crc32(keys_json) % lanes
 
 
+def record_text(terms: BatchTerms, sequence: SequenceNumber, record: bytes) -> bytes:
+    """The JSON of a stored record, as in an event; counts its steps."""
+    spend(STEPS_PER_RECORD + len(record) // BYTES_PER_STEP)
+    return terms.to_json(sequence, record)
+
+
 def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
     """Put records of a page, from the lane's position on, into its last batch,
     until the page ends or the batch is complete.
@@ -117,14 +123,13 @@ def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
     4 µs for a record of 1 KB, and more if there are filters.
     """
     records = page.records[lane.number]
-    to_json, matches, window_seconds, open_batch = terms
+    _, matches, window_seconds, open_batch = terms
     bytes_max = INVOCATION_PAYLOAD_BYTES_MAX - EVENT_BYTES - (len(lane.window.state) if lane.window else 0)
     batch = lane.batches[-1] if lane.batches else None
     end_sequence = _end_of(batch, window_seconds)
     for place in range(bisect_left(records, lane.position, key=_sequence_of), len(records)):
         sequence, record = records[place]
-        spend(STEPS_PER_RECORD + len(record) // BYTES_PER_STEP)
-        text = to_json(sequence, record)
+        text = record_text(terms, sequence, record)
         if matches is not None and not matches(text):
             lane.passed += 1
             continue

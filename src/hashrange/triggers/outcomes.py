@@ -79,7 +79,7 @@ def conclude_invocation(
         lane.window = _window_after(batch, response.state)
     unhandled = None
     if not invocation.function_error:
-        unhandled = Unhandled(response, len(batch.records), rest, max(0.0, rest[0].due_seconds - now_seconds))
+        unhandled = Unhandled(response, len(batch.sequences), rest, max(0.0, rest[0].due_seconds - now_seconds))
     return Conclusion(response.failed_from > 0, messages.FUNCTION_CALL_FAILED, unhandled)
 
 

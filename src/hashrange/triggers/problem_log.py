@@ -64,7 +64,7 @@ def log_end(consumer: Consumer, invocation: Invocation, conclusion: Conclusion) 
 def log_discard(consumer: Consumer, batch: Batch) -> None:
     """A batch is given up, and no destination hears of it."""
     assert batch.discard is not None
-    _warn_once(consumer, "discarding", messages.records_discarded(*_names(consumer), len(batch.records), batch.discard))
+    _warn_once(consumer, "discarding", messages.records_discarded(*_names(consumer), len(batch.sequences), batch.discard))
 
 
 def read_error(payload: bytes) -> str:
@@ -74,7 +74,7 @@ def read_error(payload: bytes) -> str:
 
 
 def _what_follows(unhandled: Unhandled) -> str:
-    counts = sum(len(one.records) for one in unhandled.rest), unhandled.batch_records
+    counts = sum(len(one.sequences) for one in unhandled.rest), unhandled.batch_records
     if any(one.discard is not None for one in unhandled.rest):
         return messages.given_up(*counts)
     return messages.delivered_again(*counts, is_split=len(unhandled.rest) > 1, pause_seconds=unhandled.pause_seconds)

@@ -40,8 +40,8 @@ def batches_after_failure(
         return [rest]
     if mapping.is_bisecting and failed_from > 0:
         return [rest]
-    if mapping.is_bisecting and len(rest.records) > 1:
-        half = len(rest.records) // 2
+    if mapping.is_bisecting and len(rest.sequences) > 1:
+        half = len(rest.sequences) // 2
         return [rest.part(0, half), rest.part(half)]
     if mapping.retry_attempts_max != NO_LIMIT and rest.retries >= mapping.retry_attempts_max:
         rest.discard = "RetryAttemptsExhausted"
@@ -74,7 +74,7 @@ def batches_of_age(batch: Batch, mapping: EventSourceMapping, now_seconds: float
     if old > past:
         parts.append(batch.part(past, old))
         parts[0].discard = "RecordAgeExceeded"
-    if old < len(batch.records):
+    if old < len(batch.sequences):
         parts.append(batch.part(old))
     return parts
 
