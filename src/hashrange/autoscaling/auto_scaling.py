@@ -4,7 +4,7 @@ kept as documents, and changes capacity.
 
 import asyncio
 import uuid
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import inf
 
 from hashrange.autoscaling.capacity import change_capacity, current_capacity, is_active, is_read
@@ -22,7 +22,7 @@ from hashrange.autoscaling.tracking import alarm_definitions
 from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.errors import ApiError
-from hashrange.items.steps import look, sort, walk
+from hashrange.items.steps import sort, spend, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
@@ -32,6 +32,7 @@ TARGET_PREFIX = "scalable-target/"
 POLICY_PREFIX = "scaling-policy/"
 SCHEDULED_PREFIX = "scheduled-action/"
 ACTIVITY_PREFIX = "scaling-activity/"
+STEPS_TO_FORGET = 50
 BUSY_SECONDS = 1.0
 """Service time after which capacity outside of its bounds is looked at again if the table was busy."""
 REFUSED_SECONDS = 60.0
@@ -74,8 +75,6 @@ class AutoScaling:
         self._scope_of = scope_of
         self.alarms = alarms
         self._unsettled: dict[TargetPlace, float] = {}
-        self._look: Iterator[list[tuple[str, list[Activity]]]] = iter(())
-        """The activities that are still to be looked at, by targets, some targets at a time."""
         self.look_seconds = inf
         """Service time at which to look for activities that are too old; infinite while there are none."""
         self.wake = wake
@@ -240,24 +239,22 @@ class AutoScaling:
             self.wake()
 
     async def forget_activities(self) -> None:
-        """Forget the activities of some targets, former ones too, that are older than six weeks. Once those of all
-        targets have been looked at, `look_seconds` is the time of the next look. Raises StorageError.
+        """Forget the activities that are older than six weeks, those of former targets too; gives way.
+        Raises StorageError.
         """
         now_seconds = self.now_seconds()
         oldest_seconds = now_seconds - SCALING_ACTIVITY_SECONDS
+        self.look_seconds = now_seconds + SCALING_LOOK_SECONDS
 
         def update(before: list[Activity] | None) -> list[Activity] | None:
             return [one for one in before or () if one.begin_seconds >= oldest_seconds] or None
 
-        some = next(self._look, None)
-        if some is None:
-            self._begin_look()
-            is_left = self._activities.documents.some_below(ACTIVITY_PREFIX, None, 1)
-            self.look_seconds = now_seconds + SCALING_LOOK_SECONDS if is_left else inf
-        for path, activities in some or ():
+        for path, activities in self._activities.walk():
             if update(activities) != activities:
-                look()
+                spend(STEPS_TO_FORGET)
                 await self._update(update, path)
+        if not self._activities.documents.some_below(ACTIVITY_PREFIX, None, 1):
+            self.look_seconds = inf
 
     @again_if_changed
     async def _update(self, update: Callable[[list[Activity] | None], list[Activity] | None], *path: str) -> None:
@@ -279,7 +276,6 @@ class AutoScaling:
         return target
 
     def _begin_look(self) -> None:
-        self._look = self._activities.pieces(note_damaged=lambda _path, _wrong: None)
         self.look_seconds = 0.0
         self.wake()
 

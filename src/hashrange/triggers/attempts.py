@@ -38,9 +38,8 @@ StorageCorruption if what is stored of the function is damaged."""
 Deliver = Callable[[str, FailureMessage], Coroutine[Any, Any, bool]]
 """deliver(ARN of a destination, message about records that are given up) returns False if
 the message was not accepted."""
-Attempt = tuple[ConsumedShard, Lane, int, int]
-"""What a task is about: a lane, how often `Attempts.concurrency_changed` had been called when the task began, and the
-bytes of its event."""
+Attempt = tuple[ConsumedShard, Lane, int]
+"""What a task is about: a lane, and how often `Attempts.concurrency_changed` had been called when the task began."""
 
 
 class Attempts:
@@ -67,7 +66,7 @@ class Attempts:
         """How often `concurrency_changed` was called."""
         self._throttled = ThrottledLanes()
         self._sent_bytes = 0
-        """Bytes of the events with which something runs."""
+        """Bytes of the records of all batches with which something runs."""
 
     def forget(self) -> None:
         """Begin anew: nothing runs for any lane."""
@@ -97,14 +96,14 @@ class Attempts:
         if batch.discard is not None:
             assert mapping.destination_arn is not None
             message = describe_failure(mapping, shard_id, batch, payload, self._clock.service_time())
-            self._run(shard, lane, self._deliver(mapping.destination_arn, message), len(payload))
+            self._run(shard, lane, self._deliver(mapping.destination_arn, message))
         elif len(payload) > INVOCATION_PAYLOAD_BYTES_MAX:
             batch.discard = "RetryAttemptsExhausted"
             self._roster.save_result(consumer, messages.RECORD_TOO_LARGE)
             self._agenda.mark(shard, lane)
         else:
             batch.request_id = new_uuid()
-            self._run(shard, lane, self._invoke(mapping.function_arn, payload, batch.request_id), len(payload))
+            self._run(shard, lane, self._invoke(mapping.function_arn, payload, batch.request_id))
 
     def concurrency_changed(self, function_arn: str) -> None:
         """Let all throttled lanes of a function try again. `function_arn`: without a qualifier."""
@@ -118,20 +117,20 @@ class Attempts:
         batch.due_unless_early_seconds, batch.due_seconds = batch.due_seconds, 0.0
         self._agenda.mark(shard, lane)
 
-    def _run(self, shard: ConsumedShard, lane: Lane, work: Coroutine[Any, Any, Any], event_bytes: int) -> None:
+    def _run(self, shard: ConsumedShard, lane: Lane, work: Coroutine[Any, Any, Any]) -> None:
         lane.is_busy = True
-        self._sent_bytes += event_bytes
+        self._sent_bytes += lane.batches[0].size_bytes
         shard.consumer.busy_lanes += 1
-        self._passes.begin(work, (shard, lane, self._concurrency_changes, event_bytes))
+        self._passes.begin(work, (shard, lane, self._concurrency_changes))
 
     # --- concluding -------------------------------------------------------------------------------
 
     def conclude(self) -> None:
         """Draw the consequences of the end of one task; may give way."""
-        task, (shard, lane, concurrency_changes, event_bytes) = self._passes.take_ended()
-        self._sent_bytes -= event_bytes
+        task, (shard, lane, concurrency_changes) = self._passes.take_ended()
         lane.is_busy = False
         consumer, batch = shard.consumer, lane.batches[0]
+        self._sent_bytes -= batch.size_bytes
         consumer.busy_lanes -= 1
         if consumer.is_retired and not consumer.busy_lanes:
             self._roster.is_outdated = True

@@ -63,14 +63,9 @@ class Batch(msgspec.Struct, eq=False):
         if len(self.sequences) >= self.records_max:
             self.is_complete = True
 
-    @property
-    def has_all(self) -> bool:
-        """True if no record is missing."""
-        return len(self.records) == len(self.sequences)
-
     def part(self, start: int, end: int | None = None) -> "Batch":
         """A complete batch of the records from place `start` to `end`, with the same history."""
-        records = self.records[start:end] if self.has_all else []
+        records = self.records[start:end] if len(self.records) == len(self.sequences) else []
         return msgspec.structs.replace(
             self,
             records=records,

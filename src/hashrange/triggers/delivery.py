@@ -235,8 +235,8 @@ class Delivery:
             self._agenda.set_time(shard, lane, batch.due_seconds)
         else:
             self._agenda.set_time(shard, lane, None)
-            if not batch.has_all:
-                await read_again(shard, batch, self._store.streams)
+            if len(batch.records) < len(batch.sequences):
+                await read_again(shard, lane, self._store.streams, now_seconds)
                 self._passes.check(epoch)
             if batch.sequences and self._chains.are_counted:
                 doer = (consumer.mapping.uuid, consumer.mapping.function_arn, consumer.stream.table_name)

@@ -8,6 +8,7 @@ been handled, or at the end of its shard (unconfirmed; its children begin with w
 
 import asyncio
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Sequence
 from operator import itemgetter
 
@@ -19,7 +20,7 @@ from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import horizon
 from hashrange.triggers.batches import Batch, final_batch
 from hashrange.triggers.consumers import ConsumedShard
-from hashrange.triggers.lanes import Lane, ReadAhead, lane_of, record_text, take_records
+from hashrange.triggers.lanes import Lane, ReadAhead, lane_of, take_records
 
 StoredRecords = Sequence[tuple[SequenceNumber, bytes]]
 _sequence_of = itemgetter(0)
@@ -105,20 +106,14 @@ async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, now_sec
     return page
 
 
-async def read_again(shard: ConsumedShard, batch: Batch, streams: Streams) -> None:
-    """Let a batch have all of its records that are still stored. Gives way as `fill_batch` does. Raises StorageError."""
-    texts, wanted, position = [], set(batch.sequences), batch.sequences[0]
-    while position <= batch.sequences[-1]:
-        await asyncio.sleep(0)
-        found = (await streams.records(shard.shard, position, TRIGGER_PAGE_RECORDS, TRIGGER_PAGE_BYTES)).records
-        await asyncio.sleep(0)
-        if not found:
-            break
-        for sequence, record in found:
-            if sequence in wanted:
-                texts.append(record_text(shard.consumer.terms, sequence, record))
-        position = found[-1][0] + 1
-    batch.records, batch.size_bytes = texts, sum(map(len, texts)) + len(texts)
+async def read_again(shard: ConsumedShard, lane: Lane, streams: Streams, now_seconds: float) -> None:
+    """Let the lane's first batch have all of its records that are still stored. Raises StorageError."""
+    batch = lane.batches[0]
+    again = Batch(0.0, len(batch.sequences))
+    await fill_batch(shard, Lane(lane.number, batch.sequences[0], batches=deque([again])), streams, now_seconds)
+    texts = dict(zip(again.sequences, again.records, strict=True))
+    batch.records = [texts[one] for one in batch.sequences if one in texts]
+    batch.size_bytes = again.size_bytes
 
 
 def _by_lane(records: StoredRecords, shard: ConsumedShard) -> Sequence[StoredRecords]:

@@ -108,12 +108,6 @@ def lane_of(keys_json: bytes, lanes: int) -> int:
     return crc32(keys_json) % lanes
 
 
-def record_text(terms: BatchTerms, sequence: SequenceNumber, record: bytes) -> bytes:
-    """The JSON of a stored record, as in an event; counts its steps."""
-    spend(STEPS_PER_RECORD + len(record) // BYTES_PER_STEP)
-    return terms.to_json(sequence, record)
-
-
 def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
     """Put records of a page, from the lane's position on, into its last batch,
     until the page ends or the batch is complete.
@@ -123,13 +117,14 @@ def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
     4 µs for a record of 1 KB, and more if there are filters.
     """
     records = page.records[lane.number]
-    _, matches, window_seconds, open_batch = terms
+    to_json, matches, window_seconds, open_batch = terms
     bytes_max = INVOCATION_PAYLOAD_BYTES_MAX - EVENT_BYTES - (len(lane.window.state) if lane.window else 0)
     batch = lane.batches[-1] if lane.batches else None
     end_sequence = _end_of(batch, window_seconds)
     for place in range(bisect_left(records, lane.position, key=_sequence_of), len(records)):
         sequence, record = records[place]
-        text = record_text(terms, sequence, record)
+        spend(STEPS_PER_RECORD + len(record) // BYTES_PER_STEP)
+        text = to_json(sequence, record)
         if matches is not None and not matches(text):
             lane.passed += 1
             continue
@@ -143,7 +138,7 @@ def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
             batch.window_start_seconds = start_seconds
             lane.batches.append(batch)
             end_sequence = _end_of(batch, window_seconds)
-        elif batch.size_bytes + len(text) > bytes_max or (end_sequence is not None and sequence >= end_sequence):
+        elif (batch.sequences and batch.size_bytes + len(text) > bytes_max) or (end_sequence is not None and sequence >= end_sequence):
             batch.is_complete = True
             lane.position = sequence
             return

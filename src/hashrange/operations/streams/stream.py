@@ -29,6 +29,8 @@ from hashrange.tables.schema import Table
 from hashrange.tables.streams import Shard, Stream, has_stream, horizon, sequence_text
 
 _ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([^:/]+):([0-9]{{12}}):table/({NAME_PATTERN})/stream/([^/]+)").fullmatch
+LABELS_MAX = 1 << 32
+"""Labels among which a free one is looked for: those of seven weeks, of which a stream's table never has all."""
 _SHARD_NUMBER = re.compile("[0-9a-f]{8,}").fullmatch
 
 
@@ -99,10 +101,7 @@ def with_free_label(scope: Scope, table: Table, now_seconds: float) -> Table:
         label = stream_label(now_seconds + number / 1000)
         return scope.store.streams.find(table.account, table.region, table.name, label) is None
 
-    end = 1
-    while not is_free(end - 1):
-        end *= 2
-    number = bisect_left(range(end), x=True, key=is_free)
+    number = bisect_left(range(LABELS_MAX), x=True, key=is_free)
     return msgspec.structs.replace(table, stream_label=stream_label(now_seconds + number / 1000))
 
 
