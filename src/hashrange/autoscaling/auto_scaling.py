@@ -5,7 +5,6 @@ kept as documents, and changes capacity.
 import asyncio
 import uuid
 from collections.abc import Callable, Hashable, Sequence
-from math import inf
 
 from hashrange.autoscaling.capacity import change_capacity, current_capacity, is_active, is_read
 from hashrange.autoscaling.limits import SCALING_ACTIVITIES_MAX, SCALING_ACTIVITY_SECONDS, SCALING_LOOK_SECONDS
@@ -75,8 +74,8 @@ class AutoScaling:
         self._scope_of = scope_of
         self.alarms = alarms
         self._unsettled: dict[TargetPlace, float] = {}
-        self.look_seconds = inf
-        """Service time at which to look for activities that are too old; infinite while there are none."""
+        self.look_seconds = 0.0
+        """Service time at which to look for activities that are too old."""
         self.wake = wake
 
     def now_seconds(self) -> float:
@@ -234,17 +233,13 @@ class AutoScaling:
             return [*(before or ())[-SCALING_ACTIVITIES_MAX + 1 :], activity]
 
         await self._update(update, *_path(place))
-        if self.look_seconds == inf:
-            self.look_seconds = self.now_seconds() + SCALING_LOOK_SECONDS
-            self.wake()
 
     async def forget_activities(self) -> None:
         """Forget the activities that are older than six weeks, those of former targets too; gives way.
         Raises StorageError.
         """
-        now_seconds = self.now_seconds()
-        oldest_seconds = now_seconds - SCALING_ACTIVITY_SECONDS
-        self.look_seconds = now_seconds + SCALING_LOOK_SECONDS
+        oldest_seconds = self.now_seconds() - SCALING_ACTIVITY_SECONDS
+        self.look_seconds = self.now_seconds() + SCALING_LOOK_SECONDS
 
         def update(before: list[Activity] | None) -> list[Activity] | None:
             return [one for one in before or () if one.begin_seconds >= oldest_seconds] or None
@@ -253,8 +248,6 @@ class AutoScaling:
             if update(activities) != activities:
                 spend(STEPS_TO_FORGET)
                 await self._update(update, path)
-        if not self._activities.documents.some_below(ACTIVITY_PREFIX, None, 1):
-            self.look_seconds = inf
 
     @again_if_changed
     async def _update(self, update: Callable[[list[Activity] | None], list[Activity] | None], *path: str) -> None:

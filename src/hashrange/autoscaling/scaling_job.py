@@ -20,16 +20,17 @@ class ScalingJob:
     def __init__(self, auto_scaling: AutoScaling) -> None:
         self._auto_scaling = auto_scaling
 
-    async def run_slice(self) -> float | None:
+    async def run_slice(self) -> float:
         """Execute one scheduled action that is due, or settle targets and forget old activities; returns the seconds
         until there is more to do. Raises StorageError.
         """
         scaling = self._auto_scaling
         now_seconds = scaling.now_seconds()
-        actions = [one for one in walk(list(scaling.scheduled.by_path().values())) if one.due_seconds is not None]
-        first = min(walk(actions), key=lambda one: one.due_seconds or 0.0, default=None)
-        if first is not None and first.due_seconds is not None and first.due_seconds <= now_seconds:
-            await self._execute(first, now_seconds)
+        actions = walk(list(scaling.scheduled.by_path().values())[::-1])
+        by_time = {one.due_seconds: one for one in actions if one.due_seconds is not None}
+        first_seconds = min(walk(by_time), default=inf)
+        if first_seconds <= now_seconds:
+            await self._execute(by_time[first_seconds], now_seconds)
             return AT_ONCE
         unsettled = walk(list(scaling.unsettled.items()))
         for place in walk([place for place, at_seconds in unsettled if at_seconds <= now_seconds]):
@@ -40,11 +41,8 @@ class ScalingJob:
                 await scaling.settle(target)
         if scaling.look_seconds <= now_seconds:
             await scaling.forget_activities()
-        times_seconds = [scaling.look_seconds, *scaling.unsettled.values()]
-        if first is not None and first.due_seconds is not None:
-            times_seconds.append(first.due_seconds)
-        due_seconds = min(times_seconds)
-        return max(due_seconds - now_seconds, 0.0) if due_seconds < inf else None
+        due_seconds = min(first_seconds, scaling.look_seconds, *scaling.unsettled.values())
+        return max(due_seconds - now_seconds, 0.0)
 
     async def _execute(self, action: ScheduledAction, now_seconds: float) -> None:
         """Give the target its new bounds, and the action its next time."""

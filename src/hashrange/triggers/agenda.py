@@ -5,6 +5,7 @@ Marked lanes in the order in which they were marked, and times.
 from collections import OrderedDict
 from heapq import heapify, heappop, heappush
 from itertools import count
+from math import inf
 
 from hashrange.items.steps import walk
 from hashrange.triggers.consumers import ConsumedShard, Consumer
@@ -65,16 +66,16 @@ class Agenda:
 
     def mark_due(self, now_seconds: float) -> None:
         """Mark the lanes whose time has come."""
-        while (due_seconds := self.next_due_seconds()) is not None and due_seconds <= now_seconds:
+        while self.next_due_seconds() <= now_seconds:
             lane = heappop(self._queue)[2]
             self.mark(self._times.pop(lane)[1], lane)
 
-    def next_due_seconds(self) -> float | None:
-        """The first time at which a lane is to be looked at; None if there is none."""
+    def next_due_seconds(self) -> float:
+        """The first time at which a lane is to be looked at; infinite if there is none."""
         while self._queue:
             due_seconds, _, lane = self._queue[0]
             confirmed = self._times.get(lane)
             if confirmed is not None and confirmed[0] == due_seconds:
                 return due_seconds
             heappop(self._queue)
-        return None
+        return inf

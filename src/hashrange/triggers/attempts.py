@@ -70,7 +70,7 @@ class Attempts:
 
     def forget(self) -> None:
         """Begin anew: nothing runs for any lane."""
-        self._throttled.clear()
+        self._throttled = ThrottledLanes()
         self._sent_bytes = 0
 
     @property
@@ -215,10 +215,6 @@ class ThrottledLanes:
     def __init__(self) -> None:
         self._by_function: dict[str, dict[Lane, ConsumedShard]] = {}
         """By ARN of the function, without a qualifier."""
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._by_function = {}
 
     def add(self, shard: ConsumedShard, lane: Lane) -> None:
         """Add a lane behind all others."""

@@ -19,6 +19,7 @@ no mapping costs 5 µs, and 0.2 µs for each mapping of another stream; writes t
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
@@ -151,7 +152,7 @@ class Delivery:
         """
         roster, attempts, agenda, passes = self._roster, self._attempts, self._agenda, self._passes
         epoch = passes.epoch
-        if roster.is_outdated or self._is_change_due():
+        if roster.is_outdated or roster.next_change_seconds <= self._clock.service_time():
             begun, retired = await roster.refresh()
             self._has_news = self._has_news or bool(begun)
             for consumer in retired:
@@ -175,12 +176,8 @@ class Delivery:
         self._chains.check()
         if (agenda.has_marked and not attempts.is_full) or self._has_news or roster.is_outdated or roster.unsaved:
             return AT_ONCE
-        times = [one for one in (agenda.next_due_seconds(), roster.next_change_seconds) if one is not None]
-        return min(times) - self._clock.service_time() if times else None
-
-    def _is_change_due(self) -> bool:
-        due_seconds = self._roster.next_change_seconds
-        return due_seconds is not None and due_seconds <= self._clock.service_time()
+        due_seconds = min(agenda.next_due_seconds(), roster.next_change_seconds)
+        return None if due_seconds == inf else due_seconds - self._clock.service_time()
 
     async def _see_records(self) -> None:
         """Mark the lanes that take records, if more records of their shards are durable than they know of."""

@@ -36,7 +36,7 @@ async def fill_batch(shard: ConsumedShard, lane: Lane, streams: Streams, now_sec
     while True:
         if lane.batches and lane.batches[-1].is_complete:
             return True
-        page = _kept_page(shard, lane)
+        page = next((one for one in reversed(shard.pages) if one.first <= lane.position < one.end), None)
         is_new = page is None
         if page is None:
             page = await _read_page(shard, lane, streams, now_seconds)
@@ -78,11 +78,6 @@ def _is_complete_now(shard: ConsumedShard, lane: Lane, page: ReadAhead, now_seco
         if not any(one.batches or one.window or one.position <= last for one in shard.lanes):
             shard.is_drained = True
     return False
-
-
-def _kept_page(shard: ConsumedShard, lane: Lane) -> ReadAhead | None:
-    """A page that holds the lane's position, whichever lane has read it; None if there is none."""
-    return next((page for page in reversed(shard.pages) if page.first <= lane.position < page.end), None)
 
 
 async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, now_seconds: float) -> ReadAhead:

@@ -9,6 +9,7 @@ it is tried again whenever mappings have changed.
 
 import logging
 from collections.abc import Iterable, Sequence
+from math import inf
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
@@ -41,8 +42,8 @@ class Roster:
         """UUID of the mapping → consumer."""
         self.is_outdated = True
         """True if mappings have changed, or a consumer that is to be replaced no longer has anything running."""
-        self.next_change_seconds: float | None = None
-        """First service time at which a mapping's state passes; None if none does."""
+        self.next_change_seconds = inf
+        """First service time at which a mapping's state passes; infinite if none does."""
         self.unsaved: dict[str, bytes | None] = {}
         """Documents to store, or to delete (None), in one commit."""
         self._unusable: dict[str, EventSourceMapping] = {}
@@ -79,7 +80,7 @@ class Roster:
         for uuid in self._unusable.keys() - wanted.keys():
             del self._unusable[uuid]
         times = [one.changing_until_seconds for one in present if one.changing_until_seconds > now_seconds]
-        self.next_change_seconds = min(times, default=None)
+        self.next_change_seconds = min(times, default=inf)
         begun = [self._begin(one) for uuid, one in wanted.items() if uuid not in self.consumers]
         return [one for one in begun if one is not None], retired
 

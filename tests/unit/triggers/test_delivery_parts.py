@@ -3,6 +3,7 @@ windows, checkpoints, and the agenda.
 """
 
 import json
+from math import inf
 from random import Random
 from typing import Any, cast
 
@@ -357,7 +358,7 @@ def test_lanes_come_up_at_their_times() -> None:
     agenda.mark_due(6.0)
     assert [agenda.take()[1], agenda.take()[1]] == [one, other]
     assert not agenda.has_marked
-    assert agenda.next_due_seconds() is None
+    assert agenda.next_due_seconds() == inf
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -373,5 +374,5 @@ def test_the_agenda_keeps_no_more_than_it_needs(seed: int) -> None:
         times.pop(lane, None)
         if seconds is not None:
             times[lane] = seconds
-        assert agenda.next_due_seconds() == min(times.values(), default=None)
+        assert agenda.next_due_seconds() == min(times.values(), default=inf)
         assert len(agenda._queue) <= 2 * len(lanes) + STALE_ENTRIES_MAX + 1
