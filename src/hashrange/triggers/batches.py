@@ -23,7 +23,8 @@ class Batch(msgspec.Struct, eq=False):
     """Service time at which the first record was put in."""
     records_max: int
     records: list[bytes] = []
-    """JSON of each record as in an event; some are missing if the batch had to let go of them (`ConsumedShard.let_go`)."""
+    """JSON of each record as in an event; some are missing if the batch had to let go of them
+    (`ConsumedShard.let_go`)."""
     sequences: list[Sequence] = []
     size_bytes: int = 0
     """Bytes of `records`, with a comma for each."""

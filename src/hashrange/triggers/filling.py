@@ -104,11 +104,11 @@ async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, now_sec
 async def read_again(shard: ConsumedShard, lane: Lane, streams: Streams, now_seconds: float) -> None:
     """Let the lane's first batch have all of its records that are still stored. Raises StorageError."""
     batch = lane.batches[0]
-    again = Batch(0.0, len(batch.sequences))
+    again = Batch(0.0, len(batch.sequences), size_bytes=-(1 << 62))  # complete by the number of its records alone
     await fill_batch(shard, Lane(lane.number, batch.sequences[0], batches=deque([again])), streams, now_seconds)
     texts = dict(zip(again.sequences, again.records, strict=True))
     batch.records = [texts[one] for one in batch.sequences if one in texts]
-    batch.size_bytes = again.size_bytes
+    batch.size_bytes = sum(map(len, batch.records)) + len(batch.records)
 
 
 def _by_lane(records: StoredRecords, shard: ConsumedShard) -> Sequence[StoredRecords]:

@@ -138,9 +138,7 @@ def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
             batch.window_start_seconds = start_seconds
             lane.batches.append(batch)
             end_sequence = _end_of(batch, window_seconds)
-        elif (batch.sequences and batch.size_bytes + len(text) > bytes_max) or (
-            end_sequence is not None and sequence >= end_sequence
-        ):
+        elif batch.size_bytes + len(text) > bytes_max or (end_sequence is not None and sequence >= end_sequence):
             batch.is_complete = True
             lane.position = sequence
             return

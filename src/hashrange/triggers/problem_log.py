@@ -64,9 +64,8 @@ def log_end(consumer: Consumer, invocation: Invocation, conclusion: Conclusion) 
 def log_discard(consumer: Consumer, batch: Batch) -> None:
     """A batch is given up, and no destination hears of it."""
     assert batch.discard is not None
-    _warn_once(
-        consumer, "discarding", messages.records_discarded(*_names(consumer), len(batch.sequences), batch.discard)
-    )
+    told = messages.records_discarded(*_names(consumer), len(batch.sequences), batch.discard)
+    _warn_once(consumer, "discarding", told)
 
 
 def read_error(payload: bytes) -> str:

@@ -11,8 +11,8 @@ import pytest
 
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.triggers import attempts, consumers
-from tests.unit.triggers.deliveries import Deliveries, Event, fail, fail_from, image_of
 from tests.support.waiting import until
+from tests.unit.triggers.deliveries import Deliveries, Event, fail, fail_from, image_of
 from tests.unit.triggers.test_delivery_shards import by_key
 
 PAD = {"pad": {"S": "x" * 1_000}}
