@@ -21,7 +21,7 @@ from hashrange.autoscaling.tracking import alarm_definitions
 from hashrange.clock import Clock
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.errors import ApiError
-from hashrange.items.steps import sort, spend, walk
+from hashrange.items.steps import look, sort, walk
 from hashrange.messages import autoscaling as sentences
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
@@ -31,7 +31,6 @@ TARGET_PREFIX = "scalable-target/"
 POLICY_PREFIX = "scaling-policy/"
 SCHEDULED_PREFIX = "scheduled-action/"
 ACTIVITY_PREFIX = "scaling-activity/"
-STEPS_TO_FORGET = 50
 BUSY_SECONDS = 1.0
 """Service time after which capacity outside of its bounds is looked at again if the table was busy."""
 REFUSED_SECONDS = 60.0
@@ -222,42 +221,40 @@ class AutoScaling:
                 await self.put_alarms(policy)
         return status == "Successful"
 
+    @again_if_changed
     async def note(self, place: TargetPlace, activity: Activity) -> None:
-        """Keep an activity; the first ones above SCALING_ACTIVITIES_MAX are forgotten. One that only repeats why the
-        newest one had no effect is not kept. Raises StorageError.
+        """Keep an activity; the oldest ones are forgotten. One that only repeats why the newest one had no effect
+        is not kept. Raises StorageError.
         """
+        oldest_seconds = activity.begin_seconds - SCALING_ACTIVITY_SECONDS
 
-        def update(before: list[Activity] | None) -> list[Activity]:
+        def update(before: list[Activity] | None) -> list[Activity] | None:
             if before and activity.status != "Successful" and _outcome(before[-1]) == _outcome(activity):
                 return before
-            return [*(before or ())[-SCALING_ACTIVITIES_MAX + 1 :], activity]
+            kept = [one for one in before or () if one.begin_seconds >= oldest_seconds]
+            return [*kept[-SCALING_ACTIVITIES_MAX + 1 :], activity]
 
-        await self._update(update, *_path(place))
+        self.targets.by_path()  # so that what is written is of the present content
+        generation = self.targets.generation
+        async with self._noting:
+            change = await self._activities.updated_in_steps(update, *_path(place))
+            if change.read != WasRead(change.document):
+                await self._activities.write(change, generation=generation)
 
     async def forget_activities(self) -> None:
         """Forget the activities that are older than six weeks, those of former targets too; gives way.
-        Raises StorageError.
+        Raises StorageError, and RecordsChanged if another writer came between.
         """
-        oldest_seconds = self.now_seconds() - SCALING_ACTIVITY_SECONDS
         self.look_seconds = self.now_seconds() + SCALING_LOOK_SECONDS
+        oldest_seconds = self.now_seconds() - SCALING_ACTIVITY_SECONDS
 
         def update(before: list[Activity] | None) -> list[Activity] | None:
             return [one for one in before or () if one.begin_seconds >= oldest_seconds] or None
 
         for path, activities in self._activities.walk():
             if update(activities) != activities:
-                spend(STEPS_TO_FORGET)
-                await self._update(update, path)
-
-    @again_if_changed
-    async def _update(self, update: Callable[[list[Activity] | None], list[Activity] | None], *path: str) -> None:
-        """Let the activities of a target become what `update` returns for them. Raises StorageError."""
-        self.targets.by_path()  # so that what is written is of the present content
-        generation = self.targets.generation
-        async with self._noting:
-            change = await self._activities.updated_in_steps(update, *path)
-            if change.read != WasRead(change.document):
-                await self._activities.write(change, generation=generation)
+                look()
+                await self._activities.write(await self._activities.updated_in_steps(update, path))
 
     async def _write(self, *changes: RecordChange) -> bool:
         """Returns False if the store's content has been replaced meanwhile: nothing was written."""

@@ -14,7 +14,6 @@ import msgspec
 
 from hashrange.clock import Clock
 from hashrange.items.steps import spend, walk
-from hashrange.limits import TRIGGER_KEPT_BYTES_MAX
 from hashrange.store.streams import NOTHING_HEARD, ChangedShards, Streams
 from hashrange.tables.stream_records import event_forms_of, record_json
 from hashrange.tables.streams import Sequence as SequenceNumber
@@ -59,43 +58,12 @@ class ConsumedShard(msgspec.Struct, eq=False):
         self.consumer.saved.setdefault(self.shard.number, None)
         return encode_checkpoint(self.lanes)
 
-    def kept_bytes(self) -> int:
-        """Bytes of the records that pages and batches keep."""
-        batches = [batch for lane in self.lanes for batch in lane.batches if batch.records]
-        return sum([page.size_bytes for page in self.pages]) + sum([batch.size_bytes for batch in batches])
-
     def let_go(self) -> None:
         """Keep no records; those of the batches are read again before they are delivered."""
         self.pages.clear()
         for lane in self.lanes:
             for batch in lane.batches:
                 batch.records = []
-
-
-class RecordsInMemory:
-    """The records that the shards of all mappings keep: of the shards that had their turns last,
-    TRIGGER_KEPT_BYTES_MAX in sum.
-    """
-
-    def __init__(self) -> None:
-        self._shards: dict[ConsumedShard, int] = {}
-        """Shard → bytes that it keeps; the one whose turn is the longest ago is the first."""
-        self._sum_bytes = 0
-
-    def note(self, shard: ConsumedShard) -> None:
-        """Count anew what a shard keeps, because it had a turn."""
-        self._sum_bytes -= self._shards.pop(shard, 0)
-        kept_bytes = shard.kept_bytes()
-        if kept_bytes:
-            self._shards[shard] = kept_bytes
-            self._sum_bytes += kept_bytes
-        while self._sum_bytes > TRIGGER_KEPT_BYTES_MAX:
-            self.let_go(next(iter(self._shards)))
-
-    def let_go(self, shard: ConsumedShard) -> None:
-        """Let a shard keep no records."""
-        shard.let_go()
-        self._sum_bytes -= self._shards.pop(shard, 0)
 
 
 class News(NamedTuple):
@@ -169,7 +137,6 @@ class Consumer:
 
     def end(self, shard: ConsumedShard, streams: Streams) -> News:
         """Stop reading a drained shard; finds the children that have waited for that."""
-        shard.let_go()
         self.shards.pop(shard.shard.number, None)
         return self._news(streams, self._lineage.drain(shard.shard))
 

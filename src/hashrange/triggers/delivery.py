@@ -26,13 +26,13 @@ from hashrange.errors import StorageError
 from hashrange.items.steps import walk
 from hashrange.jobs.chains import ChainLinks, IsAwaited, Reason
 from hashrange.jobs.job import AT_ONCE, NeverRests
-from hashrange.limits import TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
+from hashrange.limits import TRIGGER_KEPT_BYTES_MAX, TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
 from hashrange.messages import triggers as messages
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.attempts import Attempt, Attempts, Deliver, Invoke
 from hashrange.triggers.batches import Disturb
-from hashrange.triggers.consumers import ConsumedShard, Consumer, News, RecordsInMemory
+from hashrange.triggers.consumers import ConsumedShard, Consumer, News
 from hashrange.triggers.filling import fill_batch, read_again
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.mappings import Mappings
@@ -67,7 +67,8 @@ class Delivery:
         self._roster = Roster(mappings, store, clock, disturb)
         self._passes: Passes[Attempt] = Passes(store, clock, self._pass, self._forget, self.wake, wake)
         self._agenda = Agenda()
-        self._kept = RecordsInMemory()
+        self._read_bytes = 0
+        """Bytes of records that were read since all that is not at a function was last let go of."""
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._passes)
         self._chains: ChainLinks[DeliveringMapping] = ChainLinks(clock, is_awaited, _endless_deliveries)
         """A link is an invocation with records that were written after the link before had begun."""
@@ -140,7 +141,6 @@ class Delivery:
     def _forget(self) -> None:
         self._roster.forget()
         self._agenda.clear()
-        self._kept = RecordsInMemory()
         self._attempts.forget()
         self._has_news = True
 
@@ -158,7 +158,7 @@ class Delivery:
             for consumer in retired:
                 agenda.forget(consumer)
                 for shard in walk(consumer.shards.values()):
-                    self._kept.let_go(shard)
+                    shard.let_go()
                 if not consumer.busy_lanes:
                     consumer.let_go()
         while passes.has_ended:
@@ -172,12 +172,22 @@ class Delivery:
         while agenda.has_marked and not (attempts.is_full or passes.has_ended or roster.unsaved):
             shard, lane = agenda.take()
             await self._step(shard, lane)
-            self._kept.note(shard)
+            self._count(lane)
         self._chains.check()
         if (agenda.has_marked and not attempts.is_full) or self._has_news or roster.is_outdated or roster.unsaved:
             return AT_ONCE
         due_seconds = min(agenda.next_due_seconds(), roster.next_change_seconds)
         return None if due_seconds == inf else due_seconds - self._clock.service_time()
+
+    def _count(self, lane: Lane) -> None:
+        """Count what was read for a lane; let go of all records if they may have become too many to be kept."""
+        self._read_bytes += lane.read_bytes
+        lane.read_bytes = 0
+        if self._read_bytes > TRIGGER_KEPT_BYTES_MAX:
+            self._read_bytes = 0
+            for consumer in self._roster.consumers.values():
+                for shard in walk(consumer.shards.values()):
+                    shard.let_go()
 
     async def _see_records(self) -> None:
         """Mark the lanes that take records, if more records of their shards are durable than they know of."""

@@ -95,8 +95,8 @@ async def _read_page(shard: ConsumedShard, lane: Lane, streams: Streams, now_sec
     after = records[-1][0] + 1 if records else first
     while shard.pages and all(one.position >= shard.pages[0].end for one in shard.lanes):
         shard.pages.popleft()
-    size_bytes = sum([len(record) for _, record in records])
-    page = ReadAhead(first, after, _by_lane(records, shard), is_end, is_all, size_bytes)
+    lane.read_bytes += sum([len(record) for _, record in records])
+    page = ReadAhead(first, after, _by_lane(records, shard), is_end, is_all)
     shard.pages.append(page)
     return page
 
@@ -105,7 +105,9 @@ async def read_again(shard: ConsumedShard, lane: Lane, streams: Streams, now_sec
     """Let the lane's first batch have all of its records that are still stored. Raises StorageError."""
     batch = lane.batches[0]
     again = Batch(0.0, len(batch.sequences), size_bytes=-(1 << 62))  # complete by the number of its records alone
-    await fill_batch(shard, Lane(lane.number, batch.sequences[0], batches=deque([again])), streams, now_seconds)
+    reader = Lane(lane.number, batch.sequences[0], batches=deque([again]))
+    await fill_batch(shard, reader, streams, now_seconds)
+    lane.read_bytes += reader.read_bytes
     texts = dict(zip(again.sequences, again.records, strict=True))
     batch.records = [texts[one] for one in batch.sequences if one in texts]
     batch.size_bytes = sum(map(len, batch.records)) + len(batch.records)

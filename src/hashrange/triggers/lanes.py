@@ -42,8 +42,6 @@ class ReadAhead(NamedTuple):
     """True if no further durable record was found."""
     is_all: bool
     """True if no record behind these was found that is not durable yet."""
-    size_bytes: int = 0
-    """Bytes of the stored records."""
 
 
 class BatchTerms(NamedTuple):
@@ -69,6 +67,8 @@ class Lane(msgspec.Struct, eq=False):
     """The tumbling window of the last handled batch, until its end; None if there is none."""
     batches: deque[Batch] = msgspec.field(default_factory=deque)
     """Batches to deliver, in order. The last one may still take records; several are parts of one that failed."""
+    read_bytes: int = 0
+    """Bytes of the records that were put into pages and batches for the lane since `Delivery` counted them."""
     is_busy: bool = False
     """True while the first batch is at the function, or at the destination."""
     due_seconds: float | None = None
@@ -143,6 +143,7 @@ def take_records(lane: Lane, page: ReadAhead, terms: BatchTerms) -> None:
             lane.position = sequence
             return
         batch.add(sequence, text)
+        lane.read_bytes += len(text)
         if batch.is_complete:
             lane.position = sequence + 1
             return

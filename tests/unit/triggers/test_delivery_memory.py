@@ -10,10 +10,19 @@ from typing import Any
 import pytest
 
 from hashrange.functions.invocation import ConcurrencyExceeded
-from hashrange.triggers import attempts, consumers
+from hashrange.triggers import attempts, delivery
 from tests.support.waiting import until
 from tests.unit.triggers.deliveries import Deliveries, Event, fail, fail_from, image_of
 from tests.unit.triggers.test_delivery_shards import by_key
+
+
+def kept_bytes_of(world: Deliveries) -> int:
+    """Bytes of the records in memory."""
+    shards = [shard for consumer in world.delivery._roster.consumers.values() for shard in consumer.shards.values()]
+    pages = [record for shard in shards for page in shard.pages for lane in page.records for _, record in lane]
+    batches = [text for shard in shards for lane in shard.lanes for batch in lane.batches for text in batch.records]
+    return sum(map(len, [*pages, *batches]))
+
 
 PAD = {"pad": {"S": "x" * 1_000}}
 
@@ -57,7 +66,7 @@ def test_what_is_at_functions_is_bounded_in_sum_and_mappings_take_turns(monkeypa
 @pytest.mark.parametrize("kept_bytes", [0, 10_000])
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_what_memory_cannot_keep_is_read_again(monkeypatch: pytest.MonkeyPatch, kept_bytes: int, lanes: int) -> None:
-    monkeypatch.setattr(consumers, "TRIGGER_KEPT_BYTES_MAX", kept_bytes)
+    monkeypatch.setattr(delivery, "TRIGGER_KEPT_BYTES_MAX", kept_bytes)
     world, tries, handled = Deliveries(), Counter[str](), list[Event]()
 
     def answer(event: Event) -> Any:
@@ -77,7 +86,7 @@ def test_what_memory_cannot_keep_is_read_again(monkeypatch: pytest.MonkeyPatch, 
         world.deliver()
     write_items(world, range(3, 6))
     while (pause_seconds := world.deliver()) is not None:
-        assert world.delivery._kept._sum_bytes <= kept_bytes
+        assert kept_bytes_of(world) <= kept_bytes
         world.clock.advance(pause_seconds)
     found = by_key(handled)
     assert found.keys() == {f"o{key}" for key in range(20)}
@@ -87,7 +96,7 @@ def test_what_memory_cannot_keep_is_read_again(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("kept_bytes", [0, 10_000_000])
 def test_parts_of_a_batch_are_read_again(monkeypatch: pytest.MonkeyPatch, kept_bytes: int) -> None:
-    monkeypatch.setattr(consumers, "TRIGGER_KEPT_BYTES_MAX", kept_bytes)
+    monkeypatch.setattr(delivery, "TRIGGER_KEPT_BYTES_MAX", kept_bytes)
     world = Deliveries()
     world.map(is_bisecting=True, reports_item_failures=True)
     world.functions.answers.extend([fail, fail_from(2), fail, None, None, fail_from(1)])
@@ -106,9 +115,9 @@ def test_a_mapping_that_ends_gives_its_memory_back() -> None:
         world.functions.answer = lambda _event: ended.wait()
         job = asyncio.create_task(world.delivery.run_slice())
         await until(lambda: world.functions.running == 5)
-        assert world.delivery._kept._sum_bytes > 20_000
+        assert kept_bytes_of(world) > 20_000
         await world.mappings.delete(mapping)
-        await until(lambda: not world.delivery._kept._sum_bytes)
+        await until(lambda: not kept_bytes_of(world))
         assert world.functions.running == 5
         ended.set()
         assert await job is None
