@@ -343,8 +343,8 @@ TRIGGER_SENT_BYTES_MAX = 64 * 1024 * 1024
 """Bytes of the events that are at functions and destinations for all mappings together, from which on no further batch
 is delivered before one of them has ended: our own bound."""
 TRIGGER_KEPT_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes of stream records, read for all mappings together, after which those in memory are let go of; what is still to be
-delivered is read again: our own bound."""
+"""Bytes of stream records, read for all mappings together, after which those in memory are let go of; what is still to
+be delivered is read again: our own bound."""
 DESTINATION_SECONDS_MAX = 30.0
 """Real time in which a failure destination has to accept a message, before it is sent again: our own bound."""
 TRIGGER_CHAIN_LINKS_MAX = 1_000
