@@ -13,6 +13,7 @@ import msgspec
 from hashrange.service.opening import open_fork
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, handed_over, take_snapshot
+from hashrange.soon import kept_until_done
 from hashrange.work_threads import free_entries
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ class Forks:
         self._connections = connections
         self._make_server = make_server
         self._open: dict[int, _Fork] = {}
-        self._starting = 0
-        """Number of forks that are being started."""
+        self._starting: set[asyncio.Task[int]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
 
     @property
     def endpoints(self) -> dict[int, str]:
@@ -119,11 +120,12 @@ class Forks:
     @property
     def may_start(self) -> bool:
         """True if there are fewer than FORKS_MAX forks, and connections to lend to another one."""
-        return len(self._open) + self._starting < FORKS_MAX and self._lendable > 0
+        return len(self._open) + len(self._starting) < FORKS_MAX and self._lendable > 0
 
     @property
     def _lendable(self) -> int:
-        return min(LENT_CONNECTIONS_MAX, self._connections().connections_max // LENT_SHARE)
+        connections = self._connections()
+        return 0 if connections.is_stopping else min(LENT_CONNECTIONS_MAX, connections.connections_max // LENT_SHARE)
 
     async def start(self, snapshot: ServiceSnapshot | None) -> int:
         """Start a fork with the content of `snapshot`, or the present one; returns its port. `may_start` must be True.
@@ -133,12 +135,10 @@ class Forks:
         connections = self._lendable
         # Before anything gives way, so that no two forks get the same ones.
         self._connections().connections_max -= connections
-        self._starting += 1
-        try:
-            # In a task of its own: a service must not be set up within a worker of another one (`Workers.take_turns`).
-            return await asyncio.get_running_loop().create_task(self._start(snapshot, connections))
-        finally:
-            self._starting -= 1
+        # In a task of its own: a service must not be set up within a worker of another one (`Workers.take_turns`).
+        return await kept_until_done(
+            asyncio.get_running_loop().create_task(self._start(snapshot, connections)), self._starting
+        )
 
     async def _start(self, snapshot: ServiceSnapshot | None, connections: int) -> int:
         try:
@@ -166,13 +166,17 @@ class Forks:
         fork = self._open.pop(port, None)
         if fork is None:
             return False
-        await asyncio.get_running_loop().create_task(self._end(fork))
+        await kept_until_done(asyncio.get_running_loop().create_task(self._end(fork)), self._ending)
         return True
 
     async def end_all(self) -> None:
-        """End all databases that began with a copy of this server's content (forks). May raise StorageError."""
+        """End all databases that began with a copy of this server's content (forks), also those that are still being
+        started; no more can be, once the server stops. May raise StorageError.
+        """
+        await asyncio.gather(*self._starting, return_exceptions=True)
         for port in list(self._open):
             await self.end(port)
+        await asyncio.gather(*self._ending, return_exceptions=True)
 
     async def _end(self, fork: _Fork) -> None:
         try:

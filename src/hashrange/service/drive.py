@@ -37,10 +37,12 @@ class Driver(msgspec.Struct, eq=False):
         `waits_for`: what the coroutine has yielded; None also if it has not begun.
         """
         if waits_for is None:
+            self.workers.suspended[self.resume] = None, self.call
             self.workers.run_later(self.step)
             return
         assert asyncio.isfuture(waits_for), f"an operation yielded {waits_for!r}"
         waits_for._asyncio_future_blocking = False  # noqa: SLF001 - a task does the same with a yielded future
+        self.workers.suspended[self.resume] = waits_for, self.call
         waits_for.add_done_callback(self.resume)
 
     def resume(self, _future: object) -> None:
@@ -61,10 +63,12 @@ class Driver(msgspec.Struct, eq=False):
             finally:
                 workers.running = outer
         except StopIteration as stop:
+            workers.suspended.pop(self.resume, None)
             self.ended(stop.value, None)
         except GreenletExit:
             raise  # the worker ends with its server
         except BaseException as error:  # noqa: BLE001 - the service decides what each error means
+            workers.suspended.pop(self.resume, None)
             self.ended(None, _from_below(error))
         else:
             self.wait(waits_for)

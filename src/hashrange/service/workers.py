@@ -82,6 +82,9 @@ class Workers:
         """What waits for later turns, oldest first: workers that gave way, and functions given to `run_later`."""
         self._next: deque[Callable[[], object]] = deque()
         """Functions to call in the next turn, without a worker, before what waits in `_left`; oldest first."""
+        self.suspended: dict[Callable[[object], None], tuple[asyncio.Future[Any] | None, Abandonable | None]] = {}
+        """Of coroutines that have suspended and not ended: what is called when they may go on; the future for which
+        they wait, if it is one; and the call that they are of."""
         self._queued: deque[Worker] = deque()
         """Workers that wait to decode or write a large piece of JSON until another worker's work with one has ended."""
         self._large_bytes = 0
@@ -103,6 +106,11 @@ class Workers:
     def has_loop(self) -> bool:
         """True once there is a loop, in whose later turns work may go on."""
         return self._loop is not None
+
+    @property
+    def has_calls(self) -> bool:
+        """True if the operation of a call has suspended and not ended, whether or not its client has left."""
+        return any(call is not None for _, call in self.suspended.values())
 
     def take_turns(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on, work may give way: `loop`, the running loop, continues it in later turns."""
@@ -161,8 +169,8 @@ class Workers:
         return self._loop is not None and now_seconds >= self._ends_seconds
 
     def abandon(self) -> None:
-        """End all workers, those that have given way where they did: no client waits for their work.
-        Nothing gives way any more.
+        """End all workers, those that have given way where they did, and let go of coroutines that have suspended: no
+        client waits for them. Nothing gives way any more.
         """
         self._is_abandoned = True
         workers = [one for line in (self._left, self._queued, self._idle) for one in line if isinstance(one, Worker)]
@@ -170,6 +178,10 @@ class Workers:
             line.clear()
         for worker in workers:
             worker.throw()
+        for resume, (future, _) in self.suspended.items():
+            if future is not None:
+                future.remove_done_callback(resume)
+        self.suspended.clear()
         if self._large_bytes and self._collects:
             collector.resume_collector()
 
