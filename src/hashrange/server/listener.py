@@ -313,7 +313,8 @@ class Server:
     async def close(self) -> None:
         """Accept no connections, answer open requests, and close all connections.
 
-        Requests that take longer than STOP_SECONDS_MAX are abandoned. Forks are ended and snapshots released.
+        Requests, also those whose clients have left, are abandoned if they take longer than STOP_SECONDS_MAX. Forks are
+        ended and snapshots released.
         """
         if self._listener is not None:
             self._listener.close()
@@ -327,10 +328,13 @@ class Server:
         connections = self.connections
         self.front.end_waiting()
         connections.stop()
+        self.service.faulted.end(self.service.workers.run_next)
         began_seconds = connections.monotonic()
         has_functions = self.service.features.loaded(FUNCTIONS) is not None
-        while connections.open and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
-            if has_functions and connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS:
+        workers = self.service.workers
+        while (connections.open or workers.has_calls) and connections.monotonic() < began_seconds + STOP_SECONDS_MAX:
+            is_late = connections.monotonic() >= began_seconds + STOP_FUNCTIONS_SECONDS
+            if has_functions and (is_late or not connections.open):
                 # Mappings end before their functions do, so that no batch counts as failed.
                 await self.service.features.stop()
                 has_functions = False

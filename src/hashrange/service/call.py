@@ -7,6 +7,7 @@ write the reply. Once the commits that the reply waits for are durable, it calls
 internal error it calls `fail` instead.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, cast
 
 import msgspec
@@ -90,6 +91,12 @@ class Call(_Begun, gc=False, eq=False):
 
     def send(self) -> None:
         """Send the reply that `done` or `refuse` has made. May give way."""
+        raise NotImplementedError
+
+    def hold_reply(self, on_left: Callable[[], object]) -> int | None:
+        """Keep the reply until `send` is called later; returns its length in bytes. None: the client has left.
+        `on_left` is called if the client leaves before.
+        """
         raise NotImplementedError
 
     def replace_reply(self, error: ApiError) -> None:

@@ -5,7 +5,9 @@ Faults that come before a call are drawn when it begins.
 Those that come after it are drawn when its reply is sent, unless it was refused.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from hashrange.aws_services.operation import ServiceError
 from hashrange.errors import ApiError
@@ -15,8 +17,8 @@ from hashrange.operations.naming import bare_name
 from hashrange.service.call import Call
 
 HALF = 0.5
-Later = Callable[[float, Callable[[], None]], object]
-"""later(seconds, callback): calls `callback` after these seconds of real time."""
+LATE_BYTES_MAX = 256 * 1024 * 1024
+"""Most bytes of late replies; if there are more, those that have been late for longest are sent before their time."""
 
 
 class FaultedCalls:
@@ -32,6 +34,12 @@ class FaultedCalls:
         """Calls for which faults are drawn once they have been carried out, each with what draws them, and names of the
         tables in the request; all are in `replies` too."""
         self._on_error = on_error
+        self._late: dict[object, tuple[asyncio.TimerHandle, Callable[[], None], int]] = {}
+        """Of each late reply its timer, what sends it, and its length in bytes; the oldest first. No key leads to the
+        call, whose request keeps the key: nothing would end such a cycle.
+        """
+        self._late_bytes = 0
+        self._is_ending = False
 
     def mark(self, call: Call, fault: Fault) -> None:
         """Let the reply of a call meet a fault."""
@@ -41,7 +49,6 @@ class FaultedCalls:
         """Draw the faults that come before a call; returns an error if it is not to be carried out, or None."""
         if call.kind == "own":
             return None
-        self._forget_left()
         tables = [bare_name(name) for name in call.operation.tables(call.request)]
         met = list(_drawn(drawing, call, tables, "before"))
         for fault in met:
@@ -64,12 +71,7 @@ class FaultedCalls:
         self.replies.pop(call, None)
         self._after.pop(call, None)
 
-    def _forget_left(self) -> None:
-        """Forget calls whose clients have left: their replies may never be sent."""
-        for call in [call for call in self.replies if call.has_left]:
-            self.forget(call)
-
-    def send(self, call: Call, later: Later) -> None:
+    def send(self, call: Call) -> None:
         """Send the reply of a call, with the faults that it has met, and those that come after it."""
         faults = self.replies.pop(call, None)
         if faults is None:
@@ -91,10 +93,37 @@ class FaultedCalls:
         elif "half-reply" in kinds:
             send = lambda: call.cut_reply(HALF)  # noqa: E731
         late_seconds = sum(fault.seconds or 0.0 for fault in faults if fault.kind == "slow")
-        if late_seconds:
-            later(late_seconds, send)
+        if late_seconds and not self._is_ending:
+            self._send_late(call, send, late_seconds)
         else:
             send()
+
+    def _send_late(self, call: Call, send: Callable[[], None], late_seconds: float) -> None:
+        """Send the reply after these seconds, or let it go as soon as its client leaves."""
+        key = object()
+        come = partial(self._come, key)
+        size_bytes = call.hold_reply(come)
+        if size_bytes is None:
+            send()
+            return
+        self._late[key] = asyncio.get_running_loop().call_later(late_seconds, come), send, size_bytes
+        self._late_bytes += size_bytes
+        while self._late_bytes > LATE_BYTES_MAX:
+            self._come(next(iter(self._late)))
+
+    def _come(self, key: object) -> None:
+        """Send a late reply, unless it has been sent; a client that has left gets none of it."""
+        if key in self._late:
+            timer, send, size_bytes = self._late.pop(key)
+            timer.cancel()
+            self._late_bytes -= size_bytes
+            send()
+
+    def end(self, run_next: Callable[[Callable[[], object]], None]) -> None:
+        """The server ends: no reply is late any more, and those that are late are sent, each by `run_next`."""
+        self._is_ending = True
+        for key in self._late:
+            run_next(partial(self._come, key))
 
 
 def _drawn(drawing: Drawing, call: Call, tables: Sequence[str], when: Moment) -> Iterator[Fault]:

@@ -329,4 +329,4 @@ class Service:
         while ready and not faulted:
             ready.popleft().send()
         while ready:
-            self.faulted.send(ready.popleft(), asyncio.get_running_loop().call_later)
+            self.faulted.send(ready.popleft())

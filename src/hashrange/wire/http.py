@@ -135,6 +135,13 @@ class HttpRequest(msgspec.Struct, gc=False):
         if self.on_abandoned is not None:
             self.on_abandoned()
 
+    def hold_reply(self, body: bytes, on_left: Callable[[], object]) -> int | None:
+        """A reply with this body is sent later: call `on_left` if the client disconnects before.
+        Returns the body's length; None if the client has disconnected.
+        """
+        self.on_abandoned = on_left
+        return None if self.is_abandoned else len(body)
+
     def head_without(self, unwanted: bytes, version: str) -> bytes:
         """The request's head as it may have been sent in this version of HTTP,
         without the headers of this (lower-case) name.

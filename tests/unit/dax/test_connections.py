@@ -14,6 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from hashrange.clock import MovableClock, SystemClock
+from hashrange.faults.fault import Fault
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.connections import HEAD_SECONDS_MAX
 from hashrange.server.dax.connection import REQUEST_SECONDS_MAX, BegunBytes
@@ -521,3 +522,13 @@ def test_a_crowd_of_strangers_leaves_connections_for_clients_of_http() -> None:
         wait_until(lambda: database._process.run(count) < 9)
         with DaxClient(str(database.dax_endpoint)) as client:
             assert client.call("endpoints")
+
+
+def test_a_late_reply_is_let_go_when_its_client_leaves(database: Database, dax: DaxClient) -> None:
+    item = dax.item_bytes(text="x")
+    database.faults.use(Fault("slow", seconds=4321, operation="PutItem"))
+    faulted = database._process.service.faulted
+    dax.send("putItem", b"music", cbor2.dumps("Nina") + b"\xc1\x1c\x00\x00", item, None)
+    wait_until(lambda: faulted._late)
+    dax.close()
+    wait_until(lambda: not faulted._late)

@@ -18,16 +18,19 @@ KEY = "0" * 12
 """An access key of the account that clients in the process have."""
 
 
-def request(operation: str, *, access_key: str = KEY, **members: Any) -> bytes:
+_PREFIXES = {"dynamodb": "DynamoDB_20120810", "monitoring": "GraniteServiceVersion20100801"}
+
+
+def request(operation: str, *, access_key: str = KEY, service: str = "dynamodb", **members: Any) -> bytes:
     """A signed request."""
     body = json.dumps(members).encode()
     headers = {
         "Host": "localhost",
         "Content-Type": "application/x-amz-json-1.0",
-        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "X-Amz-Target": f"{_PREFIXES[service]}.{operation}",
         "Content-Length": str(len(body)),
     }
-    signed = sign(headers, body, seconds=time.time(), access_key=access_key)
+    signed = sign(headers, body, seconds=time.time(), access_key=access_key, service=service)
     head = "".join(f"{name}: {value}\r\n" for name, value in signed.items())
     return f"POST / HTTP/1.1\r\n{head}\r\n".encode() + body
 

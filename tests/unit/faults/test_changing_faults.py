@@ -233,7 +233,9 @@ def test_replies_that_are_late_meet_the_faults_that_they_met(
     call_later = loop.call_later
 
     def collect(seconds: float, callback: Any, *arguments: Any, **more: Any) -> Any:
-        return due.append(callback) if seconds == 600 else call_later(seconds, callback, *arguments, **more)
+        if seconds == 600:
+            due.append(callback)
+        return call_later(seconds, callback, *arguments, **more)
 
     monkeypatch.setattr(loop, "call_later", collect)
     database.faults.use(Fault("slow", seconds=600), Fault("error", when="after"))

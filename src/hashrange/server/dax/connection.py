@@ -295,4 +295,5 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         self._counted_in.count(self, 0)
         self._own_begun_bytes = 0
         self._requests.clear()
+        self.on_over()
         self._closed(self)

@@ -59,11 +59,17 @@ class DaxAnswer:
 
     is_over = False
     """True if nobody waits for the reply any more."""
+    on_over: Callable[[], object] = staticmethod(lambda: None)
+    """Called when `is_over` becomes True."""
 
     @property
     def local_host(self) -> str:
         """The address of this end, in numbers, which the client has reached."""
         return ""
+
+    def follow(self, on_over: Callable[[], object]) -> None:
+        """Call `on_over` when `is_over` becomes True."""
+        self.on_over = on_over
 
     def send(self, content: bytes) -> None:
         """Send the reply."""
@@ -308,6 +314,11 @@ class DaxCall(Call):
     def send(self) -> None:
         """Send what has been written."""
         self.node.deliver(self.answer, self.content)
+
+    def hold_reply(self, on_left: Callable[[], object]) -> int | None:
+        """Keep what has been written until the client leaves."""
+        self.answer.follow(on_left)
+        return None if self.answer.is_over else len(self.content)
 
     def cut_reply(self, share: float) -> None:
         """Send this share of the reply, and end the connection."""

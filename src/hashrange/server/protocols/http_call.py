@@ -5,6 +5,7 @@ Operations go on after their client has left.
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from hashrange.errors import Abandoned, ApiError, StorageError
@@ -65,6 +66,10 @@ class HttpCall(Call):
     def send(self) -> None:
         """Send the written reply."""
         self.respond(*self.written)
+
+    def hold_reply(self, on_left: Callable[[], object]) -> int | None:
+        """Keep the written reply until the client leaves."""
+        return self.http.hold_reply(self.written.body, on_left)
 
     def cut_reply(self, share: float) -> None:
         """Send this share of the written reply, and end the connection."""

@@ -2,6 +2,8 @@
 the request's body is searched for an earlier fault.
 """
 
+from collections.abc import Callable
+
 from hashrange.errors import ApiError, Malformed, RequestFault
 from hashrange.operations.reply import Reply
 from hashrange.server.clients import cut_reply
@@ -60,6 +62,10 @@ class JsonCall(Call):
     def send(self) -> None:
         """Send the written reply."""
         self.respond(self.status, self.body, None, self.extra)
+
+    def hold_reply(self, on_left: Callable[[], object]) -> int | None:
+        """Keep the written reply until the client leaves."""
+        return self.http.hold_reply(self.body, on_left)
 
     def replace_reply(self, error: ApiError) -> None:
         """Write this error instead of the reply."""
