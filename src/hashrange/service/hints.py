@@ -7,12 +7,15 @@ table.
 
 import logging
 from collections.abc import Iterable
+from heapq import nsmallest
 
+from hashrange.items.steps import look
 from hashrange.operations.naming import bare_name
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import Catalog
 
 HINTS_MAX = 1000
+PLACES_TOLD_MAX = 5
 
 _NOT_SUPPORTED = "not supported"
 
@@ -35,17 +38,20 @@ class Hints:
             asked = (*here, name)
             if asked in self._given:
                 continue
+            look()
             others = self._catalog.elsewhere(name)
             if not others or here in others:
                 continue
             self._given.add(asked)
+            told = [f"account {account}, Region {region}" for account, region in nsmallest(PLACES_TOLD_MAX, others)]
+            more = len(others) - len(told)
             _log.warning(
                 "table %s does not exist in account %s, Region %s, but in %s; a request's Region is the one that its "
                 "client signs for (--shared-db puts all data into one)",
                 name,
                 scope.account,
                 scope.region,
-                "; ".join(f"account {account}, Region {region}" for account, region in others),
+                "; ".join(told) + (f"; and {more:,} more" if more else ""),
             )
 
     def not_supported(self, operation_name: str) -> None:

@@ -20,7 +20,7 @@ TransactionRefused with it; in the embedded store none ever meets one.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -167,8 +167,10 @@ class Catalog(Protocol):
     def tables(self, account: str, region: str) -> Mapping[str, OpenTable]:
         """A live, read-only view of one account and Region: name → table."""
 
-    def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """(account, Region) of every table of that name: for the admin API, and for the log if a table is missing."""
+    def elsewhere(self, name: str) -> Collection[tuple[str, str]]:
+        """(account, Region) of every table of that name, in any order, valid until the next change: for the admin API,
+        and for the log if a table is missing.
+        """
 
     def all_tables(self) -> Sequence[OpenTable]:
         """Every table of all accounts and Regions, in order of table id, for operators."""

@@ -64,7 +64,7 @@ class DeclaredMappings:
 
     def _wanted(self) -> Iterator[EventSourceMapping]:
         for number, declared in self._declared:
-            for account, region in self._catalog.elsewhere(declared.table):
+            for account, region in sorted(self._catalog.elsewhere(declared.table)):
                 table = self._catalog.find(account, region, declared.table)
                 is_meant = declared.account in {None, account} and declared.region in {None, region}
                 if is_meant and table is not None and has_stream(table.schema):

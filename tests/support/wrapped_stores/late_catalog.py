@@ -8,7 +8,7 @@ a change. Rows are read from the inner store, which refuses those of tables and 
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
 from hashrange.errors import ResourceNotFoundException
@@ -48,7 +48,7 @@ class LateCatalog:
         """A live view: name → table. At the first call for an account and Region it has all current tables."""
         return self._view(account, region)
 
-    def elsewhere(self, name: str) -> list[tuple[str, str]]:
+    def elsewhere(self, name: str) -> Collection[tuple[str, str]]:
         """Delegates to the inner catalog."""
         return self._inner.elsewhere(name)
 

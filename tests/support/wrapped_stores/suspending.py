@@ -12,7 +12,7 @@ of these items are refused, as is a second use of the transaction's token.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from hashrange.errors import ApiError, StorageError, TransactionConflictException, TransactionInProgressException
@@ -74,7 +74,7 @@ class SuspendingCatalog:
         """Delegates to the inner catalog."""
         return self._inner.tables(account, region)
 
-    def elsewhere(self, name: str) -> list[tuple[str, str]]:
+    def elsewhere(self, name: str) -> Collection[tuple[str, str]]:
         """Delegates to the inner catalog."""
         return self._inner.elsewhere(name)
 

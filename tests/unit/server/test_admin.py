@@ -455,6 +455,10 @@ def test_which_table_expires(operate: Callable[..., Operated]) -> None:
             " Region us-east-1. Say which one is meant with the members account and region."
         ),
     )
+    for region in ("eu-west-2", "eu-west-3", "us-east-2", "us-west-1"):
+        operated.create(RawClient("127.0.0.1", operated.server.port, region))
+    _, sentence = operated.refusal("ttl/expire", table="orders")
+    assert "account 000000000000 and Region us-east-2 and 1 more. Say which" in sentence
     assert operated.post("ttl/expire", table="orders", region="eu-west-1") == {"expired": 0}
     assert operated.post("ttl/expire", table="orders", region="us-east-1") == {"expired": 1}
 

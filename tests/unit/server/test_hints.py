@@ -3,6 +3,7 @@ and features not supported yet.
 """
 
 import logging
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -85,6 +86,54 @@ def test_a_table_that_is_here_as_well_is_not_what_is_missing(scope: Scope, caplo
     )
     Hints(scope.store.catalog).table_not_found(scope, names("UpdateTable", deletion))
     assert caplog.messages == []
+
+
+def put_orders(scope: Scope, count: int) -> None:
+    """Make tables `orders` in this many further accounts."""
+    for number in range(1, count + 1):
+        table = table_maker("orders")(5)
+        finish(
+            scope.store.catalog.create(
+                lambda table_id, number=number, table=table: msgspec.structs.replace(  # type: ignore[misc]
+                    table, table_id=table_id, account=f"{number:012}"
+                )
+            )
+        )
+
+
+def test_a_few_of_many_places_are_told(scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    put_orders(scope, 1006)
+    Hints(scope.store.catalog).table_not_found(scope, ["orders"])
+    (message,) = caplog.messages
+    places = "; ".join(f"account {number:012}, Region us-east-1" for number in range(5))
+    assert f"but in {places}; and 1,002 more; a request" in message
+
+
+def test_a_table_that_is_nowhere_costs_no_look_at_every_place(scope: Scope) -> None:
+    """Requests that named a hundred missing tables held everybody up, while thousands of accounts had tables."""
+    hints = Hints(scope.store.catalog)
+
+    def lines(missing: int) -> int:
+        """Lines of Python that a request with missing tables takes."""
+        names, count = [f"missing{number}" for number in range(missing)], 0
+
+        def trace(*_: Any) -> Any:
+            nonlocal count
+            count += 1
+            return trace
+
+        former = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            hints.table_not_found(scope, names)
+        finally:
+            sys.settrace(former)
+        return count
+
+    few = lines(10)
+    put_orders(scope, 100)
+    assert lines(10) == few
 
 
 def test_an_operation_that_is_not_supported_is_told_once(caplog: pytest.LogCaptureFixture) -> None:

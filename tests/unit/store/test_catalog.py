@@ -42,12 +42,12 @@ def test_names_are_taken_per_account_and_region(store: EmbeddedStore) -> None:
     ids = {create(store, "t").table_id, create(store, "t", region="eu-west-1").table_id}
     ids.add(create(store, "t", account="111111111111").table_id)
     assert len(ids) == 3
-    assert store.catalog.elsewhere("t") == [
+    assert sorted(store.catalog.elsewhere("t")) == [
         (ACCOUNT, "eu-west-1"),
         (ACCOUNT, REGION),
         ("111111111111", REGION),
     ]
-    assert store.catalog.elsewhere("unknown") == []
+    assert not store.catalog.elsewhere("unknown")
 
 
 def test_a_view_is_live(store: EmbeddedStore) -> None:

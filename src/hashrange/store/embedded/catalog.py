@@ -5,7 +5,7 @@ same objects while somebody has them, even if the engine is replaced; no memory 
 nobody asks for.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -102,6 +102,8 @@ class EmbeddedCatalog:
         """The views that have tables."""
         self._views: WeakValueDictionary[tuple[str, str], _View] = WeakValueDictionary()
         """All views."""
+        self._places: dict[str, set[tuple[str, str]]] = {}
+        """Name → (account, Region) of each table of this name."""
         self._next_table_id = 1
         self._followers: list[TableChanged] = []
         """Called after each change."""
@@ -121,9 +123,10 @@ class EmbeddedCatalog:
         for tables in self._tables.values():
             tables.clear()
         self._tables.clear()
+        self._places = {}
         self._opened.replace_all(stored.tables)
         for table in stored.tables:
-            self._of(table.schema)[table.name] = table
+            self._list(table)
         self._partitions.by_source = stored.partitions
         self._site.statistics.load(stored.statistics, stored.size_limits, stored.grown)
         self._next_table_id = stored.next_table_id
@@ -133,7 +136,7 @@ class EmbeddedCatalog:
     def content(self) -> Sequence[dict[Any, Any]]:
         """What takes long to free of all tables. Other dicts take the place of these when the engine is replaced."""
         statistics = self._site.statistics
-        return self._opened.by_id, self._partitions.by_source, statistics.by_table, statistics.size_limits
+        return self._opened.by_id, self._places, self._partitions.by_source, statistics.by_table, statistics.size_limits
 
     def drop(self) -> None:
         """Free all tables, on any thread, once nobody asks for them any more."""
@@ -147,7 +150,7 @@ class EmbeddedCatalog:
         Their descriptions and partitions stay as they are.
         """
         for table in self._opened.all():
-            self._of(table.schema)[table.name] = self._opened.reopen(table)
+            self._list(self._opened.reopen(table))
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, whatever its state; None if there is none."""
@@ -158,9 +161,9 @@ class EmbeddedCatalog:
         """A live, read-only view: name → table, of one account and Region."""
         return self._view((account, region))
 
-    def elsewhere(self, name: str) -> list[tuple[str, str]]:
-        """(account, Region) of every table named `name`, sorted."""
-        return sorted(place for place, tables in self._tables.items() if name in tables)
+    def elsewhere(self, name: str) -> Collection[tuple[str, str]]:
+        """(account, Region) of every table named `name`."""
+        return self._places.get(name, ())
 
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Always False, which means that no table was added: the tables in memory are always those in the engine."""
@@ -179,7 +182,7 @@ class EmbeddedCatalog:
         table's name is taken. Raises StorageError, such as when no table id is left.
         """
         table = await self._commits.commit(lambda draft: self._create(draft, make))
-        return None if table is None else self._of(table)[table.name]
+        return None if table is None else self.find(table.account, table.region, table.name)
 
     async def replace(self, old: Table, new: Table) -> bool:
         """Replace a table's description `old` by `new`; False (nothing changed) when `old` is no longer the stored one.
@@ -266,26 +269,32 @@ class EmbeddedCatalog:
         """Make the `OpenTable` of a table just written, list it by name, and set the size limits of its sources."""
         before = self._opened.find(table.table_id)
         partitions = partitions_of(table, self._partitions.by_source)
-        opened = self._of(table)[table.name] = self._opened.open(table, partitions)
+        opened = self._opened.open(table, partitions)
+        self._list(opened)
         for source_id, most_bytes in size_limits(opened, self._options):
             self._site.statistics.limit(source_id, most_bytes)
         self._tell(before, opened)
 
     def _forget(self, table: Table) -> None:
-        tables = self._of(table)
+        place = (table.account, table.region)
+        tables, places = self._tables[place], self._places[table.name]
         del tables[table.name]
+        places.remove(place)
         if not tables:
-            del self._tables[table.account, table.region]
+            del self._tables[place]
+        if not places:
+            del self._places[table.name]
         self._tell(self._opened.close(table.table_id), None)
 
     def _is_stored(self, table: Table) -> bool:
         stored = self.find(table.account, table.region, table.name)
         return stored is not None and (stored.schema is table or stored.schema == table)
 
-    def _of(self, table: Table) -> _View:
-        """The view that has the table, or is to have it."""
-        place = (table.account, table.region)
-        return self._tables.setdefault(place, self._view(place))
+    def _list(self, table: OpenTable) -> None:
+        """List a table by its place and name, in the place of a former one."""
+        place = (table.schema.account, table.schema.region)
+        self._tables.setdefault(place, self._view(place))[table.name] = table
+        self._places.setdefault(table.name, set()).add(place)
 
     def _view(self, place: tuple[str, str]) -> _View:
         return self._views.setdefault(place, _View())

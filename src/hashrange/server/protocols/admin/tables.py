@@ -14,6 +14,7 @@ from hashrange.aws_services.operation import Operation
 from hashrange.limits import PARTITIONS_MAX
 from hashrange.messages import admin as sentences
 from hashrange.server.protocols.admin.endpoint import AdminWire, Refused, Serving, at_once
+from hashrange.service.hints import PLACES_TOLD_MAX
 from hashrange.settings import AdaptiveSetting, ThroughputSetting
 from hashrange.soon import settled
 from hashrange.store.interface import Store
@@ -35,9 +36,12 @@ class TablePlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def find_named_table(serving: Serving, name: str, place: TablePlace) -> OpenTable:
     """Return the only table of this name, account and Region (None: any). Raises Refused if none or several match."""
     catalog, account, region = serving.service.store.catalog, place.account, place.region
-    places = [found for found in catalog.elsewhere(name) if account in {None, found[0]} and region in {None, found[1]}]
+    found = sorted(catalog.elsewhere(name))
+    places = [place for place in found if account in {None, place[0]} and region in {None, place[1]}]
     if len(places) > 1:
-        shown = ", ".join(f"account {account} and Region {region}" for account, region in places)
+        shown = ", ".join(f"account {account} and Region {region}" for account, region in places[:PLACES_TOLD_MAX])
+        if len(places) > PLACES_TOLD_MAX:
+            shown += f" and {len(places) - PLACES_TOLD_MAX:,} more"
         raise Refused(409, sentences.AMBIGUOUS_TABLE.format(name=name, places=shown))
     table = catalog.find(*places[0], name) if places else None
     if table is None:
