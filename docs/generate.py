@@ -138,7 +138,8 @@ def commands_page() -> str:
     parts += [fenced(f"hashrange {name} --help", help_of(name)) for name in COMMANDS]
     parts.append(
         "\nExit codes: 0 done; 1 it could not be done, or a check found faults; 2 the command line, a setting or a file"
-        " or folder that one names is wrong; 130 interrupted; 141 nobody reads the output.\n"
+        " or folder that one names is wrong; 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the"
+        " output.\n"
         "\nIn a terminal, lines are folded to its width, or to `COLUMNS` if that is set, and verdicts and events have"
         " colours, unless `NO_COLOR` is set or `TERM` is `dumb`. Files and pipes get a line for each record, without"
         " colours; only help is folded there too, to 80 columns. JSON, completions and the log"

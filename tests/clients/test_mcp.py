@@ -286,7 +286,8 @@ def test_lines_that_are_no_messages(database: Database) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there, a signal cannot be sent to one process")
-def test_an_interrupt_ends_it_while_its_client_is_there(database: Database) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_its_client_is_there(database: Database, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "hashrange", "mcp", "--endpoint", database.endpoint]
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, text=True, **pipes) as running:
@@ -296,9 +297,9 @@ def test_an_interrupt_ends_it_while_its_client_is_there(database: Database) -> N
         running.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
         running.stdin.flush()
         assert running.stdout.readline()
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         try:
-            assert running.wait(timeout=30) == -signal.SIGINT
+            assert running.wait(timeout=30) == -number
         finally:
             running.kill()
         assert "Traceback" not in running.stderr.read()

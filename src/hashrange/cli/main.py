@@ -2,12 +2,14 @@
 one sentence and an exit code.
 
 Exit codes: 0 done; 1 the command failed, or a check found faults; 2 the command line, a setting, or a file or
-folder that one of them names is wrong; 130 interrupted; 141 nobody reads the output.
+folder that one of them names is wrong; 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM; 141 nobody reads the
+output.
 Only the chosen command's file is imported: `hashrange serve` must be ready in 150 ms.
 """
 
 import contextlib
 import gc
+import signal
 import sys
 from importlib import import_module
 
@@ -33,6 +35,9 @@ COMMANDS = {
 
 DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """Exit codes; the last two are what a shell reports after SIGINT and SIGPIPE."""
+BY_SIGNAL = 128
+"""A shell reports the end by a signal as this and the signal's number."""
+ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 YOUNG_OBJECTS_MAX = 50_000
 """A garbage collection begins when there are this many new objects. The number is large, because the objects that
@@ -54,13 +59,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command line; returns its exit code."""
     gc.set_threshold(YOUNG_OBJECTS_MAX)
     words = sys.argv[1:] if arguments is None else arguments
+    if arguments is None and words and words[0] in COMMANDS.keys() - {"serve"}:
+        for number in ENDING_SIGNALS:
+            if signal.getsignal(number) is signal.SIG_DFL:  # it is not ignored, as it is under nohup
+                signal.signal(number, _interrupt)
     try:
         try:
             return _run(words)
         finally:
             say(is_flushed=True)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        return BY_SIGNAL + interrupt.args[0] if interrupt.args else INTERRUPTED
     except OutputError as error:
         with contextlib.suppress(OSError):
             sys.stdout.close()  # otherwise the interpreter flushes standard output again at exit and shows the error
@@ -69,6 +78,11 @@ def main(arguments: list[str] | None = None) -> int:
         return refuse(str(error), WRONG_USE)
     except HashrangeError as error:
         return refuse(str(error), FAILED)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    """Let a signal end the command as SIGINT does, which cleans up."""
+    raise KeyboardInterrupt(number)
 
 
 def _run(words: list[str]) -> int:

@@ -6,7 +6,7 @@ import secrets
 import signal
 from importlib.util import find_spec
 
-from hashrange.cli.main import DONE, FAILED, UNREAD, refuse
+from hashrange.cli.main import DONE, ENDING_SIGNALS, FAILED, UNREAD, refuse
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 from hashrange.cli.remote import Remote, add_endpoint, chosen_region
 from hashrange.cli.settings_sources import MCP_TOKEN_VARIABLE, current_environment, read_text
@@ -55,7 +55,8 @@ def run(words: list[str]) -> int:
     try:
         if port is None:
             # Python's own handler would wait for the thread that reads standard input, until its next line.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in (signal.SIGINT, *ENDING_SIGNALS):
+                signal.signal(number, signal.SIG_DFL)
             try:
                 tools.run("stdio")
             except ExceptionGroup as failures:

@@ -1,6 +1,9 @@
 """`hashrange snapshot`: the content of a running server goes into a file, with which a second server begins."""
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,17 @@ TABLE = {
 ITEMS = 1500
 """Items of a kilobyte: more than one piece of rows."""
 BATCH = 25
+HELD_SNAPSHOT = """import os, signal, sys
+from hashrange.cli import main, snapshot
+class Held(snapshot.SnapshotWriter):
+    def finish(self):
+        print("held", flush=True)
+        signal.pause()
+        super().finish()
+snapshot.SnapshotWriter = Held
+sys.exit(main.main())
+"""
+"""A program that waits before it completes a snapshot's file."""
 
 
 @pytest.fixture
@@ -44,6 +58,33 @@ def count_items(process: ServerProcess) -> int:
         if "LastEvaluatedKey" not in reply:
             return count
         start = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals end otherwise there")
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_leaves_neither_snapshot_nor_file(server: ServerProcess, tmp_path: Path, name: str, code: int) -> None:
+    path = tmp_path / "music.snapshot"
+    command = [sys.executable, "-c", HELD_SNAPSHOT, "snapshot", str(path), "--endpoint", server.endpoint]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        process.send_signal(getattr(signal, name))
+        assert process.communicate() == ("", "")
+        assert process.returncode == code
+    client = RawClient("127.0.0.1", server.port)
+    assert client.send("GET", "/_hashrange/v1/snapshots", {}, b"").json() == {"snapshots": []}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals end otherwise there")
+def test_a_signal_that_is_ignored_ends_nothing(server: ServerProcess, tmp_path: Path) -> None:
+    """So does nohup."""
+    path = tmp_path / "music.snapshot"
+    held = HELD_SNAPSHOT.replace("signal.pause()", "os.kill(os.getpid(), signal.SIGHUP)")
+    program = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {held}"
+    command = [sys.executable, "-c", program, "snapshot", str(path), "--endpoint", server.endpoint]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+    assert path.exists()
 
 
 def test_a_second_server_begins_with_the_content_of_the_first(
