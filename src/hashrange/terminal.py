@@ -1,6 +1,8 @@
 """How is text that others have written shown in a terminal or a log?
-Without the characters that command a terminal or reorder what is read.
+Without the characters that command a terminal or reorder what is read, and without passwords in URLs.
 """
+
+import re
 
 
 def escape_controls(text: str) -> str:
@@ -12,6 +14,11 @@ def escape_controls(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one == "\t" else one.encode("unicode_escape").decode() for one in text)
+
+
+def without_user(url: str, mark: str = "") -> str:
+    """A URL without user and password, which `mark` replaces."""
+    return re.sub(r"^([a-zA-Z]*://)?.*@", rf"\1{mark}", url, flags=re.DOTALL)
 
 
 def escape_json(text: str) -> str:

@@ -22,10 +22,9 @@ from hashrange.cloudwatch.alarms.notification import lambda_event
 from hashrange.features.features import Features
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.feature import FUNCTIONS
-from hashrange.functions.http_client import UrlUnusable, read_target
+from hashrange.functions.http_client import read_setting
 from hashrange.messages import autoscaling as sentences
 from hashrange.messages.alarms import NO_FUNCTIONS, NO_SNS
-from hashrange.settings import SettingUnusable
 from hashrange.store.records import again_if_changed
 
 SCALING_ACTIONS = "arn:aws:autoscaling:"
@@ -42,10 +41,7 @@ def follow_actions(alarms: Alarms, scaling: AutoScaling, features: Features) -> 
     if settings.sns_endpoint is None:
         alarms.on_action(TOPIC_ACTIONS, _no_topic)
         return
-    try:
-        endpoint = read_target(settings.sns_endpoint)
-    except UrlUnusable as error:
-        raise SettingUnusable(f"--sns-endpoint: {error}") from error
+    endpoint = read_setting("--sns-endpoint", settings.sns_endpoint)
     alarms.on_action(TOPIC_ACTIONS, partial(publish_to_topic, endpoint))
 
 

@@ -16,7 +16,7 @@ from hashrange.cli.parsing import CommandParser, command_parser, parse
 from hashrange.cli.remote import ENDPOINT_FLAGS, PLACEHOLDER_KEY
 from hashrange.cli.settings_sources import current_environment
 from hashrange.settings import WILDCARDS
-from hashrange.terminal import escape_json
+from hashrange.terminal import escape_json, without_user
 
 EXAMPLE = """example:
   hashrange doctor
@@ -85,7 +85,7 @@ def examine(environment: Mapping[str, str], endpoint_url: str | None, profile_na
     if endpoint_url is None:
         yield from sdk_settings.look_at_endpoint(endpoint, environment, own_url)
     elif is_aws:
-        yield surprising("endpoint", f"{sdk_settings.without_user(url)} is AWS itself, to which nothing is sent here.")
+        yield surprising("endpoint", f"{without_user(url)} is AWS itself, to which nothing is sent here.")
     region, finding = sdk_settings.look_at_region(environment, profile)
     yield finding
     yield from sdk_settings.look_at_credentials(environment, profile)

@@ -22,7 +22,7 @@ from hashrange.cli.parsing import CommandParser, UsageError
 from hashrange.cli.reply_shapes import misfit
 from hashrange.clock import SystemClock
 from hashrange.errors import HashrangeError
-from hashrange.terminal import escape_controls
+from hashrange.terminal import escape_controls, without_user
 from hashrange.wire.outgoing_signature import OutgoingSigner, signed_headers
 
 TARGETS = {
@@ -299,7 +299,8 @@ def _require_endpoint(endpoint: str, source: str) -> None:
     except ValueError:
         is_sound = False
     if not is_sound:
-        raise UsageError(f'{source} is "{endpoint}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
+        shown = without_user(endpoint, "…@")
+        raise UsageError(f'{source} is "{shown}"; it must be a URL without a path, such as {DEFAULT_ENDPOINT}.')
 
 
 def _require_sendable(region: str, environment: Mapping[str, str]) -> None:

@@ -57,7 +57,7 @@ class FunctionDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """Seconds."""
     memory: Annotated[int, Meta(ge=FUNCTION_MEMORY_MB_MIN, le=FUNCTION_MEMORY_MB_MAX)] = 128
     """MB."""
-    environment: Mapping[str, str] = NO_TAGS
+    environment: Mapping[str, Annotated[str, Meta(extra={"is_secret": True})]] = NO_TAGS
     account: Annotated[str, Meta(pattern="^[0-9]{12}$", description=ACCOUNT_IN_WORDS)] | None = None
     """None: every account sees the function."""
     region: (

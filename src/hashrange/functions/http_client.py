@@ -24,6 +24,8 @@ from hashrange.errors import HashrangeError
 from hashrange.functions.host_lookups import HOSTS
 from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.messages import functions as messages
+from hashrange.settings import SettingUnusable
+from hashrange.terminal import without_user
 from hashrange.wire.http import HEAD_BYTES_MAX
 from hashrange.work_threads import WorkThread
 
@@ -98,12 +100,20 @@ def read_target(url: str) -> HttpTarget:
         host.encode("idna")  # as the resolver does; raises UnicodeError for names that cannot be resolved
         port = parts.port if parts.port is not None else _DEFAULT_PORTS.get(parts.scheme, 0)
     except ValueError:
-        raise UrlUnusable(messages.url_unusable(url)) from None
+        raise UrlUnusable(messages.url_unusable(without_user(url, "…@"))) from None
     is_plain = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in _DEFAULT_PORTS or not host or not port or not is_plain or parts.username is not None:
-        raise UrlUnusable(messages.url_unusable(url))
+        raise UrlUnusable(messages.url_unusable(without_user(url, "…@")))
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return HttpTarget(host, port, parts.netloc, path, parts.scheme == "https")
+
+
+def read_setting(flag: str, url: str) -> HttpTarget:
+    """The URL of a setting, as `read_target`. Raises SettingUnusable, which names the flag."""
+    try:
+        return read_target(url)
+    except UrlUnusable as error:
+        raise SettingUnusable(f"{flag}: {error}") from error
 
 
 async def exchange(

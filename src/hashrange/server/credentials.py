@@ -48,12 +48,15 @@ class CredentialsFileError(SettingUnusable):
     """The credentials file cannot be used; the message names the file, the reason and mostly the remedy."""
 
 
+_SECRET = msgspec.Meta(extra={"is_secret": True})
+
+
 class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One access key."""
 
     access_key: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
-    secret_key: Annotated[str, msgspec.Meta(min_length=1)]
-    session_token: str | None = None
+    secret_key: Annotated[str, msgspec.Meta(min_length=1), _SECRET]
+    session_token: Annotated[str, _SECRET] | None = None
     expires: datetime | None = None
     account: Annotated[str, msgspec.Meta(pattern="^[0-9]{12}$", description=ACCOUNT_IN_WORDS)] = ACCOUNT
     regions: tuple[str, ...] | None = None
@@ -67,7 +70,7 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    credential: list[Credential]
+    credential: Annotated[list[Annotated[Credential, _SECRET]], _SECRET]
 
 
 def account_of_key(access_key: str) -> str:
@@ -106,7 +109,7 @@ def _reason_of(error: Exception, data: Any, text: str) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8."
     if isinstance(error, msgspec.ValidationError):
-        return fault_in(data, _File)
+        return fault_in(data, Annotated[_File, _SECRET])
     if isinstance(error, msgspec.DecodeError):
         return f"it is no JSON{place_of_json_fault(text)}."
     if isinstance(error, TomlFault):

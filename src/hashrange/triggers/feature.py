@@ -10,7 +10,6 @@ from hashrange.features.features import Feature, FeatureJob, Features
 from hashrange.functions.feature import FUNCTIONS, has_functions
 from hashrange.messages.kinesis import LOG_NO_ENDPOINT
 from hashrange.operations.naming import bare_name
-from hashrange.settings import SettingUnusable
 from hashrange.store.interface import WholeStore
 
 if TYPE_CHECKING:
@@ -115,15 +114,13 @@ TRIGGERS = Feature(
 def _kinesis(features: Features) -> "KinesisDelivery":
     """Raises SettingUnusable."""
     # Imported here: most servers send nothing to Kinesis, and start time counts.
-    from hashrange.functions.http_client import UrlUnusable  # noqa: PLC0415
+    from hashrange.functions.http_client import read_setting  # noqa: PLC0415
     from hashrange.triggers.kinesis.delivery import KinesisDelivery  # noqa: PLC0415
 
     endpoint = features.settings.kinesis_endpoint
     assert endpoint is not None, "the feature is loaded only if the settings have an endpoint"
-    try:
-        return KinesisDelivery(features.store, features.clock, endpoint, features.waker(KINESIS_JOB))
-    except UrlUnusable as error:
-        raise SettingUnusable(f"--kinesis-endpoint: {error}") from error
+    read_setting("--kinesis-endpoint", endpoint)
+    return KinesisDelivery(features.store, features.clock, endpoint, features.waker(KINESIS_JOB))
 
 
 def _warn_without_endpoint(features: Features) -> None:

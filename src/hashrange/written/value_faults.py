@@ -72,8 +72,8 @@ def _fault_in(value: Any, info: declared.Type, place: _Place, words: _Words) -> 
         case declared.ListType() | declared.VarTupleType() if isinstance(value, list | tuple):
             return _fault_in_list(value, wanted, place, words)
         case declared.CustomType() if wanted.cls in words.checks:
-            return None if words.checks[wanted.cls][0](value) else _wrong(value, wanted, told, place, words)
-    return None if _fits(value, wanted) else _wrong(value, wanted, told, place, words)
+            return None if words.checks[wanted.cls][0](value) else _wrong(value, info, place, words)
+    return None if _fits(value, wanted) else _wrong(value, info, place, words)
 
 
 def _unwrapped(info: declared.Type) -> tuple[declared.Type, str | None]:
@@ -130,7 +130,11 @@ def _fault_in_list(
     return next(filter(None, found), None)
 
 
-def _wrong(value: Any, info: declared.Type, told: str | None, place: _Place, words: _Words) -> _Fault:
+def _wrong(value: Any, declared_as: declared.Type, place: _Place, words: _Words) -> _Fault:
+    info, told = _unwrapped(declared_as)
+    is_secret = isinstance(declared_as, declared.Metadata) and (declared_as.extra or {}).get("is_secret")
+    if is_secret and value not in ("", None):
+        return _Fault(place, f"is not shown, because it may be secret; it must be {told or _expected(info, words)}.")
     if isinstance(info, declared.LiteralType) and isinstance(value, str):
         near = did_you_mean(value, [str(one) for one in info.values])
         if near:

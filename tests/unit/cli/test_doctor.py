@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from hashrange.cli.checkup.sdk_settings import Profile, is_aws, look_at_proxies, look_at_region, without_user
+from hashrange.cli.checkup.sdk_settings import Profile, is_aws, look_at_proxies, look_at_region
 from hashrange.settings import Settings
+from hashrange.terminal import without_user
 from hashrange.testing import server
 from tests.unit.cli.doctor_visits import CLIENT, SECRET, Answering, Doctor
 
@@ -120,7 +121,7 @@ def test_aws_itself_is_never_called(doctor: Doctor) -> None:
             {"HASHRANGE_OTHERS": f"http://me:{SECRET}@host"},
             "files",
             "wrong",
-            "HASHRANGE_OTHERS: 'http://host' is no URL",
+            "HASHRANGE_OTHERS: 'http://…@host' is no URL",
         ),
         ({"HASHRANGE_OTHERS": "http://localhost:4566"}, "files", "ok", "can be used"),
         ({"HASHRANGE_DATA_DIR": "/dev"}, "data", "wrong", "holds other files"),

@@ -664,3 +664,18 @@ def test_https_has_a_port_of_its_own() -> None:
 def test_other_texts_are_refused(url: str) -> None:
     with pytest.raises(UrlUnusable, match="is no URL of the form"):
         read_target(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://user:hunter2@localhost:4566", "http://…@localhost:4566"),
+        ("https://user:hunter2/@b@localhost/x", "https://…@localhost/x"),
+        ("user:hunter2@localhost", "…@localhost"),
+        ("http://:hunter2\n@localhost", "http://…@localhost"),
+    ],
+)
+def test_a_password_is_not_told(url: str, shown: str) -> None:
+    with pytest.raises(UrlUnusable) as refused:
+        read_target(url)
+    assert str(refused.value).startswith(f"{shown!r} is no URL of the form")

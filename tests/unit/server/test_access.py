@@ -329,3 +329,22 @@ def test_an_unusable_file_is_named_with_its_reason(tmp_path: Path, text: str | N
         read_credentials(str(path))
     assert str(path) in str(caught.value)
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("keys.toml", '[[credential]]\naccess_key = "a"\nsecret_key = 90210443377'),
+        ("keys.toml", '[[credential]]\naccess_key = "a"\nsecret_key = "b"\nsession_token = 90210443377'),
+        ("keys.toml", 'credential = ["a:90210443377"]'),
+        ("keys.toml", 'credential = "a:90210443377"'),
+        ("keys.json", '{"credential": [{"access_key": "a", "secret_key": 90210443377}]}'),
+        ("keys.json", '"90210443377"'),
+    ],
+)
+def test_no_secret_is_told(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CredentialsFileError, match="is not shown, because it may be secret; it must be ") as caught:
+        read_credentials(str(path))
+    assert "90210443377" not in str(caught.value)

@@ -95,6 +95,24 @@ def test_each_type(member: str, value: Any, sentence: str) -> None:
     assert not DECODER.search(sentence)
 
 
+class Login(msgspec.Struct):
+    password: Annotated[str, Meta(min_length=1), Meta(extra={"is_secret": True})]
+    token: Annotated[str, Meta(extra={"is_secret": True})] | None = None
+
+
+@pytest.mark.parametrize(
+    ("members", "sentence"),
+    [
+        ({"password": 90210}, "password is not shown, because it may be secret; it must be text that is not empty."),
+        ({"password": ""}, 'password is ""; it must be text that is not empty.'),
+        ({"password": None}, "password is null; it must be text that is not empty."),
+        ({"password": "a", "token": 4711}, "token is not shown, because it may be secret; it must be text."),
+    ],
+)
+def test_what_may_be_secret_is_not_shown(members: dict[str, Any], sentence: str) -> None:
+    assert fault_in(members, Login) == sentence
+
+
 def test_json_has_objects() -> None:
     assert fault_in([], Inner, "object") == "it is a list; it must be an object."
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
-from hashrange.cli.checkup.sdk_settings import without_user
 from hashrange.cli.parsing import UsageError
 from hashrange.cli.remote import connected, moment_of, request_headers, trust
 from hashrange.clock import SystemClock
+from hashrange.terminal import without_user
 from hashrange.wire.outgoing_signature import OutgoingSigner
 
 WAIT_SECONDS_MAX = 3.0

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from hashrange import __version__
 from hashrange.cli.checkup.finding import Finding, failing, fine, surprising
-from hashrange.cli.checkup.sdk_settings import without_user
 from hashrange.cli.parsing import UsageError
 from hashrange.cli.settings_sources import in_given_names, load_settings
 from hashrange.errors import HashrangeError, StorageError, StorageLocked
@@ -92,13 +91,7 @@ def _looks(settings: Settings) -> Iterator[Callable[[], object]]:
 
 
 def _looks_at_urls(settings: Settings) -> Iterator[Callable[[], object]]:
-    from hashrange.functions.http_client import UrlUnusable, read_target
-
-    def look(flag: str, url: str) -> None:
-        try:
-            read_target(url)
-        except UrlUnusable as error:
-            raise HashrangeError(f"{flag}: {str(error).replace(url, without_user(url))}") from None
+    from hashrange.functions.http_client import read_setting
 
     urls = {
         "--others": settings.others,
@@ -107,7 +100,7 @@ def _looks_at_urls(settings: Settings) -> Iterator[Callable[[], object]]:
     }
     for flag, url in urls.items():
         if url is not None:
-            yield partial(look, flag, url)
+            yield partial(read_setting, flag, url)
 
 
 def look_at_data_folder(settings: Settings) -> Iterator[Finding]:

@@ -5,7 +5,6 @@ Source: AWS SDKs and Tools Reference Guide, *service-specific endpoints*, *share
 """
 
 import configparser
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from hashrange.aws_services.host_endings import AWS_ENDINGS
 from hashrange.cli.checkup.finding import Finding, failing, fine, noted, surprising
+from hashrange.terminal import without_user
 
 TRUE = "true"
 OTHER_SOURCES = (
@@ -278,8 +278,3 @@ def host_in(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-def without_user(url: str) -> str:
-    """A URL without user and password."""
-    return re.sub(r"^([a-zA-Z]*://)?.*@", r"\1", url)

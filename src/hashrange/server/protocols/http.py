@@ -23,7 +23,7 @@ from hashrange.server.protocols.rest_json.switched_off import LambdaSwitchedOff
 from hashrange.server.protocols.unserved.protocol import SignedForOthers, UnsignedForOthers
 from hashrange.server.protocols.wire_protocol import WireProtocol
 from hashrange.service.service import Service
-from hashrange.settings import Settings, SettingUnusable
+from hashrange.settings import Settings
 from hashrange.triggers.feature import TRIGGERS
 
 if TYPE_CHECKING:
@@ -86,13 +86,10 @@ def _other_emulator(settings: Settings) -> "OtherEmulator | None":
     if settings.others is None:
         return None
     # Imported here: most servers have no other emulator, and start time counts.
-    from hashrange.functions.http_client import UrlUnusable  # noqa: PLC0415
+    from hashrange.functions.http_client import read_setting  # noqa: PLC0415
     from hashrange.server.protocols.unserved.handing_on import OtherEmulator  # noqa: PLC0415
 
-    try:
-        return OtherEmulator(settings.others)
-    except UrlUnusable as error:
-        raise SettingUnusable(f"--others: {error}") from error
+    return OtherEmulator(read_setting("--others", settings.others))
 
 
 def _lambda_protocols(service: Service, access: Access, hint_other_service: OtherServiceHint) -> list[WireProtocol]:

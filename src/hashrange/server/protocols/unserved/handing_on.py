@@ -16,7 +16,6 @@ from hashrange.functions.http_client import (
     RemoteReply,
     ReplyTooLarge,
     exchange_message,
-    read_target,
 )
 from hashrange.messages import unserved as sentences
 from hashrange.server.clients import free_reservation
@@ -63,9 +62,8 @@ _HOP = frozenset(
 class OtherEmulator:
     """The emulator of `--others`."""
 
-    def __init__(self, url: str) -> None:
-        """Raises UrlUnusable for a text that is no URL of http or https."""
-        self._target: HttpTarget = read_target(url)
+    def __init__(self, target: HttpTarget) -> None:
+        self._target = target
         self._free = asyncio.Semaphore(TOGETHER_MAX)
         self._held_bytes = 0
         self._bodies_bytes = 0
