@@ -62,17 +62,14 @@ class KeptSnapshots:
         """The snapshot of this number; None if there is none, or it has been released."""
         return self._kept.get(number)
 
-    def release(self, number: str) -> bool:
-        """Release a snapshot, which frees its files; False if there is none of this number."""
-        snapshot = self._kept.pop(number, None)
-        if snapshot is not None:
-            snapshot.checkpoint.release()
-        return snapshot is not None
+    async def release(self, number: str) -> None:
+        """Release a snapshot that is kept, and free its files on a thread, which may take long."""
+        await asyncio.to_thread(self._kept.pop(number).checkpoint.release)
 
-    def release_all(self) -> None:
+    async def release_all(self) -> None:
         """Release every snapshot."""
-        for number in self.numbers:
-            self.release(number)
+        while self._kept:
+            await self.release(self.numbers[0])
 
 
 # --- forks ----------------------------------------------------------------------------------------

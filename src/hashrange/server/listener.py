@@ -342,7 +342,7 @@ class Server:
             connections.stop()
         for connection in connections.everyone():
             connection.transport.abort()
-        self.snapshots.release_all()
+        await self.snapshots.release_all()
         await self.forks.end_all()
         if self.dax is not None:
             self.service.features.give(DAX, None)

@@ -68,6 +68,9 @@ class MetricGauges:
         self._record_use = record_use
         self._seen: dict[int, OpenTable] = {}
         """By table id, as of the last look."""
+        self._unseen: dict[int, OpenTable | None] = {}
+        """By table id, what has changed since the last look; None: the table is gone."""
+        catalog.on_change(self._note)
         self._changes: deque[_Change] = deque()
         """What has not been settled, in order of time."""
         self._settling: Iterator[None] | None = None
@@ -87,6 +90,7 @@ class MetricGauges:
         """Forget what was known, and show the tables that there are now, from now on."""
         self.give_up()
         self._places.begin()
+        self._unseen.update([(table.table_id, table) for table in self._catalog.all_tables()])
         self._next_seconds, self._zeros_until = next_observation(now_seconds), 0
         self.look(now_seconds)
 
@@ -94,17 +98,24 @@ class MetricGauges:
         """Forget what was known; returns what is left of it, to be freed. `begin` is to follow, if anything does."""
         self._changes.clear()
         self._settling = None
-        left = self._seen, self._known, self._idle_from
-        self._seen, self._known, self._changing, self._idle_from = {}, {}, {}, {}
+        left = self._seen, self._unseen, self._known, self._idle_from
+        self._seen, self._unseen, self._known, self._changing, self._idle_from = {}, {}, {}, {}, {}
         return left
+
+    def _note(self, before: OpenTable | None, after: OpenTable | None) -> None:
+        """Note that a table has changed. If all have, the content has been replaced, and `begin` follows."""
+        table = after or before
+        if table is not None:
+            self._unseen[table.table_id] = after
 
     def look(self, changed_seconds: float) -> None:
         """Note which tables have changed since the last look: at this moment.
         If many changes wait, some pieces of them are settled.
         """
-        tables, seen = self._catalog.all_tables(), self._seen
-        changed = [table for table in tables if seen.get(table.table_id) is not table]
-        gone: set[int] = seen.keys() - {table.table_id for table in tables} if seen else set()
+        unseen, seen = self._unseen, self._seen
+        changed = [table for table in unseen.values() if table is not None]
+        gone = [table_id for table_id, table in unseen.items() if table is None and table_id in seen]
+        self._unseen = {}
         if not changed and not gone:
             return
         for table_id in gone:

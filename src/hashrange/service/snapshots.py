@@ -73,12 +73,12 @@ def handed_over(checkpoint: Checkpoint) -> Iterator[None]:
 async def return_in_turns(service: Service, snapshot: ServiceSnapshot | None) -> None:
     """The same as `return_to`; until what takes long is done, requests go on and find the former content."""
     opened = await copying_of(service.store).open_checkpoint(None if snapshot is None else snapshot.checkpoint)
+    tables: Sequence[dict[Any, Any]] = ()
     try:
         return_to(service, snapshot, opened)
-    except BaseException:
-        opened.release()
-        raise
-    await asyncio.to_thread(_free, opened, service.give_up_tables())
+        tables = service.give_up_tables()
+    finally:
+        await asyncio.to_thread(_free, opened, tables)
 
 
 def _free(opened: Opened, tables: Sequence[dict[Any, Any]]) -> None:

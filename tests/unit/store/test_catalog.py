@@ -13,6 +13,7 @@ from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.samples import finish, row_of, statistics_of, table_maker
+from tests.unit.store.test_late_entries import indexed
 
 ACCOUNT, REGION = "000000000000", "us-east-1"
 
@@ -99,10 +100,13 @@ def test_followers_hear_of_each_change(store: EmbeddedStore) -> None:
 
 
 def test_tables_are_opened_anew_as_they_were(store: EmbeddedStore) -> None:
-    before = create(store, "orders")
+    before = finish(store.catalog.create(indexed))
+    assert before is not None
+    other = create(store, "others")
     told: list[object] = []
     store.catalog.on_change(lambda *change: told.append(change))
-    store.maintenance.delay_index_entries(None, 0)
+    store.maintenance.delay_index_entries(lambda *_: 1.0, 1.0)
+    assert store.catalog.find(ACCOUNT, REGION, "others") is other, "each table that is opened anew takes 10 µs"
     after = store.catalog.find(ACCOUNT, REGION, "orders")
     assert after is not None
     assert after is not before
@@ -130,6 +134,20 @@ def test_delete_needs_what_is_stored(store: EmbeddedStore) -> None:
     assert not finish(store.catalog.delete(first))
     assert finish(store.catalog.delete(second))
     assert not finish(store.catalog.delete(second))
+
+
+def test_what_was_noted_of_commits_goes_with_the_table(store: EmbeddedStore) -> None:
+    """An entry stayed for every table that was ever written."""
+    first, second = [create(store, name) for name in ("first", "second")]
+    for table in (first, second):
+        finish(store.mutate(table, Key(b"a"), lambda _: row_of(1)))
+    written = store.position_of(second)
+    assert finish(store.catalog.delete(first.schema))
+    assert written < store.position_of(first) == store.position(), "a read that has begun waits for the deletion"
+    assert list(store.site.changed_at) == [second.table_id]
+    store.load()
+    assert not store.site.changed_at
+    assert store.position_of(second) <= store.durable_position()
 
 
 def test_delete_takes_rows_and_figures_and_no_neighbour(store: EmbeddedStore) -> None:

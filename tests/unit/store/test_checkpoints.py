@@ -175,11 +175,11 @@ def test_what_was_restored_on_disk_survives_a_restart(
     again.close_now()
 
 
-@pytest.mark.parametrize("renamed", [1, 2])
+@pytest.mark.parametrize("renamed", [1, 2, 3])
 def test_a_server_that_dies_while_a_copy_takes_its_place(
     renamed: int, tmp_path: Path, loop: asyncio.AbstractEventLoop, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the first renaming the next server serves what was there before, after the second what was restored."""
+    """After the first renaming the next server serves what was there before, after the others what was restored."""
     data_dir = str(tmp_path / "data")
     store = open_store(data_dir, VirtualClock(), loop)
     assert finish(store.catalog.create(table_maker("t"))) is not None
@@ -227,6 +227,24 @@ def test_a_folder_that_cannot_be_synced_keeps_its_engine(tmp_path: Path, monkeyp
     assert os.listdir(own) == ["engine"]
     assert os.listdir(own / "engine") == ["own"]
     assert os.listdir(copy / "engine") == ["copy"]
+
+
+def test_a_former_engine_that_cannot_be_moved_aside_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, copy = tmp_path / "own", tmp_path / "copy"
+    for folder in (own, copy):
+        (folder / "engine").mkdir(parents=True)
+        (folder / "engine" / folder.name).touch()
+    rename = os.rename
+
+    def fail(source: str, target: str) -> None:
+        if source.endswith("former"):
+            raise OSError(5, "Input/output error")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", fail)
+    copy_folders.replace_engine_folder(str(own), str(copy))
+    assert os.listdir(own) == ["engine"]
+    assert os.listdir(own / "engine") == ["copy"]
 
 
 @pytest.mark.parametrize(

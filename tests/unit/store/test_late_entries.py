@@ -128,6 +128,14 @@ def test_entries_come_one_by_one_before_the_writer_is_told(store: EmbeddedStore)
     assert (entries(store), left(store.engine)) == ([1] * INDEXES, 0)
 
 
+def test_nothing_is_noted_of_a_table_that_is_deleted_meanwhile(store: EmbeddedStore) -> None:
+    writing = write(store, "a", "one", LARGE)
+    begin(writing)
+    finish(store.catalog.delete(table_of(store).schema))
+    end(writing)
+    assert (left(store.engine), store.site.changed_at) == (0, {})
+
+
 def test_consistent_reads_of_its_indexes_wait(store: EmbeddedStore) -> None:
     end(write(store, "a", "one", SMALL))
     table = table_of(store)

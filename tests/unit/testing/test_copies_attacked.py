@@ -97,7 +97,7 @@ def test_a_fork_of_a_snapshot_that_is_released_meanwhile_is_not_empty(settings: 
             number = listening.snapshots.keep(await take_snapshot(service))
             starting = asyncio.ensure_future(listening.forks.start(listening.snapshots.find(number)))
             await asyncio.sleep(0)
-            listening.snapshots.release(number)
+            await listening.snapshots.release(number)
             try:
                 port = await starting
             except HashrangeError:

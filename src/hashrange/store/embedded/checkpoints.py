@@ -206,7 +206,9 @@ def _fill(home: Home, rows: Iterable[StoredRow]) -> None:
 
 
 class OpenedCheckpoint:
-    """A copy of a checkpoint's content for one restore, which opening has proved good, with its tables read."""
+    """A copy of a checkpoint's content for one restore, which opening has proved good, with its tables read;
+    after the restore, the content that it has replaced.
+    """
 
     def __init__(self, home: Home, options: Options) -> None:
         """Open the engine in `home`, which makes a missing one. One on disk is closed again:
@@ -214,30 +216,23 @@ class OpenedCheckpoint:
 
         Raises StorageError, and the engine's bare exceptions.
         """
-        self._home: Home | None = home
+        self.home = home
         self.replaced: Sequence[dict[Any, Any]] = ()
         """What takes long to free of the content that has been replaced."""
         self.engine: Engine | None = open_home(home)
+        """The engine in `home`; None: it is closed."""
         with undone_on_failure(self.release):
             self.catalog = read_catalog(self.engine, options)
             if home.data_dir is not None:
                 engine, self.engine = self.engine, None
                 close_engine(engine, home.place, may_fail=False)
 
-    def take(self) -> Home:
-        """The folder, and the engine in it, belong to the caller from now on."""
-        assert self._home is not None, "a restore from what another one has taken"
-        home, self._home = self._home, None
-        return home
-
     def release(self) -> None:
-        """Free what no store has taken, and what is in `replaced`; on any thread."""
+        """Free the content that no store has, and what is in `replaced`; on any thread."""
         free_entries(*self.replaced)
-        if self._home is not None:
-            home = self.take()
-            if self.engine is not None:
-                close_engine(self.engine, home.place, may_fail=True)
-            remove_home(home)
+        if self.engine is not None:
+            close_engine(self.engine, self.home.place, may_fail=True)
+        remove_home(self.home)
 
 
 def fork_home(checkpoint: Checkpoint) -> Home:
@@ -337,7 +332,16 @@ class Copies:
         copied. A request that is suspended meanwhile may raise StorageError; its client may then send it again.
         """
         require_engine(self._site.engine)
-        opened = checkpoint if isinstance(checkpoint, OpenedCheckpoint) else self._open(checkpoint)
+        if isinstance(checkpoint, OpenedCheckpoint):
+            self._replace(checkpoint)
+            return
+        opened = self._open(checkpoint)
+        try:
+            self._replace(opened)
+        finally:
+            opened.release()
+
+    def _replace(self, opened: OpenedCheckpoint) -> None:
         with storage_errors(self._site.place):
             if self._lock is None:
                 opened.replaced = self._replace_in_memory(opened)
@@ -345,23 +349,19 @@ class Copies:
                 opened.replaced = self._replace_on_disk(opened, self._lock)
 
     def _replace_in_memory(self, opened: OpenedCheckpoint) -> Sequence[dict[Any, Any]]:
-        former, former_home = self._site.let_engine_go(), self._home
-        self._home = opened.take()
-        replaced = self._take_engine(opened.engine, opened.catalog)
-        close_engine(former, self._site.place, may_fail=True)
-        remove_home(former_home)
-        return replaced
+        engine, opened.engine = opened.engine, self._site.let_engine_go()
+        self._home, opened.home = opened.home, self._home
+        return self._take_engine(engine, opened.catalog)
 
     def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> Sequence[dict[Any, Any]]:
-        home = opened.take()
-        assert home.data_dir is not None
+        assert opened.home.data_dir is not None
         former = self._site.let_engine_go()
         try:
             # The commits of the former engine are synced, so an error of its closing,
             # such as of a cancelled merge, loses nothing.
             close_engine(former, self._site.place, may_fail=True)
             self._site.health.closed_in_order()
-            lock.take_engine_of(home.data_dir)
+            lock.take_engine_of(opened.home.data_dir)
             self._home = self._home._replace(has_content=True)
             return self._take_engine(self.open_engine(), opened.catalog)
         except Exception as error:

@@ -3,7 +3,8 @@ By renaming, undone if the server dies meanwhile.
 
 The folder `copies` in a data folder holds a data folder for each checkpoint and fork of the running server. When a copy
 replaces the store's engine, the engine's folder is renamed to `engine.former` first. A server that finds this folder
-and no `engine` renames it back: the replacement was not finished, and nobody was told that it was.
+and no `engine` renames it back: the replacement was not finished, and nobody was told that it was. In the end the
+former engine takes the place of the copy, to be removed with it.
 """
 
 import os
@@ -26,9 +27,9 @@ def make_copy_folder(copies: str) -> str:
 
 
 def replace_engine_folder(data_dir: str, copy_dir: str) -> None:
-    """Put the engine's folder of the copy in `copy_dir` in place of that in `data_dir`, durably. Raises OSError.
+    """Exchange the engine's folder in `data_dir` for that of the copy in `copy_dir`, durably. Raises OSError.
 
-    Neither engine may be open. The folder keeps its mode.
+    Neither engine may be open. The folder in `data_dir` keeps its mode.
     If an error is raised, the former folder is in its place again.
     """
     own, former = files.engine_folder(data_dir), os.path.join(data_dir, FORMER_ENGINE_FOLDER)
@@ -44,8 +45,10 @@ def replace_engine_folder(data_dir: str, copy_dir: str) -> None:
             os.rename(own, copied)
         os.rename(former, own)
         raise
-    files.remove_folder(former)
-    files.remove_folder(copy_dir)
+    try:
+        os.rename(former, copied)
+    except OSError:
+        files.remove_folder(former)
 
 
 def tidy(data_dir: str) -> None:

@@ -136,8 +136,9 @@ class LateEntries:
         if not late.left or late not in self._waiting:  # The second holds if the engine was replaced.
             return
         queue_key, write = late.left[0]
-        draft.only_of = table_id_of(write.source.source_id)
-        _write(draft, queue_key, None if self._terms.find_index(write.source.source_id) is None else write)
+        is_there = self._terms.find_index(write.source.source_id) is not None
+        draft.only_of = table_id_of(write.source.source_id) if is_there else None
+        _write(draft, queue_key, write if is_there else None)
         draft.afterwards.append(lambda: self._written(late))
 
     def _written(self, late: LateCommit) -> None:

@@ -134,7 +134,9 @@ class Participant:
         """
 
     def walks(self, table: Table) -> Sequence[bytes]:
-        """Source ids (6 bytes, beginning with the table's id) that a walk over the table's rows is to fill."""
+        """Source ids (6 bytes, beginning with the table's id) that a walk over the table's rows is to fill;
+        none if the participant does not take part in writes to the table.
+        """
         return ()
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Any:

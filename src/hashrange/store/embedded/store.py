@@ -214,7 +214,7 @@ class EmbeddedStore(Commits):
         for participant in self._tables.participants:
             participant.load(engine, schemas)
         self.catalog.load(stored)
-        self._walks.load(engine, self.catalog.all_tables())
+        self._walks.load(engine)
         for participant in self._tables.participants:
             for make in participant.recover(engine):
                 self.commit_now(make)

@@ -77,12 +77,15 @@ class Walks:
         self.positions: dict[bytes, Key] = {}
         """Source id that a walk fills → key of the last row that the walk has passed; an empty key at the start."""
 
-    def load(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
-        """Read from a newly opened engine how far each walk has come, after the participants have been loaded."""
+    def load(self, engine: Engine) -> None:
+        """Read from a newly opened engine how far each walk has come, after its tables have been opened."""
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {key[prefix_bytes:]: Key(row) for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
         self.positions = {
-            source_id: stored.get(source_id, _START) for table in tables for source_id in self._wanted(table.schema)
+            source_id: stored.get(source_id, _START)
+            for table in self._opened.all()
+            for participant in table.participants
+            for source_id in participant.walks(table.schema)
         }
 
     def _wanted(self, table: Table) -> list[bytes]:

@@ -60,7 +60,7 @@ async def keep_snapshot(serving: Serving, request: Nothing) -> dict[str, object]
         raise Refused(409, sentences.TOO_MANY_SNAPSHOTS.format(count=SNAPSHOTS_MAX))
     snapshot = await take_snapshot(serving.service)
     if serving.snapshots.is_full:  # filled by other requests meanwhile
-        snapshot.checkpoint.release()
+        await asyncio.to_thread(snapshot.checkpoint.release)
         raise Refused(409, sentences.TOO_MANY_SNAPSHOTS.format(count=SNAPSHOTS_MAX))
     return {"snapshot": serving.snapshots.keep(snapshot), "service_time": snapshot.service_seconds}
 
@@ -97,7 +97,7 @@ async def read_rows(serving: Serving, request: RowsRequest, number: str) -> dict
 async def release_snapshot(serving: Serving, request: Nothing, number: str) -> dict[str, object]:
     """Release a snapshot. Raises Refused if there is none of this number."""
     find_snapshot(serving, number)
-    serving.snapshots.release(number)
+    await serving.snapshots.release(number)
     return {}
 
 
