@@ -217,7 +217,7 @@ class Table(msgspec.Struct, frozen=True):
     @property
     def has_item_collections(self) -> bool:
         """True if the table has local indexes: sizes of its item collections are then kept, reported and limited."""
-        return any(not index.is_global for index in self.indexes)
+        return False in [index.is_global for index in self.indexes]
 
     @property
     def arn(self) -> str:

@@ -12,6 +12,7 @@ from hashrange.items.types import Key, Row
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import EmbeddedStore, copy_folders, files, layout, open_store
 from hashrange.store.embedded.checkpoints import UNFLUSHED_BYTES_MAX
+from hashrange.store.embedded.engine import close_engine
 from hashrange.store.embedded.health import REOPEN_DELAY_SECONDS_MIN
 from hashrange.store.embedded.opening import open_fork_engine, open_store_in
 from hashrange.store.embedded.participant import Options
@@ -202,6 +203,7 @@ def test_a_server_that_dies_while_a_copy_takes_its_place(
         store.copying.restore(checkpoint)
     monkeypatch.undo()
     assert store._lock is not None
+    close_engine(store.engine, data_dir, may_fail=True)
     store._lock.release()
     again = open_store(data_dir, VirtualClock(), loop)
     assert rows_of(again) == ({1: row_of(1)} if renamed == 1 else {})

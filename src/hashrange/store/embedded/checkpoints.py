@@ -19,6 +19,7 @@ from hashrange.store.embedded.catalog import StoredCatalog, read_catalog
 from hashrange.store.embedded.engine import (
     Engine,
     Memory,
+    cancel_work,
     close_engine,
     link_engine,
     link_in_memory,
@@ -221,6 +222,8 @@ class OpenedCheckpoint:
         """What takes long to free of the content that has been replaced."""
         self.engine: Engine | None = open_home(home)
         """The engine in `home`; None: it is closed."""
+        self.unlock: Callable[[], None] = lambda: None
+        """Unlocks the folder of `engine`, once that is closed."""
         with undone_on_failure(self.release):
             self.catalog = read_catalog(self.engine, options)
             if home.data_dir is not None:
@@ -232,6 +235,7 @@ class OpenedCheckpoint:
         free_entries(*self.replaced)
         if self.engine is not None:
             close_engine(self.engine, self.home.place, may_fail=True)
+        self.unlock()
         remove_home(self.home)
 
 
@@ -357,11 +361,14 @@ class Copies:
         assert opened.home.data_dir is not None
         former = self._site.let_engine_go()
         try:
-            # The commits of the former engine are synced, so an error of its closing,
-            # such as of a cancelled merge, loses nothing.
-            close_engine(former, self._site.place, may_fail=True)
-            self._site.health.closed_in_order()
-            lock.take_engine_of(opened.home.data_dir)
+            # The commits of the former engine are synced, so that it flushes nothing more, and an error of its closing,
+            # lose nothing.
+            cancel_work(former)
+            if not lock.is_held:  # its paths will lead to the other engine's files
+                close_engine(former, self._site.place, may_fail=True)
+            self._site.health.forget_synced()
+            opened.unlock = lock.take_engine_of(opened.home.data_dir)
+            opened.engine = former
             self._home = self._home._replace(has_content=True)
             return self._take_engine(self.open_engine(), opened.catalog)
         except Exception as error:

@@ -311,8 +311,10 @@ class Health:
         self._site.use(RefusingEngine(self.refusal))
         return engine
 
-    def closed_in_order(self) -> None:
-        """Remove the file `synced`: the engine was closed with all its rows in data files."""
+    def forget_synced(self) -> None:
+        """Remove the file `synced`: the engine was closed with all its rows in data files, or another one is to be
+        opened.
+        """
         if self._synced_file is not None:
             self._synced_file.forget()
 

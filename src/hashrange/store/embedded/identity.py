@@ -16,6 +16,8 @@ docs/adr/0012-failures-and-reopening.md.
 import contextlib
 import errno
 import os
+from collections.abc import Callable
+from functools import partial
 
 from hashrange.errors import StorageError, StorageLocked, StorageLost
 from hashrange.store.embedded import copy_folders, files
@@ -101,11 +103,11 @@ class FolderLock:
         self._data = os.open(self._data_dir, _HOLD)
         self._hold_engine_folder(os.open(files.ENGINE_FOLDER, os.O_RDONLY, dir_fd=self._data))
 
-    def take_engine_of(self, copy_dir: str) -> None:
-        """Put the engine's folder of the copy in `copy_dir` in place of the store's own, and lock it.
+    def take_engine_of(self, copy_dir: str) -> Callable[[], None]:
+        """Exchange the store's own engine folder for that of the copy in `copy_dir`, and lock the latter.
 
-        Neither engine may be open. Raises StorageLocked, and OSError, after which the store's own folder is in
-        its place.
+        Unless `is_held`, neither engine may be open. Returns what unlocks the former folder, once its engine is closed.
+        Raises StorageLocked, and OSError, after which the store's own folder is in its place.
         """
         descriptor = -1 if os.name == "nt" else os.open(files.engine_folder(copy_dir), os.O_RDONLY)
         try:
@@ -114,9 +116,10 @@ class FolderLock:
             if descriptor >= 0:
                 os.close(descriptor)
             raise
+        unlock = partial(_close_engine_folder, self._folder, self._engine_lock)
         if descriptor >= 0:
-            self._close_engine_folder()
             self._hold_engine_folder(descriptor)
+        return unlock
 
     def _hold_engine_folder(self, descriptor: int) -> None:
         """Lock the engine's folder, opened as `descriptor`, if folders can be locked. Raises StorageLocked, OSError."""
@@ -191,26 +194,10 @@ class FolderLock:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._file, 0)
             os.close(self._file)
-        self._close_engine_folder()
+        _close_engine_folder(self._folder, self._engine_lock)
         if self._data >= 0:
             os.close(self._data)
         self._file = self._data = self._folder = -1
-
-    def _close_engine_folder(self) -> None:
-        if self._folder >= 0 and not (self.is_held and self._is_engine_left()):
-            os.close(self._folder)
-
-    def _is_engine_left(self) -> bool:
-        """True if this process still has the engine's own lock file open. Looks at each of the process's open files."""
-        try:
-            lock = self._engine_lock or _number(os.stat(os.path.join(self.folder.engine, LOCK_FILE_OF_ENGINE)))
-        except OSError:
-            return False
-        for descriptor in os.listdir(files.OPEN_DESCRIPTORS_FOLDER):
-            with contextlib.suppress(OSError):  # `os.listdir` has closed its own descriptor, which it lists too
-                if _number(os.stat(files.OPEN_DESCRIPTORS_FOLDER + descriptor)) == lock:
-                    return True
-        return False
 
     def _lost(self) -> StorageLost:
         return StorageLost(
@@ -254,6 +241,28 @@ def lock_for_reading(data_dir: str) -> FolderLock:
             lock.take_file(os.O_RDONLY)
         lock.take_folder()
     return lock
+
+
+def _close_engine_folder(folder: int, engine_lock: tuple[int, int] | None) -> None:
+    """Close the descriptor `folder`, unless it is negative, or an engine may still work through it."""
+    if folder >= 0 and not _is_engine_left(folder, engine_lock):
+        os.close(folder)
+
+
+def _is_engine_left(folder: int, engine_lock: tuple[int, int] | None) -> bool:
+    """True if this process still has the engine's own lock file open. Looks at each of the process's open files.
+    False where the system does not list these: there, engines work by plain paths.
+    """
+    try:
+        lock = engine_lock or _number(os.stat(LOCK_FILE_OF_ENGINE, dir_fd=folder))
+        descriptors = os.listdir(files.OPEN_DESCRIPTORS_FOLDER)
+    except OSError:
+        return False
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):  # `os.listdir` has closed its own descriptor, which it lists too
+            if _number(os.stat(files.OPEN_DESCRIPTORS_FOLDER + descriptor)) == lock:
+                return True
+    return False
 
 
 def _way(descriptor: int, path: str) -> str:

@@ -38,7 +38,7 @@ class IndexEntries(Participant):
 
     def takes_part(self, table: Table) -> bool:
         """True for tables with an index that is ACTIVE or CREATING; False if all their indexes are DELETING."""
-        return any(index.state != "DELETING" for index in table.indexes)
+        return True in [index.state != "DELETING" for index in table.indexes]
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add the index entry writes in `draft.entries`; new entries of 1 MB or more in all become late."""

@@ -261,7 +261,7 @@ class EmbeddedStore(Commits):
                 is_cut_short = self.site.housekeeper.stop(engine)
                 close_engine(engine, self.place, may_fail=is_cut_short or self.site.is_in_memory)
                 if not is_cut_short:
-                    self._health.closed_in_order()
+                    self._health.forget_synced()
         finally:
             if self._lock is not None:
                 self._lock.release()

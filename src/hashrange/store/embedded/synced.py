@@ -67,7 +67,7 @@ class SyncedFile:
         return True
 
     def forget(self) -> None:
-        """Remove the file `synced`: the engine was closed, with all its rows in data files."""
+        """Remove the file `synced`: the engine was closed, with all its rows in data files, or is to be replaced."""
         self.close()
         files.remove_file(files.synced_file(self._folder.data))
 

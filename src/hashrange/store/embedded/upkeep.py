@@ -193,8 +193,10 @@ class Upkeep:
 
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """Implements `Maintenance.delay_index_entries`."""
+        was_used = self._delayed.is_used
         self._delayed.delay_by(draw, most_seconds)
-        self._catalog.reopen()
+        if was_used or self._delayed.is_used:
+            self._catalog.reopen()
         self._site.wake_jobs()
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
