@@ -147,11 +147,11 @@ class EmbeddedCatalog:
         free_entries(*self.content)
 
     def reopen(self) -> None:
-        """Open those tables anew in whose writes other participants take part now than before.
-        Their descriptions and partitions stay as they are. 2 µs for each other table.
+        """Open all tables with indexes anew, because participants may now take part in the writes of others of them
+        than before. Their descriptions and partitions stay as they are. 10 µs each.
         """
         for table in self._opened.all():
-            if self._opened.chosen_for(table.schema) != table.participants:
+            if table.schema.indexes:
                 self._list(self._opened.reopen(table))
 
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
@@ -296,9 +296,8 @@ class EmbeddedCatalog:
     def _list(self, table: OpenTable) -> None:
         """List a table by its place and name, in the place of a former one."""
         place = (table.schema.account, table.schema.region)
-        if place not in self._tables:
-            self._tables[place] = self._view(place)
-        self._tables[place][table.name] = table
+        tables = self._tables.get(place) or self._tables.setdefault(place, self._view(place))
+        tables[table.name] = table
         self._places.setdefault(table.name, set()).add(place)
 
     def _view(self, place: tuple[str, str]) -> _View:

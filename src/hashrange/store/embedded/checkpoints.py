@@ -125,7 +125,6 @@ class EngineCheckpoint:
         self._engine: Engine | None = None
         self._lock = Lock()
         self._is_last_use = False
-        self._is_given_away = False
         self._is_released = False
 
     def copy(self) -> Home:
@@ -135,7 +134,7 @@ class EngineCheckpoint:
         """
         with self._lock:
             if self._is_last_use and self._engine is None:
-                self._is_given_away = True
+                self._is_released = True
                 return self._home
             if self._is_new and not self._is_released:
                 return empty_home_beside(self._home)
@@ -176,7 +175,7 @@ class EngineCheckpoint:
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
         with self._lock:
-            if self._is_given_away or self._is_released:
+            if self._is_released:
                 return
             self._is_released = True
             engine, self._engine = self._engine, None
@@ -281,10 +280,6 @@ class Copies:
             remove_home(self._home)
 
     async def prepare_checkpoint(self) -> None:
-        """See `Copying`."""
-        await self._flush_large_memtables()
-
-    async def _flush_large_memtables(self) -> None:
         """Flush memtables that are too large to copy, on a thread, so that the next checkpoint only links files; again
         if the content is replaced meanwhile. Raises StorageError.
         """
@@ -300,7 +295,7 @@ class Copies:
     async def checkpoint(self) -> EngineCheckpoint:
         """Copy the whole content, as of the last commit when this method returns. Raises StorageError."""
         site = self._site
-        await self._flush_large_memtables()
+        await self.prepare_checkpoint()
         with storage_errors(site.place):
             is_new = site.engine.latest_sequence_number() <= NEW_SEQUENCE
             return EngineCheckpoint(copy_home(site.engine, self._home), is_new=is_new)
@@ -336,28 +331,23 @@ class Copies:
         copied. A request that is suspended meanwhile may raise StorageError; its client may then send it again.
         """
         require_engine(self._site.engine)
-        if isinstance(checkpoint, OpenedCheckpoint):
-            self._replace(checkpoint)
-            return
-        opened = self._open(checkpoint)
+        opened = checkpoint if isinstance(checkpoint, OpenedCheckpoint) else self._open(checkpoint)
+        replace = self._replace_in_memory if self._lock is None else self._replace_on_disk
         try:
-            self._replace(opened)
+            with storage_errors(self._site.place):
+                opened.replaced = replace(opened)
         finally:
-            opened.release()
-
-    def _replace(self, opened: OpenedCheckpoint) -> None:
-        with storage_errors(self._site.place):
-            if self._lock is None:
-                opened.replaced = self._replace_in_memory(opened)
-            else:
-                opened.replaced = self._replace_on_disk(opened, self._lock)
+            if opened is not checkpoint:
+                opened.release()
 
     def _replace_in_memory(self, opened: OpenedCheckpoint) -> Sequence[dict[Any, Any]]:
         engine, opened.engine = opened.engine, self._site.let_engine_go()
         self._home, opened.home = opened.home, self._home
         return self._take_engine(engine, opened.catalog)
 
-    def _replace_on_disk(self, opened: OpenedCheckpoint, lock: FolderLock) -> Sequence[dict[Any, Any]]:
+    def _replace_on_disk(self, opened: OpenedCheckpoint) -> Sequence[dict[Any, Any]]:
+        lock = self._lock
+        assert lock is not None
         assert opened.home.data_dir is not None
         former = self._site.let_engine_go()
         try:
