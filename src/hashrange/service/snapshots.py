@@ -3,7 +3,7 @@ Its content by checkpoints of its store, together with its service time.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
@@ -16,7 +16,6 @@ from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint, Opened, copying_of
 from hashrange.store.interface import WholeStore
 from hashrange.store.snapshot_file import SnapshotReader, SnapshotWriter
-from hashrange.work_threads import free_entries
 
 PIECE_BYTES = 256 * 1024
 """Length of the keys and values that are read at once from a checkpoint, in some 0.3 ms."""
@@ -73,18 +72,11 @@ def handed_over(checkpoint: Checkpoint) -> Iterator[None]:
 async def return_in_turns(service: Service, snapshot: ServiceSnapshot | None) -> None:
     """The same as `return_to`; until what takes long is done, requests go on and find the former content."""
     opened = await copying_of(service.store).open_checkpoint(None if snapshot is None else snapshot.checkpoint)
-    tables: Sequence[dict[Any, Any]] = ()
     try:
         return_to(service, snapshot, opened)
-        tables = service.give_up_tables()
+        opened.replaced = (*opened.replaced, *service.give_up_tables())
     finally:
-        await asyncio.to_thread(_free, opened, tables)
-
-
-def _free(opened: Opened, tables: Sequence[dict[Any, Any]]) -> None:
-    """Free what is left of the content that has been replaced, on a thread."""
-    opened.release()
-    free_entries(*tables)
+        await asyncio.to_thread(opened.release)
 
 
 def return_to(service: Service, snapshot: ServiceSnapshot | None, opened: Opened | None = None) -> None:

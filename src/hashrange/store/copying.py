@@ -5,8 +5,8 @@ It is no part of what every store promises: one whose content several servers ho
 `copying_of`.
 """
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 from hashrange.errors import ApiError
 from hashrange.store.snapshot_file import StoredRow
@@ -34,10 +34,11 @@ class Checkpoint(Protocol):
 class Opened(Protocol):
     """A checkpoint's content that has been made ready for one restore, until `release`."""
 
+    replaced: Sequence[dict[Any, Any]]
+    """What takes long to free of the content that it has replaced."""
+
     def release(self) -> None:
-        """Free what no store has taken, and what takes long to free of the content that it
-        has replaced; on any thread.
-        """
+        """Free what no store has taken, the content that it has replaced, and what is in `replaced`; on any thread."""
 
 
 class Copying(Protocol):

@@ -133,7 +133,7 @@ class EngineCheckpoint:
         Raises StorageError, OSError and the engine's bare exceptions.
         """
         with self._lock:
-            if self._is_last_use and self._engine is None:
+            if self._is_last_use and self._engine is None and not self._is_released:
                 self._is_released = True
                 return self._home
             if self._is_new and not self._is_released:
@@ -165,22 +165,14 @@ class EngineCheckpoint:
             self._engine = open_home(self._home)
         return self._engine
 
-    def check(self) -> None:
-        """Open the engine, which also converts an older format.
-        Raises StorageError if the content has no format version.
-        """
-        with self._lock:
-            self._opened()
-
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
         with self._lock:
             if self._is_released:
                 return
             self._is_released = True
-            engine, self._engine = self._engine, None
-            if engine is not None:
-                close_engine(engine, self._home.place, may_fail=True)
+            if self._engine is not None:
+                close_engine(self._engine, self._home.place, may_fail=True)
             remove_home(self._home)
 
 
@@ -218,7 +210,7 @@ class OpenedCheckpoint:
         """
         self.home = home
         self.replaced: Sequence[dict[Any, Any]] = ()
-        """What takes long to free of the content that has been replaced."""
+        """As in `Opened`."""
         self.engine: Engine | None = open_home(home)
         """The engine in `home`; None: it is closed."""
         self.unlock: Callable[[], None] = lambda: None
@@ -236,16 +228,6 @@ class OpenedCheckpoint:
             close_engine(self.engine, self.home.place, may_fail=True)
         self.unlock()
         remove_home(self.home)
-
-
-def fork_home(checkpoint: Checkpoint) -> Home:
-    """Make a folder, on disk or in memory, for another store, with links to the files of `checkpoint`.
-
-    Raises StorageError.
-    """
-    assert isinstance(checkpoint, EngineCheckpoint), "a checkpoint of another kind of store"
-    with storage_errors(checkpoint.place):
-        return checkpoint.copy()
 
 
 TakeEngine = Callable[[Engine, StoredCatalog], Sequence[dict[Any, Any]]]
@@ -306,7 +288,7 @@ class Copies:
         with undone_on_failure(lambda: remove_home(home)):
             _fill(home, rows)
             checkpoint = EngineCheckpoint(home)
-            checkpoint.check()
+            checkpoint.rows(None, 0)  # opens the engine, which also converts an older format
         return checkpoint
 
     async def open_checkpoint(self, checkpoint: Checkpoint | None) -> OpenedCheckpoint:

@@ -244,25 +244,19 @@ def lock_for_reading(data_dir: str) -> FolderLock:
 
 
 def _close_engine_folder(folder: int, engine_lock: tuple[int, int] | None) -> None:
-    """Close the descriptor `folder`, unless it is negative, or an engine may still work through it."""
-    if folder >= 0 and not _is_engine_left(folder, engine_lock):
-        os.close(folder)
-
-
-def _is_engine_left(folder: int, engine_lock: tuple[int, int] | None) -> bool:
-    """True if this process still has the engine's own lock file open. Looks at each of the process's open files.
-    False where the system does not list these: there, engines work by plain paths.
+    """Close the descriptor `folder` of an engine's folder, unless it is negative, or the engine may still work through
+    it: this process still has the engine's own lock file open. Looks at each of the process's open files, if the
+    system lists them; elsewhere engines work by plain paths.
     """
-    try:
+    if folder < 0:
+        return
+    with contextlib.suppress(OSError):
         lock = engine_lock or _number(os.stat(LOCK_FILE_OF_ENGINE, dir_fd=folder))
-        descriptors = os.listdir(files.OPEN_DESCRIPTORS_FOLDER)
-    except OSError:
-        return False
-    for descriptor in descriptors:
-        with contextlib.suppress(OSError):  # `os.listdir` has closed its own descriptor, which it lists too
-            if _number(os.stat(files.OPEN_DESCRIPTORS_FOLDER + descriptor)) == lock:
-                return True
-    return False
+        for descriptor in os.listdir(files.OPEN_DESCRIPTORS_FOLDER):
+            with contextlib.suppress(OSError):  # `os.listdir` has closed its own descriptor, which it lists too
+                if _number(os.stat(files.OPEN_DESCRIPTORS_FOLDER + descriptor)) == lock:
+                    return
+    os.close(folder)
 
 
 def _way(descriptor: int, path: str) -> str:

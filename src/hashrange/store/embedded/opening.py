@@ -10,7 +10,7 @@ from hashrange.clock import Clock
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import files, identity
 from hashrange.store.embedded.catalog import read_catalog
-from hashrange.store.embedded.checkpoints import fork_home, home_in, open_home
+from hashrange.store.embedded.checkpoints import EngineCheckpoint, home_in, open_home
 from hashrange.store.embedded.engine import close_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_errors, undone_on_failure
 from hashrange.store.embedded.participant import Options
@@ -24,7 +24,9 @@ _log = logging.getLogger("hashrange.store")
 
 def open_fork_engine(checkpoint: Checkpoint, options: Options) -> LockedHome:
     """Open the engine of a fork, and read its tables, on any thread. Raises StorageError."""
-    home = fork_home(checkpoint)
+    assert isinstance(checkpoint, EngineCheckpoint), "a checkpoint of another kind of store"
+    with storage_errors(checkpoint.place):
+        home = checkpoint.copy()
     place = LockedHome(home, None if home.data_dir is None else identity.take_folder(home.data_dir), options)
     with storage_errors(home.place, OPENING), undone_on_failure(place.unlock):
         engine = open_home(home, place.lock)

@@ -88,12 +88,9 @@ class Walks:
             for source_id in participant.walks(table.schema)
         }
 
-    def _wanted(self, table: Table) -> list[bytes]:
-        return [source_id for participant in self._opened.participants for source_id in participant.walks(table)]
-
     def table_changes(self, draft: Draft, table: Table) -> None:
         """When a table is made or replaced, begin the walks that it now needs, and end its other walks."""
-        wanted = self._wanted(table)
+        wanted = [source_id for participant in self._opened.participants for source_id in participant.walks(table)]
         own = table_prefix(table.source_id)
         for source_id in [one for one in self.positions if one.startswith(own) and one not in wanted]:
             self.drop(draft, source_id, source_id + b"\x00")
