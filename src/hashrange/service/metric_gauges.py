@@ -112,10 +112,9 @@ class MetricGauges:
         """Note which tables have changed since the last look: at this moment.
         If many changes wait, some pieces of them are settled.
         """
-        unseen, seen = self._unseen, self._seen
+        unseen, self._unseen, seen = self._unseen, {}, self._seen
         changed = [table for table in unseen.values() if table is not None]
         gone = [table_id for table_id, table in unseen.items() if table is None and table_id in seen]
-        self._unseen = {}
         if not changed and not gone:
             return
         for table_id in gone:

@@ -12,6 +12,7 @@ from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.service.metric_gauges import CHANGES_MAX
 from hashrange.settings import Settings
+from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.testing import server
 from hashrange.testing.database import Database
 from tests.support.working import give_way_always, lines_between_looks
@@ -111,6 +112,23 @@ def test_gauges_show_what_held_when_they_were_observed(database: Database) -> No
     database.clock.advance(300)
     found = cells(database, "ProvisionedReadCapacityUnits", "orders", 20)
     assert found == [(0, 1, 7.0), (5, 1, 7.0), (6, 1, 70.0), (10, 1, 70.0)]
+
+
+def test_neither_a_change_nor_an_advance_looks_at_all_tables(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That took 5 ms for each of them beside 10,000 tables."""
+    client = database.client()
+    create(client, "first")
+    lines_of_reading(database)
+    looks: list[EmbeddedCatalog] = []
+    monkeypatch.setattr(EmbeddedCatalog, "all_tables", looks.append)
+    create(client, "second")
+    put(client, "second")
+    client.delete_table(TableName="first")
+    database.clock.advance(60)
+    assert cells(database, "ConsumedWriteCapacityUnits", "second")
+    assert not looks
 
 
 def test_changes_that_nobody_reads_do_not_pile_up(database: Database) -> None:
