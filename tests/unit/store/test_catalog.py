@@ -4,6 +4,7 @@ import asyncio
 import weakref
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from hashrange.clock import SystemClock
