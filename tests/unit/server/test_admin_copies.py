@@ -25,7 +25,7 @@ from hashrange.service.snapshots import ServiceSnapshot
 from hashrange.settings import Settings
 from hashrange.store.embedded import catalog, checkpoints, files, layout, open_tables, streams
 from hashrange.store.embedded.checkpoints import EngineCheckpoint
-from hashrange.store.embedded.engine import Memory
+from hashrange.store.embedded.engine import Memory, close_engine
 from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.stream_states import ShardNews, StreamState
 from hashrange.work_threads import free_entries
@@ -381,12 +381,19 @@ def test_files_are_freed_on_another_thread(place: str, tmp_path: Path, monkeypat
             freed.append((threading.get_ident(), path))
         remove_folder(path)
 
+    closed_on: list[int] = []
+
+    def noted_close(*values: Any, **options: Any) -> None:
+        closed_on.append(threading.get_ident())
+        close_engine(*values, **options)
+
     remove_memory, remove_folder = checkpoints.remove_memory, files.remove_folder
     with in_process(Settings(data_dir=data_dir, admin=True, port=0), MovableClock(SystemClock())) as process:
         client = begun(int(process.listen().rpartition(":")[2]))
         loop_thread = process.run(threading.get_ident)
         monkeypatch.setattr(checkpoints, "remove_memory", noted_memory)
         monkeypatch.setattr(files, "remove_folder", noted_folder)
+        monkeypatch.setattr(checkpoints, "close_engine", noted_close)
         first, second, third = [told(client, "POST", "snapshots")["snapshot"] for _ in range(3)]
         for method, path in (
             ("POST", f"snapshots/{first}/restore"),
@@ -400,7 +407,8 @@ def test_files_are_freed_on_another_thread(place: str, tmp_path: Path, monkeypat
         if data_dir is not None:
             assert sorted(os.listdir(data_dir)) == ["copies", "engine", "lock"]
             assert len(os.listdir(data_dir / "copies")) == 1, "that of the third snapshot"
-    assert [thread for thread, _ in freed if thread == loop_thread] == []
+        assert closed_on
+    assert loop_thread not in [*closed_on, *[thread for thread, _ in freed]]
     assert len(freed) == (2 if data_dir is None else 1), third
 
 
