@@ -13,6 +13,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 from tests.unit.store.test_late_entries import indexed
@@ -128,7 +129,12 @@ def test_tables_that_nobody_takes_part_in_are_asked_for_no_walks(
     orders = finish(store.catalog.create(indexed))
     assert orders is not None
     asked: list[str] = []
-    monkeypatch.setattr(IndexEntries, "walks", lambda _, table: asked.append(table.name) or [])
+
+    def noted(_: IndexEntries, table: Table) -> tuple[bytes, ...]:
+        asked.append(table.name)
+        return ()
+
+    monkeypatch.setattr(IndexEntries, "walks", noted)
     store.load()
     assert asked == [orders.name]
 
