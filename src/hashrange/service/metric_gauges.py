@@ -104,9 +104,7 @@ class MetricGauges:
 
     def _note(self, before: OpenTable | None, after: OpenTable | None) -> None:
         """Note that a table has changed. If all have, the content has been replaced, and `begin` follows."""
-        table = after or before
-        if table is not None:
-            self._unseen[table.table_id] = after
+        self._unseen.update([(table.table_id, after) for table in (before, after) if table is not None])
 
     def look(self, changed_seconds: float) -> None:
         """Note which tables have changed since the last look: at this moment.

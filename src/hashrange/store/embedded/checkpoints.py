@@ -213,20 +213,23 @@ class OpenedCheckpoint:
         """As in `Opened`."""
         self.engine: Engine | None = open_home(home)
         """The engine in `home`; None: it is closed."""
-        self.unlock: Callable[[], None] = lambda: None
-        """Unlocks the folder of `engine`, once that is closed."""
+        self._unlock: Callable[[], None] = lambda: None
         with undone_on_failure(self.release):
             self.catalog = read_catalog(self.engine, options)
             if home.data_dir is not None:
                 engine, self.engine = self.engine, None
                 close_engine(engine, home.place, may_fail=False)
 
+    def take_over(self, engine: Engine, unlock: Callable[[], None]) -> None:
+        """Note that the replaced engine is in `home`, still open; `unlock` unlocks its folder, once it is closed."""
+        self.engine, self._unlock = engine, unlock
+
     def release(self) -> None:
         """Free the content that no store has, and what is in `replaced`; on any thread."""
         free_entries(*self.replaced)
         if self.engine is not None:
             close_engine(self.engine, self.home.place, may_fail=True)
-        self.unlock()
+        self._unlock()
         remove_home(self.home)
 
 
@@ -339,8 +342,7 @@ class Copies:
             if not lock.is_held:  # its paths will lead to the other engine's files
                 close_engine(former, self._site.place, may_fail=True)
             self._site.health.forget_synced()
-            opened.unlock = lock.take_engine_of(opened.home.data_dir)
-            opened.engine = former
+            opened.take_over(former, lock.take_engine_of(opened.home.data_dir))
             self._home = self._home._replace(has_content=True)
             return self._take_engine(self.open_engine(), opened.catalog)
         except Exception as error:
