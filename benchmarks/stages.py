@@ -32,6 +32,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.server.connection import Connection
 from hashrange.server.connections import Connections
 from hashrange.server.protocols.dynamodb_json.protocol import SIGNING_NAME
+from hashrange.wire.http import HttpRequest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "where-the-time-goes.md"
@@ -136,7 +137,12 @@ class Discarding:
 
 def time_http(requests: Sequence[bytes], body: bytes) -> float:
     """Return µs of parsing a request and writing its reply, without an operation."""
-    connections = Connections(lambda calls: [respond(200, body) for _, respond in calls], SystemClock())
+
+    def answer(calls: Sequence[tuple[HttpRequest, Callable[..., None]]]) -> None:
+        for _, respond in calls:
+            respond(200, body)
+
+    connections = Connections(answer, SystemClock())
     connection = Connection(connections)
     transport: Any = Discarding()
     connection.connection_made(transport)
@@ -166,7 +172,7 @@ def engine_stages(bench: Bench, workload: Workload, decoded: list[Any]) -> Itera
     assert table is not None
     get = bench.store.engine.get
     if workload.name in ("get", "update"):
-        keys = [table.source + table.lookup_key(request.Key) for request in decoded]
+        keys = [table.source_id + table.lookup_key(request.Key) for request in decoded]
         rows = [get(key) for key in keys]
         yield Stage("· spared: the engine's get", best_us(get, keys))
         if workload.name == "update":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from benchmarks import second_process, stages
 from benchmarks.generator import NoGenerator, require_generator
 from benchmarks.inprocess import HOST, Bench, measure_in_process, parse
 from benchmarks.items import ItemMaker
@@ -212,3 +213,16 @@ def test_without_wrk_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> N
 def test_prepared_requests_name_the_host_that_they_are_sent_to(bench: Bench) -> None:
     prepared = prepare_requests(PLAN, PLAN.named("get"), bench.maker, ITEMS, HOST, bench)
     assert all(f"Host: {HOST}\r\n".encode() in request for request in prepared.requests)
+
+
+def test_each_stage_of_a_request_is_timed(bench: Bench) -> None:
+    for name in stages.WORKLOADS:
+        timed = list(stages.stages_of(bench, PLAN.named(name)))
+        assert len(timed) >= 5
+        assert all(stage.us > 0 for stage in timed)
+
+
+def test_what_a_second_process_could_carry_is_timed() -> None:
+    figures = second_process.figures(msgspec.structs.replace(PLAN, table_items=ITEMS), times=16)
+    assert len(figures) == 8
+    assert all(us > 0 for _, us in figures)
