@@ -25,7 +25,7 @@ from hashrange.functions.invocation import ConcurrencyExceeded, Invocation, desc
 from hashrange.functions.names import FunctionKey
 from hashrange.functions.refusals import FunctionMissing, FunctionsSwitchedOff, throttling_refusal
 from hashrange.items.steps import spend
-from hashrange.jobs.chains import ChainLinks, IsAwaited, Reason
+from hashrange.jobs.chains import ChainLinks, IsAwaited
 from hashrange.limits import (
     EVENT_AGE_SECONDS_MAX,
     EVENT_RETRY_SECONDS,
@@ -36,7 +36,7 @@ from hashrange.limits import (
     EVENTS_RUNNING_MAX,
     INVOCATIONS_RUNNING_MAX,
 )
-from hashrange.messages import triggers as messages
+from hashrange.messages.triggers import EVENTS_CHAIN_WITHOUT_END, EVENTS_WITHOUT_END
 from hashrange.soon import until_one_ends
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, SharedReading
@@ -153,7 +153,7 @@ class EventQueue:
         self._size_bytes = 0
         """Of all events that wait or run."""
         self._arrived = asyncio.Event()
-        self._chains: ChainLinks[str] = ChainLinks(clock, is_awaited, _endless_events)
+        self._chains = ChainLinks[tuple[str]](clock, is_awaited, EVENTS_CHAIN_WITHOUT_END, EVENTS_WITHOUT_END)
         """By ARN of the function. A link is an invocation that was queued after the link before had begun."""
         self.wake = wake
 
@@ -258,7 +258,7 @@ class EventQueue:
             waiting = heapq.heappop(self._waiting)
             if running[waiting.function] < EVENTS_RUNNING_MAX:
                 running[waiting.function] += 1
-                self._chains.begin(_read_path(waiting.path)[0].arn, waiting.number, self._number)
+                self._chains.begin((_read_path(waiting.path)[0].arn,), waiting.number, self._number)
                 self._running[asyncio.ensure_future(self._run(waiting, self._generation))] = waiting
             else:
                 self._held.setdefault(waiting.function, deque()).append(waiting)
@@ -362,9 +362,3 @@ def _read_path(path: str) -> tuple[FunctionKey, str]:
     """The function and the request id that an event's path holds."""
     account, region, name, request_id = path.split("/")
     return FunctionKey(account, region, name), request_id
-
-
-def _endless_events(reason: Reason, function_arn: str) -> str:
-    if reason == "links":
-        return messages.events_chain_without_end(function_arn)
-    return messages.events_without_end(function_arn)

@@ -15,15 +15,14 @@ A chain may pass through several jobs, each of which rests between two links.
 So it ends only when service time is moved, or when nobody waits, or somebody else.
 """
 
-from collections.abc import Callable, Hashable
-from typing import Generic, Literal, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from hashrange.clock import Clock
 from hashrange.jobs.job import NeverRests
 from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX, TRIGGER_CHAIN_SECONDS_MAX
 
-Reason = Literal["links", "time"]
-Doer = TypeVar("Doer", bound=Hashable)
+Doer = TypeVar("Doer", bound=tuple[str, ...])
 IsAwaited = Callable[[], int]
 """Above 0 while somebody waits for the end of the work, and another number each time."""
 
@@ -31,11 +30,11 @@ IsAwaited = Callable[[], int]
 class ChainLinks(Generic[Doer]):
     """The chains of one kind of work, by who does it."""
 
-    def __init__(self, clock: Clock, is_awaited: IsAwaited, describe: Callable[[Reason, Doer], str]) -> None:
-        """`describe` words why work counts as endless, and who does it."""
+    def __init__(self, clock: Clock, is_awaited: IsAwaited, chain_text: str, time_text: str) -> None:
+        """The texts say why work counts as endless: a chain has many links, or work has gone on for long."""
         self._monotonic = clock.monotonic
         self._is_awaited = is_awaited
-        self._describe = describe
+        self._chain_text, self._time_text = chain_text, time_text
         self._awaited: int | None = None
         """Number of the last piece of work that was made before somebody waited;
         None until one begins for somebody who waits."""
@@ -43,7 +42,7 @@ class ChainLinks(Generic[Doer]):
         """Since when work begins that was made later than `_awaited`."""
         self._links: dict[Doer, tuple[int, int]] = {}
         """By doer: the last number when the last link began, and the number of links before."""
-        self._endless: tuple[Reason, Doer] | None = None
+        self._endless: tuple[str, Doer] | None = None
         self._wait = 0
         """What `is_awaited` returned when the last slice began."""
         self._has_time_moved = False
@@ -84,18 +83,18 @@ class ChainLinks(Generic[Doer]):
             if self._later_since_seconds is None:
                 self._later_since_seconds = now_seconds
             elif now_seconds - self._later_since_seconds >= TRIGGER_CHAIN_SECONDS_MAX:
-                self._endless = self._endless or ("time", doer)
+                self._endless = self._endless or (self._time_text, doer)
         last_of_link, links = self._links.get(doer, (-1, -1))
         if number > last_of_link:
             self._links[doer] = (last, links + 1)
             if links + 1 >= TRIGGER_CHAIN_LINKS_MAX:
-                self._endless = ("links", doer)
+                self._endless = (self._chain_text, doer)
 
     def check(self) -> None:
         """Raise NeverRests if a chain has TRIGGER_CHAIN_LINKS_MAX links, or work has gone on
         for TRIGGER_CHAIN_SECONDS_MAX. All chains begin anew then.
         """
-        endless = self._endless
-        if endless is not None:
+        if self._endless is not None:
+            text, doer = self._endless
             self._clear()
-            raise NeverRests(self._describe(*endless))
+            raise NeverRests(text.format(*doer, links=TRIGGER_CHAIN_LINKS_MAX, seconds=TRIGGER_CHAIN_SECONDS_MAX))

@@ -2,8 +2,6 @@
 Lambda's words where they are known.
 """
 
-from hashrange.limits import TRIGGER_CHAIN_LINKS_MAX, TRIGGER_CHAIN_SECONDS_MAX
-
 NO_RECORDS_PROCESSED = "No records processed"
 OK = "OK"
 FUNCTION_CALL_FAILED = "PROBLEM: Function call failed"
@@ -32,43 +30,29 @@ NOT_IN_TIME = "it did not answer in time"
 """Why a failure destination did not accept a message."""
 STILL_SILENT = "it has not answered for {seconds:.3g} seconds; it is tried again later"
 """Why a destination did not get a message: it was not sent, because an earlier one had not been answered."""
-
-
-def chain_without_end(function_arn: str, table_name: str) -> str:
-    """Why an advance of service time did not wait for the end of deliveries."""
-    return (
-        f"The function {function_arn} is triggered by its own writes to the table {table_name}, or by others that"
-        f" never end: it was invoked {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time with records written since"
-        " the time before. Service time has been moved; the function's invocations go on."
-        " Filter criteria can keep a function from its own writes."
-    )
-
-
-def deliveries_without_end(table_name: str) -> str:
-    """Why an advance of service time did not wait for the end of deliveries."""
-    return (
-        f"The table {table_name} is written to all the while, by other clients or by functions that its records"
-        f" trigger: its records were delivered for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been written"
-        " before. Service time has been moved; deliveries go on."
-    )
-
-
-def events_chain_without_end(function_arn: str) -> str:
-    """Why an advance of service time did not wait for the end of asynchronous invocations."""
-    return (
-        f"The function {function_arn} invokes itself asynchronously, or is invoked so by others, without end:"
-        f" it was invoked {TRIGGER_CHAIN_LINKS_MAX:,} times in a row, each time by an invocation (InvocationType"
-        " Event) that was queued since the time before. Service time has been moved; the function's invocations go on."
-    )
-
-
-def events_without_end(function_arn: str) -> str:
-    """Why an advance of service time did not wait for the end of asynchronous invocations."""
-    return (
-        f"The function {function_arn} is invoked asynchronously all the while, by other clients or by functions:"
-        f" invocations ran for {TRIGGER_CHAIN_SECONDS_MAX:.0f} s after those that had been queued before."
-        " Service time has been moved; invocations go on."
-    )
+# Why an advance of service time did not wait for the end of deliveries ({0}: function, {1}: table), or of asynchronous
+# invocations ({0}: function). `links` and `seconds`: for how much of them it waited.
+CHAIN_WITHOUT_END = (
+    "The function {0} is triggered by its own writes to the table {1}, or by others that"
+    " never end: it was invoked {links:,} times in a row, each time with records written since"
+    " the time before. Service time has been moved; the function's invocations go on."
+    " Filter criteria can keep a function from its own writes."
+)
+DELIVERIES_WITHOUT_END = (
+    "The table {1} is written to all the while, by other clients or by functions that its records"
+    " trigger: its records were delivered for {seconds:.0f} s after those that had been written"
+    " before. Service time has been moved; deliveries go on."
+)
+EVENTS_CHAIN_WITHOUT_END = (
+    "The function {0} invokes itself asynchronously, or is invoked so by others, without end:"
+    " it was invoked {links:,} times in a row, each time by an invocation (InvocationType"
+    " Event) that was queued since the time before. Service time has been moved; the function's invocations go on."
+)
+EVENTS_WITHOUT_END = (
+    "The function {0} is invoked asynchronously all the while, by other clients or by functions:"
+    " invocations ran for {seconds:.0f} s after those that had been queued before."
+    " Service time has been moved; invocations go on."
+)
 
 
 def message_refused(arn: str, function: str, table: str, reason: str) -> str:

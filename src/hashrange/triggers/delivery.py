@@ -24,10 +24,10 @@ from math import inf
 from hashrange.clock import Clock
 from hashrange.errors import StorageError
 from hashrange.items.steps import walk
-from hashrange.jobs.chains import ChainLinks, IsAwaited, Reason
+from hashrange.jobs.chains import ChainLinks, IsAwaited
 from hashrange.jobs.job import AT_ONCE, NeverRests
 from hashrange.limits import TRIGGER_KEPT_BYTES_MAX, TRIGGER_PASSED_RECORDS_MAX, TRIGGER_PASSED_SECONDS
-from hashrange.messages import triggers as messages
+from hashrange.messages.triggers import CHAIN_WITHOUT_END, DELIVERIES_WITHOUT_END, STREAM_ENDED
 from hashrange.store.interface import WholeStore
 from hashrange.triggers.agenda import Agenda
 from hashrange.triggers.attempts import Attempt, Attempts, Deliver, Invoke
@@ -41,7 +41,7 @@ from hashrange.triggers.retries import batches_of_age
 from hashrange.triggers.roster import Roster
 
 DeliveringMapping = tuple[str, str, str]
-"""UUID of a mapping, ARN of its function, and name of its table."""
+"""ARN of a mapping's function, name of its table, and its UUID."""
 
 
 class Delivery:
@@ -70,7 +70,7 @@ class Delivery:
         self._read_bytes = 0
         """Bytes of records that were read since all that is not at a function was last let go of."""
         self._attempts = Attempts(self._roster, self._agenda, clock, invoke, deliver, self._passes)
-        self._chains: ChainLinks[DeliveringMapping] = ChainLinks(clock, is_awaited, _endless_deliveries)
+        self._chains = ChainLinks[DeliveringMapping](clock, is_awaited, CHAIN_WITHOUT_END, DELIVERIES_WITHOUT_END)
         """A link is an invocation with records that were written after the link before had begun."""
         self._left: dict[str, bytes | None] = {}
         """Checkpoints that a cancelled slice has left for `stop` to store."""
@@ -213,7 +213,7 @@ class Delivery:
         """Mark the lanes of these shards that take records, and only these: a stream may have thousands of shards."""
         self._roster.unsaved |= dict.fromkeys(news.deleted)
         if consumer.has_ended:
-            self._roster.save_result(consumer, messages.STREAM_ENDED)
+            self._roster.save_result(consumer, STREAM_ENDED)
         for shard in walk(news.shards):
             for lane in shard.lanes:
                 if not lane.is_busy and not (lane.batches and lane.batches[0].is_complete):
@@ -246,7 +246,7 @@ class Delivery:
                 await read_again(shard, lane, self._store.streams, now_seconds)
                 self._passes.check(epoch)
             if batch.sequences and self._chains.are_counted:
-                doer = (consumer.mapping.uuid, consumer.mapping.function_arn, consumer.stream.table_name)
+                doer = (consumer.mapping.function_arn, consumer.stream.table_name, consumer.mapping.uuid)
                 last = await self._store.streams.last_of_shard(shard.shard)
                 self._passes.check(epoch)
                 self._chains.begin(doer, batch.sequences[0], last)
@@ -267,10 +267,3 @@ class Delivery:
         self._agenda.set_time(shard, lane, min(times, default=None))
         if shard.is_drained and not consumer.is_retired:
             self._see_shards(consumer, consumer.end(shard, self._store.streams))
-
-
-def _endless_deliveries(reason: Reason, mapping: DeliveringMapping) -> str:
-    _, function_arn, table_name = mapping
-    if reason == "links":
-        return messages.chain_without_end(function_arn, table_name)
-    return messages.deliveries_without_end(table_name)
