@@ -4,6 +4,8 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
+from string import Formatter
 
 import pytest
 
@@ -86,6 +88,64 @@ def test_nobody_words_what_clients_hear_but_messages() -> None:
     named = {name: text for _, tree in own_files() for name, text in texts_of(tree).items()}
     found = [f"{file}:{place}" for file, tree in own_files() for place in worded_in(tree, named)]
     assert not found, "these sentences belong to hashrange/messages"
+
+
+def fields_of(text: str) -> set[str]:
+    """The names that a text wants from `str.format`."""
+    return {field.partition(".")[0].partition("[")[0] for _, field, _, _ in Formatter().parse(text) if field}
+
+
+def wrongly_filled(tree: ast.Module, messages: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
+    """The calls of `format` whose names are not those of the message. `messages`: by module and name."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    modules = {
+        one.asname or one.name: messages[one.name]
+        for node in imports
+        for one in node.names
+        if node.module == "hashrange.messages"
+    }
+    texts = {
+        one.asname or one.name: messages[node.module.rpartition(".")[2]][one.name]
+        for node in imports
+        for one in node.names
+        if node.module and node.module.startswith("hashrange.messages.")
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=module), attr=name), attr="format")):
+                text = modules.get(module, {}).get(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="format")):
+                text = texts.get(name)
+            case _:
+                continue
+        given = {keyword.arg for keyword in node.keywords}
+        if isinstance(text, str) and not node.args and None not in given and given != fields_of(text):
+            yield f"{node.lineno}: {name} wants {sorted(fields_of(text))}"
+
+
+def test_messages_are_given_the_values_that_they_name() -> None:
+    files = [file.removesuffix(".py") for file in source_trees() if file.startswith("messages/")]
+    names = [file.removeprefix("messages/") for file in files]
+    messages = {name: vars(import_module(f"hashrange.messages.{name}")) for name in names if name != "__init__"}
+    found = [f"{file}:{place}" for file, tree in source_trees().items() for place in wrongly_filled(tree, messages)]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("source", "is_wrong"),
+    [
+        ("say.GONE.format(name=1)", False),
+        ("say.GONE.format(name=1, place=2)", True),
+        ("say.GONE.format(table=1)", True),
+        ("GONE.format()", True),
+        ("GONE.format(name=1)", False),
+        ("other.GONE.format()", False),
+    ],
+)
+def test_a_wrong_value_is_told(source: str, *, is_wrong: bool) -> None:
+    imports = "from hashrange.messages import tables as say\nfrom hashrange.messages.tables import GONE\n"
+    found = list(wrongly_filled(ast.parse(imports + source), {"tables": {"GONE": "{name!r:>5} is gone"}}))
+    assert bool(found) == is_wrong
 
 
 @pytest.mark.parametrize(

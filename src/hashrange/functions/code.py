@@ -56,16 +56,16 @@ def unpack_code(zipped: bytes, folder: str) -> None:
     is broken, encrypted or too large, or has members outside its folder, links or devices; OSError if the disk refuses.
     """
     if len(zipped) > CODE_ZIPPED_BYTES_MAX:
-        raise CodeUnusable(messages.zip_too_large(len(zipped), CODE_ZIPPED_BYTES_MAX))
+        raise CodeUnusable(messages.ZIP_TOO_LARGE.format(size_bytes=len(zipped), most_bytes=CODE_ZIPPED_BYTES_MAX))
     if _entries_max(zipped) > CODE_FILES_MAX:  # before zipfile makes an object of each
-        raise CodeUnusable(messages.too_many_files(CODE_FILES_MAX))
+        raise CodeUnusable(messages.TOO_MANY_FILES.format(most=CODE_FILES_MAX))
     unfinished = f"{folder}.unfinished"
     remove_tree(unfinished)
     try:
         with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
             members = archive.infolist()
             if sum(member.file_size for member in members) > CODE_UNZIPPED_BYTES_MAX:
-                raise CodeUnusable(messages.unzipped_too_large(CODE_UNZIPPED_BYTES_MAX))
+                raise CodeUnusable(messages.UNZIPPED_TOO_LARGE.format(most_bytes=CODE_UNZIPPED_BYTES_MAX))
             paths = [_path_of(member) for member in members]
             os.makedirs(unfinished)
             for member, path in zip(members, paths, strict=True):

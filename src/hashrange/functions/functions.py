@@ -190,7 +190,7 @@ class Functions:
         """
         key = description.key
         if key in self._changing or self._declared.find(key.name, key.caller) or self.stored.get(key):
-            raise conflict_refusal(messages.function_exists(key.name))
+            raise conflict_refusal(messages.FUNCTION_EXISTS.format(name=key.name))
         with self._changes(key):
             self._require_code_runs(description)
             ids = {"run_id": new_uuid(), "revision_id": new_uuid()}
@@ -198,7 +198,7 @@ class Functions:
 
             def create(old: FunctionDescription | None) -> FunctionDescription:
                 if old is not None:
-                    raise conflict_refusal(messages.function_exists(key.name))
+                    raise conflict_refusal(messages.FUNCTION_EXISTS.format(name=key.name))
                 now_seconds = self.clock.service_time()
                 return msgspec.structs.replace(
                     new,
@@ -256,7 +256,7 @@ class Functions:
         declared or has been deleted meanwhile, and StorageError.
         """
         if old.is_declared:
-            raise parameter_refusal(messages.declared_function(old.name))
+            raise parameter_refusal(messages.DECLARED_FUNCTION.format(name=old.name))
 
         def change_existing(current: FunctionDescription | None) -> ChangedT:
             if current is None:
@@ -292,11 +292,11 @@ class Functions:
     def _require_changeable(self, description: FunctionDescription) -> None:
         now_seconds = self.clock.service_time()
         if description.is_declared:
-            raise parameter_refusal(messages.declared_function(description.name))
+            raise parameter_refusal(messages.DECLARED_FUNCTION.format(name=description.name))
         if state_of_function(description, now_seconds) == "Pending":
             raise conflict_refusal(messages.PENDING)
         if description.key in self._changing or update_status_of(description, now_seconds) == "InProgress":
-            raise conflict_refusal(messages.update_in_progress(description.arn))
+            raise conflict_refusal(messages.UPDATE_IN_PROGRESS.format(arn=description.arn))
 
     async def _code_members(self, key: FunctionKey, zipped: bytes) -> dict[str, Any]:
         """The members of a description that follow from a new zip."""

@@ -55,7 +55,7 @@ def _failure(error_type: str, message: str, *, is_timed_out: bool = False) -> In
 
 def describe_timeout(request_id: str, timeout_seconds: float) -> InvocationOutcome:
     """The handler did not return in time."""
-    message = messages.of_request(request_id, messages.timed_out(timeout_seconds))
+    message = messages.of_request(request_id, messages.TIMED_OUT.format(timeout_seconds=timeout_seconds))
     return _failure("Sandbox.Timedout", message, is_timed_out=True)
 
 
@@ -72,7 +72,8 @@ def describe_out_of_memory(request_id: str) -> InvocationOutcome:
 
 def describe_large_reply() -> InvocationOutcome:
     """The handler returned more than a reply may hold."""
-    return _failure("Function.ResponseSizeTooLarge", messages.reply_too_large(INVOCATION_REPLY_BYTES_MAX))
+    message = messages.REPLY_TOO_LARGE.format(most_bytes=INVOCATION_REPLY_BYTES_MAX)
+    return _failure("Function.ResponseSizeTooLarge", message)
 
 
 def describe_missing_program(request_id: str, message: str) -> InvocationOutcome:
@@ -110,9 +111,9 @@ def describe_exit(request_id: str, status: int | None) -> InvocationOutcome:
     if not status:
         message = messages.NO_REASON
     elif status > 0:
-        message = messages.exited(f"exit status {status}")
+        message = messages.EXITED.format(reason=f"exit status {status}")
     else:
-        message = messages.exited(f"signal: {_signal_words(-status)}")
+        message = messages.EXITED.format(reason=f"signal: {_signal_words(-status)}")
     return _failure("Runtime.ExitError", messages.of_request(request_id, message))
 
 

@@ -97,11 +97,8 @@ class InvocationLog:
             self._feed_lines(event)
         else:
             self._end_line()
-            self._feed_lines(
-                f"{messages.error_again(logged_text(error.type), logged_text(error.message))}\n".encode(
-                    errors="replace"
-                )
-            )
+            again = messages.ERROR_AGAIN.format(type=logged_text(error.type), message=logged_text(error.message))
+            self._feed_lines(f"{again}\n".encode(errors="replace"))
 
     def _add_output_to_tail(self, data: bytes) -> None:
         self._add_to_tail(data)

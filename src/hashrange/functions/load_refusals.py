@@ -60,7 +60,8 @@ async def warn_of_missing_programs(documents: Documents) -> None:
             await find_program(runtime)
         except ProgramMissing as error:
             shown = ", ".join(names[:_NAMES_SHOWN_MAX]) + (", …" if len(names) > _NAMES_SHOWN_MAX else "")
-            _log.warning("%s", program_messages.runtime_missing(shown, runtime, str(error)))
+            missing = program_messages.RUNTIME_MISSING.format(functions=shown, runtime=runtime, reason=error)
+            _log.warning("%s", missing)
 
 
 def _names_by_runtime(stored: Sequence[tuple[str, bytes]]) -> dict[str, list[str]]:

@@ -122,7 +122,7 @@ class EnvironmentPool:
         last_line, status = None, ""
         if outcome.is_timed_out:
             time = self._wall_time().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            last_line = f"{time} {log.request_id} {messages.timed_out(function.timeout_seconds)}"
+            last_line = f"{time} {log.request_id} {messages.TIMED_OUT.format(timeout_seconds=function.timeout_seconds)}"
             status = "timeout"
         elif outcome.is_over:
             status = f"error\tError Type: {outcome.error_type}"

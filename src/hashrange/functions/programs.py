@@ -80,17 +80,18 @@ async def find_program(runtime: str, *, is_in_place: bool = False) -> str:
         python = sys.executable if is_own and is_in_place else await _find_python(runtime)
         if python == sys.executable and not is_own:
             own = f"Python 3.{sys.version_info.minor}, which runs this server"
-            _warn_once(runtime, python, messages.other_python(runtime, own))
+            asked = runtime.removeprefix("python")
+            _warn_once(runtime, python, messages.OTHER_PYTHON.format(runtime=runtime, own=own, asked=asked))
         return python
     node = shutil.which("node")
     asked = runtime.removeprefix("nodejs").removesuffix(".x")
     if node is None:
-        raise ProgramMissing(messages.program_missing("node", messages.node_not_found(asked)))
+        raise ProgramMissing(messages.program_missing("node", messages.NODE_NOT_FOUND.format(version=asked)))
     if node not in _nodes:
         _nodes[node] = await _ask_node(node)
     version = _nodes[node]
     if version is not None and str(version) != asked:
-        _warn_once(runtime, node, messages.other_node(runtime, version, node))
+        _warn_once(runtime, node, messages.OTHER_NODE.format(version=version, runtime=runtime, path=node, asked=asked))
     return node
 
 

@@ -46,14 +46,14 @@ class RemoteFunction:
                 raise ConcurrencyExceeded(messages.CONCURRENCY_EXCEEDED)
             if reply.status == 200:
                 return _read_reply(reply, (real_seconds() - began_seconds) * 1000)
-            outcome = outcomes.describe_unreachable(messages.remote_status(self._url, reply.status))
+            outcome = outcomes.describe_unreachable(messages.REMOTE_STATUS.format(url=self._url, status=reply.status))
         except TimeoutError:
             outcome = outcomes.describe_timeout(request_id, self._timeout_seconds)
             return _failed(outcome, (real_seconds() - began_seconds) * 1000)._replace(is_unanswered=True)
         except ReplyTooLarge:
             outcome = outcomes.describe_large_reply()
         except ExchangeFailed as error:
-            outcome = outcomes.describe_unreachable(messages.remote_failed(self._url, str(error)))
+            outcome = outcomes.describe_unreachable(messages.REMOTE_FAILED.format(url=self._url, reason=str(error)))
         return _failed(outcome, (real_seconds() - began_seconds) * 1000)
 
 

@@ -60,7 +60,7 @@ class StoredFunctions:
         if zipped is None:
             if self._require_changed(description) is None:
                 raise FunctionMissing(messages.function_missing(description.arn))
-            raise conflict_refusal(messages.update_in_progress(description.arn))
+            raise conflict_refusal(messages.UPDATE_IN_PROGRESS.format(arn=description.arn))
         return zipped
 
     async def read_zip(self, description: FunctionDescription) -> bytes | None:

@@ -116,14 +116,16 @@ def find_variables_fault(variables: Mapping[str, str]) -> str | None:
     """
     reserved = [name for name in variables if name in RESERVED]
     if reserved:
-        return messages.reserved_variables(reserved)
+        return messages.RESERVED_VARIABLES.format(names=", ".join(reserved))
     for name, value in variables.items():
         if not _is_name(name):
-            return messages.variable_name(name)
+            return messages.VARIABLE_NAME.format(name=messages.cut(name))
         if "\0" in value:
-            return messages.variable_value(name)
+            return messages.VARIABLE_VALUE.format(name=messages.cut(name))
     size_bytes = len(msgspec.json.encode(variables))
-    return messages.variables_too_large(size_bytes) if size_bytes > FUNCTION_VARIABLES_BYTES_MAX else None
+    if size_bytes > FUNCTION_VARIABLES_BYTES_MAX:
+        return messages.VARIABLES_TOO_LARGE.format(size_bytes=size_bytes)
+    return None
 
 
 # --- the certificate of the server ----------------------------------------------------------------

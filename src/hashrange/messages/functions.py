@@ -18,21 +18,42 @@ TIMED_OUT_BEFORE = (
 """Why an event was not sent to a URL. (ours)."""
 REMOTE_REPLY_TOO_LARGE = "the reply is too large"
 """Why a request to a URL has no reply. (ours)."""
-
-
-def zip_too_large(size_bytes: int, most_bytes: int) -> str:
-    """A zip file is longer than may be uploaded. (unconfirmed)."""
-    return f"Zipped size must be smaller than {most_bytes} bytes; it is {size_bytes}."
-
-
-def unzipped_too_large(most_bytes: int) -> str:
-    """The files of a zip file are too large together."""
-    return f"Unzipped size must be smaller than {most_bytes} bytes"
-
-
-def too_many_files(most: int) -> str:
-    """A zip file has too many members. (ours)."""
-    return f"The zip file has more than {most} files and folders."
+ZIP_TOO_LARGE = "Zipped size must be smaller than {most_bytes} bytes; it is {size_bytes}."
+"""A zip file is longer than may be uploaded. (unconfirmed)."""
+UNZIPPED_TOO_LARGE = "Unzipped size must be smaller than {most_bytes} bytes"
+"""The files of a zip file are too large together."""
+TOO_MANY_FILES = "The zip file has more than {most} files and folders."
+"""A zip file has too many members. (ours)."""
+TIMED_OUT = "Task timed out after {timeout_seconds:.2f} seconds"
+"""An invocation took too long."""
+REPLY_TOO_LARGE = "Response payload size exceeded maximum allowed payload size ({most_bytes} bytes)."
+"""A handler returned more than a reply may hold."""
+EXITED = "Runtime exited with error: {reason}"
+"""A process ended during an invocation; `reason`: `exit status 3`, `signal: killed`."""
+NODE_NOT_FOUND = (
+    "it is not on PATH. Install Node.js {version} (https://nodejs.org), or start the server with a PATH that has it"
+)
+"""Why functions of Node.js cannot be run, and the way out. (ours)."""
+OTHER_PYTHON = (
+    "There is no {runtime} on PATH, so functions of this runtime run under {own}."
+    " Install Python {asked} to run them under the version that they name."
+)
+"""A warning in the log about a runtime whose Python is not there. (ours)."""
+OTHER_NODE = (
+    "The node on PATH is Node.js {version}, so functions of the runtime {runtime} run under that ({path})."
+    " Put Node.js {asked} on the server's PATH to run them under the version that they name."
+)
+"""A warning in the log about a runtime whose Node.js is not there. (ours)."""
+RUNTIME_MISSING = "Functions of the runtime {runtime} cannot be run ({functions}): {reason}."
+"""A warning in the log at the start. `functions`: their names. (ours)."""
+REMOTE_FAILED = "The function at {url} did not answer: {reason}"
+"""A function that is a URL did not answer. (ours)."""
+REMOTE_STATUS = "The function at {url} answered with status {status}"
+"""A function that is a URL answered with an unexpected status. (ours)."""
+ERROR_AGAIN = "[ERROR] {type}: {message} (the trace is the same as before, and is logged again after a success)"
+"""The line in the log in the place of the trace of an error, if the function has failed with
+the same trace before. (ours).
+"""
 
 
 def unsafe_member(name: str, reason: str) -> str:
@@ -50,21 +71,6 @@ def url_unusable(url: str) -> str:
     return f"{url[:500]!r} is no URL of the form http://host:port/path or https://host:port/path."
 
 
-def timed_out(timeout_seconds: float) -> str:
-    """An invocation took too long."""
-    return f"Task timed out after {timeout_seconds:.2f} seconds"
-
-
-def reply_too_large(most_bytes: int) -> str:
-    """A handler returned more than a reply may hold."""
-    return f"Response payload size exceeded maximum allowed payload size ({most_bytes} bytes)."
-
-
-def exited(reason: str) -> str:
-    """A process ended during an invocation; `reason`: `exit status 3`, `signal: killed`."""
-    return f"Runtime exited with error: {reason}"
-
-
 def of_request(request_id: str, message: str) -> str:
     """An error message with the request id of its invocation before it, as Lambda itself words
     errors that no runtime reports.
@@ -75,54 +81,6 @@ def of_request(request_id: str, message: str) -> str:
 def program_missing(program: str, reason: str) -> str:
     """The program that runs a runtime cannot be started. (ours)."""
     return f"{program} could not be started: {reason}"
-
-
-def node_not_found(version: str) -> str:
-    """Why functions of Node.js cannot be run, and the way out. (ours)."""
-    return (
-        f"it is not on PATH. Install Node.js {version} (https://nodejs.org), or start the"
-        " server with a PATH that has it"
-    )
-
-
-def other_python(runtime: str, own: str) -> str:
-    """A warning in the log about a runtime whose Python is not there. (ours)."""
-    version = runtime.removeprefix("python")
-    return (
-        f"There is no {runtime} on PATH, so functions of this runtime run under {own}."
-        f" Install Python {version} to run them under the version that they name."
-    )
-
-
-def other_node(runtime: str, version: int, path: str) -> str:
-    """A warning in the log about a runtime whose Node.js is not there. (ours)."""
-    return (
-        f"The node on PATH is Node.js {version}, so functions of the runtime {runtime} run under that ({path})."
-        f" Put Node.js {runtime.removeprefix('nodejs').removesuffix('.x')} on the server's PATH to run them under"
-        " the version that they name."
-    )
-
-
-def runtime_missing(functions: str, runtime: str, reason: str) -> str:
-    """A warning in the log at the start. `functions`: their names. (ours)."""
-    return f"Functions of the runtime {runtime} cannot be run ({functions}): {reason}."
-
-
-def remote_failed(url: str, reason: str) -> str:
-    """A function that is a URL did not answer. (ours)."""
-    return f"The function at {url} did not answer: {reason}"
-
-
-def remote_status(url: str, status: int) -> str:
-    """A function that is a URL answered with an unexpected status. (ours)."""
-    return f"The function at {url} answered with status {status}"
-
-
-def error_again(error_type: str, message: str) -> str:
-    """The line in the log in the place of the trace of an error, if the function has failed with
-    the same trace before. (ours).
-    """
-    return f"[ERROR] {error_type}: {message} (the trace is the same as before, and is logged again after a success)"
 
 
 def output_left_out(size_bytes: int, lines: int) -> str:

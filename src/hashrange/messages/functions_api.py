@@ -53,40 +53,20 @@ def function_missing(arn: str) -> str:
     return f"Function not found: {cut(arn)}"
 
 
-def alias_missing(arn: str) -> str:
-    """A function has no such alias."""
-    return f"Alias not found: {cut(arn)}"
-
-
-def no_event_invoke_config(arn: str) -> str:
-    """A function has no settings for asynchronous invocations. `arn`: with a qualifier. (unconfirmed)."""
-    return f"The function {arn} doesn't have an EventInvokeConfig"
-
-
-def function_exists(name: str) -> str:
-    """CreateFunction names a function that exists."""
-    return f"Function already exist: {name}"
-
-
-def other_region(region: str, own_region: str) -> str:
-    """An ARN is one of another Region."""
-    return f"Functions from '{region}' are not reachable in this region ('{own_region}')"
-
-
-def other_account(arn: str, account: str, own_account: str) -> str:
-    """An ARN is one of another account. (ours)."""
-    return f"{cut(arn)} is a function of the account {account}; the request was signed for the account {own_account}."
-
-
-def update_in_progress(arn: str) -> str:
-    """A function is being updated."""
-    return f"The operation cannot be performed at this time. An update is in progress for resource: {arn}"
-
-
-def declared_function(name: str) -> str:
-    """A request would change a function that stands in the server's settings. (ours)."""
-    return f"The function {name} is declared in the server's settings, and can only be changed there."
-
+ALIAS_MISSING = "Alias not found: {arn}"
+"""A function has no such alias."""
+NO_EVENT_INVOKE_CONFIG = "The function {arn} doesn't have an EventInvokeConfig"
+"""A function has no settings for asynchronous invocations. `arn`: with a qualifier. (unconfirmed)."""
+FUNCTION_EXISTS = "Function already exist: {name}"
+"""CreateFunction names a function that exists."""
+OTHER_REGION = "Functions from '{region}' are not reachable in this region ('{own_region}')"
+"""An ARN is one of another Region."""
+OTHER_ACCOUNT = "{arn} is a function of the account {account}; the request was signed for the account {own_account}."
+"""An ARN is one of another account. (ours)."""
+UPDATE_IN_PROGRESS = "The operation cannot be performed at this time. An update is in progress for resource: {arn}"
+"""A function is being updated."""
+DECLARED_FUNCTION = "The function {name} is declared in the server's settings, and can only be changed there."
+"""A request would change a function that stands in the server's settings. (ours)."""
 
 # --- configuration ------------------------------------------------------------------------------
 
@@ -113,27 +93,18 @@ NO_DEAD_LETTERS = (
     "asynchronous invocations have no dead-letter queue; one that fails three times is reported in the log."
 )
 NOT_HERE = "it has no meaning for functions that run on this machine."
-
-
-def unsupported(member: str, reason: str) -> str:
-    """A member asks for what cannot be honoured. (ours)."""
-    return f"{member} is not supported: {reason}"
-
-
-def unknown_runtime(runtime: str, known: Sequence[str]) -> str:
-    """There is no such runtime in Lambda."""
-    return (
-        f"Value {cut(runtime)} at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: "
-        f"[{', '.join(known)}] or be a valid ARN"
-    )
-
-
-def runtime_not_run(runtime: str) -> str:
-    """A runtime of Lambda whose functions do not run here. (ours)."""
-    return (
-        f"Functions of the runtime {runtime} do not run here; python3.8 and later and nodejs18.x and later do. Let the "
-        "function run elsewhere, and declare its URL in the server's settings."
-    )
+UNSUPPORTED = "{member} is not supported: {reason}"
+"""A member asks for what cannot be honoured. (ours)."""
+UNKNOWN_RUNTIME = (
+    "Value {runtime} at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: "
+    "[{known}] or be a valid ARN"
+)
+"""There is no such runtime in Lambda."""
+RUNTIME_NOT_RUN = (
+    "Functions of the runtime {runtime} do not run here; python3.8 and later and nodejs18.x and later do. Let the "
+    "function run elsewhere, and declare its URL in the server's settings."
+)
+"""A runtime of Lambda whose functions do not run here. (ours)."""
 
 
 def handler_broken(error: str, hint: str | None) -> str:
@@ -165,91 +136,56 @@ def module_not_in_zip(file: str, names: Sequence[str], count: int) -> str:
     return f"Handler asks for the file {cut(file)}, which is not in the zip; it has {shown}."
 
 
-def reserved_variables(names: Sequence[str]) -> str:
-    """A function would override variables that Lambda sets."""
-    return (
-        "Lambda was unable to configure your environment variables because the environment variables you have provided "
-        "contains reserved keys that are currently not supported for modification. Reserved keys used in this request: "
-        f"{', '.join(names)}"
-    )
-
-
-def variable_name(name: str) -> str:
-    """An environment variable has a wrong name. (unconfirmed)."""
-    return (
-        f"1 validation error detected: Value '{{{cut(name)}=…}}' at 'environment.variables' failed to satisfy "
-        "constraint: Map keys must satisfy constraint: [Member must satisfy regular expression pattern: "
-        f"{VARIABLE_NAME_PATTERN}]"
-    )
-
-
-def variable_value(name: str) -> str:
-    """An environment variable has a value that no process can have. (ours)."""
-    return f"The value of the environment variable {cut(name)} contains a null character."
-
-
-def variables_too_large(size_bytes: int) -> str:
-    """A function's environment variables are too long together. The service shows them; we do not. (unconfirmed)."""
-    return (
-        "Lambda was unable to configure your environment variables because the environment variables you have provided "
-        f"exceeded the 4KB limit. Size measured: {size_bytes} bytes"
-    )
-
+RESERVED_VARIABLES = (
+    "Lambda was unable to configure your environment variables because the environment variables you have provided "
+    "contains reserved keys that are currently not supported for modification. Reserved keys used in this request: "
+    "{names}"
+)
+"""A function would override variables that Lambda sets."""
+VARIABLE_NAME = (
+    "1 validation error detected: Value '{{{name}=…}}' at 'environment.variables' failed to satisfy "
+    "constraint: Map keys must satisfy constraint: [Member must satisfy regular expression pattern: "
+    f"{VARIABLE_NAME_PATTERN}]"
+)
+"""An environment variable has a wrong name. (unconfirmed)."""
+VARIABLE_VALUE = "The value of the environment variable {name} contains a null character."
+"""An environment variable has a value that no process can have. (ours)."""
+VARIABLES_TOO_LARGE = (
+    "Lambda was unable to configure your environment variables because the environment variables you have provided "
+    "exceeded the 4KB limit. Size measured: {size_bytes} bytes"
+)
+"""A function's environment variables are too long together. The service shows them; we do not. (unconfirmed)."""
 
 # --- tags, policy, concurrency ------------------------------------------------------------------
 
 PRINCIPAL_INVALID = "The provided principal was invalid. Please check the principal and try again."
-
-
-def too_many_function_tags(most: int) -> str:
-    """A function would have too many tags. (unconfirmed)."""
-    return f"The number of tags exceeds the limit of {most} tags."
-
-
-def reserved_function_tag(key: str) -> str:
-    """A key of a tag begins with `aws:`. (unconfirmed)."""
-    return f"Tag keys starting with 'aws:' are reserved for system use: {cut(key)}"
-
-
-def statement_exists(statement_id: str) -> str:
-    """AddPermission names a statement that exists."""
-    return (
-        f"The statement id ({statement_id}) provided already exists. Please provide a new statement id, or remove the "
-        "existing statement."
-    )
-
-
-def statement_missing(statement_id: str) -> str:
-    """RemovePermission names a statement that does not exist."""
-    return f"Statement {cut(statement_id)} is not found in resource policy."
-
-
-def policy_too_long(size_bytes: int, most_bytes: int) -> str:
-    """A function's policy would be too long."""
-    return f"The final policy size ({size_bytes}) is bigger than the limit ({most_bytes})."
-
-
-def too_much_reserved(least: int) -> str:
-    """PutFunctionConcurrency would leave too little for other functions."""
-    return (
-        "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below "
-        f"its minimum value of [{least}]."
-    )
-
+TOO_MANY_FUNCTION_TAGS = "The number of tags exceeds the limit of {most} tags."
+"""A function would have too many tags. (unconfirmed)."""
+RESERVED_FUNCTION_TAG = "Tag keys starting with 'aws:' are reserved for system use: {key}"
+"""A key of a tag begins with `aws:`. (unconfirmed)."""
+STATEMENT_EXISTS = (
+    "The statement id ({statement_id}) provided already exists. Please provide a new statement id, or remove the "
+    "existing statement."
+)
+"""AddPermission names a statement that exists."""
+STATEMENT_MISSING = "Statement {statement_id} is not found in resource policy."
+"""RemovePermission names a statement that does not exist."""
+POLICY_TOO_LONG = "The final policy size ({size_bytes}) is bigger than the limit ({most_bytes})."
+"""A function's policy would be too long."""
+TOO_MUCH_RESERVED = (
+    "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below "
+    "its minimum value of [{least}]."
+)
+"""PutFunctionConcurrency would leave too little for other functions."""
 
 # --- Invoke -------------------------------------------------------------------------------------
 
 TOO_NESTED = "it is nested too deeply"
 CLIENT_CONTEXT = "Client context must be a valid Base64-encoded JSON object."
+PAYLOAD_TOO_LARGE = "{size_bytes} byte payload is too large for the {type} invocation type (limit {most_bytes} bytes)"
+"""A payload is too long for its invocation type."""
 
 
 def payload_no_json(reason: str) -> str:
     """A payload is no JSON; `reason` is in our own words."""
     return f"Could not parse request body into json: Could not parse payload into json: {reason}"
-
-
-def payload_too_large(size_bytes: int, invocation_type: str, most_bytes: int) -> str:
-    """A payload is too long for its invocation type."""
-    return (
-        f"{size_bytes} byte payload is too large for the {invocation_type} invocation type (limit {most_bytes} bytes)"
-    )

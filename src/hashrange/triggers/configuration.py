@@ -26,7 +26,8 @@ from msgspec import Meta
 
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.declaration import FunctionDeclaration, read_functions
-from hashrange.messages.event_source_mappings import unknown_destination
+from hashrange.messages.event_source_mappings import UNKNOWN_DESTINATION
+from hashrange.messages.functions_api import cut
 from hashrange.settings import SettingUnusable
 from hashrange.triggers.api import requests
 from hashrange.triggers.api.settings import require_agreement, settings_of
@@ -155,7 +156,7 @@ def _read_mapping(
     if mapping in before:
         raise ConfigurationError(f"mapping {number} is the same as mapping {before.index(mapping) + 1}: remove one.")
     if mapping.on_failure is not None and mapping.on_failure not in destinations:
-        raise ConfigurationError(f"mapping {number}: {unknown_destination(mapping.on_failure)}.")
+        raise ConfigurationError(f"mapping {number}: {UNKNOWN_DESTINATION.format(arn=cut(mapping.on_failure))}.")
     return mapping
 
 

@@ -48,7 +48,7 @@ async def put_function_concurrency(
     def reserve(current: FunctionDescription) -> FunctionDescription:
         others = reserved_by(functions, caller) - (current.reserved_executions or 0)
         if others + reserved > CONCURRENT_EXECUTIONS_MAX - UNRESERVED_EXECUTIONS_MIN:
-            raise parameter_refusal(say.too_much_reserved(UNRESERVED_EXECUTIONS_MIN))
+            raise parameter_refusal(say.TOO_MUCH_RESERVED.format(least=UNRESERVED_EXECUTIONS_MIN))
         return msgspec.structs.replace(current, reserved_executions=reserved)
 
     await functions.reserve(description, reserve)

@@ -77,7 +77,7 @@ def _check_payload(payload: bytes, invocation_type: str) -> None:
     """Raise LambdaError for a payload that is too long, or no JSON in UTF-8."""
     most_bytes = EVENT_PAYLOAD_BYTES_MAX if invocation_type == "Event" else INVOCATION_PAYLOAD_BYTES_MAX
     if len(payload) > most_bytes:
-        message = say.payload_too_large(len(payload), invocation_type, most_bytes)
+        message = say.PAYLOAD_TOO_LARGE.format(size_bytes=len(payload), type=invocation_type, most_bytes=most_bytes)
         raise LambdaError(413, "RequestEntityTooLargeException", message)
     spend_decoding(len(payload))
     try:

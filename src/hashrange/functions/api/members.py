@@ -146,7 +146,7 @@ def refuse_unsupported(request: ConfigurationRequest) -> None:
         *[(getattr(request, name), name, say.NOT_HERE) for name in others],
     ):
         if is_given:
-            raise parameter_refusal(say.unsupported(what, reason))
+            raise parameter_refusal(say.UNSUPPORTED.format(member=what, reason=reason))
 
 
 def configuration_members(request: ConfigurationRequest) -> dict[str, Any]:
@@ -183,8 +183,8 @@ def check_runtime(runtime: str) -> None:
     """Raise LambdaError for a runtime that Lambda does not know, or that does not run here."""
     if not is_supported(runtime):
         if runtime in KNOWN_RUNTIMES:
-            raise parameter_refusal(say.runtime_not_run(runtime))
-        raise parameter_refusal(say.unknown_runtime(runtime, KNOWN_RUNTIMES))
+            raise parameter_refusal(say.RUNTIME_NOT_RUN.format(runtime=runtime))
+        raise parameter_refusal(say.UNKNOWN_RUNTIME.format(runtime=say.cut(runtime), known=", ".join(KNOWN_RUNTIMES)))
 
 
 def check_role(role: str) -> None:
@@ -205,4 +205,4 @@ def refuse_given(request: object, names: Sequence[str], reason: str) -> None:
     """Raise LambdaError if the request has one of these members, and asks for something by it."""
     for name in names:
         if getattr(request, name):
-            raise parameter_refusal(say.unsupported(name, reason))
+            raise parameter_refusal(say.UNSUPPORTED.format(member=name, reason=reason))

@@ -127,13 +127,13 @@ class GetAliasRequest(members.FunctionRequest, frozen=True, kw_only=True, gc=Fal
 async def get_alias(functions: Functions, caller: Caller, request: GetAliasRequest) -> NoReturn:
     """No function has an alias."""
     arn = functions.find(request.FunctionName, caller).arn
-    raise LambdaError(404, "ResourceNotFoundException", say.alias_missing(f"{arn}:{request.Name}"))
+    raise LambdaError(404, "ResourceNotFoundException", say.ALIAS_MISSING.format(arn=say.cut(f"{arn}:{request.Name}")))
 
 
 async def get_function_event_invoke_config(functions: Functions, caller: Caller, request: QualifiedRequest) -> NoReturn:
     """No function has settings of its own for asynchronous invocations."""
     description = functions.find(request.FunctionName, caller, request.Qualifier)
-    message = say.no_event_invoke_config(qualified_arn(description, request.Qualifier or LATEST))
+    message = say.NO_EVENT_INVOKE_CONFIG.format(arn=qualified_arn(description, request.Qualifier or LATEST))
     raise LambdaError(404, "ResourceNotFoundException", message)
 
 

@@ -130,11 +130,11 @@ async def add_permission(functions: Functions, caller: Caller, request: AddPermi
     def add(current: FunctionDescription) -> FunctionDescription:
         members.require_revision(current.policy_revision_id, request.RevisionId, say.POLICY_REVISION)
         if any(one["Sid"] == request.StatementId for one in current.statements):
-            raise conflict_refusal(say.statement_exists(request.StatementId))
+            raise conflict_refusal(say.STATEMENT_EXISTS.format(statement_id=request.StatementId))
         statements = (*current.statements, statement)
         size_bytes = len(policy_text(statements).encode())
         if size_bytes > FUNCTION_POLICY_BYTES_MAX:
-            message = say.policy_too_long(size_bytes, FUNCTION_POLICY_BYTES_MAX)
+            message = say.POLICY_TOO_LONG.format(size_bytes=size_bytes, most_bytes=FUNCTION_POLICY_BYTES_MAX)
             raise LambdaError(400, "PolicyLengthExceededException", message)
         return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_uuid())
 
@@ -160,7 +160,7 @@ async def remove_permission(functions: Functions, caller: Caller, request: Remov
     def remove(current: FunctionDescription) -> FunctionDescription:
         statements = tuple([one for one in current.statements if one["Sid"] != request.StatementId])
         if len(statements) == len(current.statements):
-            raise FunctionMissing(say.statement_missing(request.StatementId))
+            raise FunctionMissing(say.STATEMENT_MISSING.format(statement_id=say.cut(request.StatementId)))
         members.require_revision(current.policy_revision_id, request.RevisionId, say.POLICY_REVISION)
         return msgspec.structs.replace(current, statements=statements, policy_revision_id=new_uuid())
 

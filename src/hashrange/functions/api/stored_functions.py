@@ -24,9 +24,9 @@ from hashrange.messages import functions_api as say
 def require_zip(code: "FunctionCode | UpdateFunctionCodeRequest", package_type: str | None = None) -> bytes:
     """The uploaded zip. Raises LambdaError if there is none, or the code is to come from elsewhere."""
     if code.S3Bucket or code.S3Key:
-        raise parameter_refusal(say.unsupported("S3Bucket", say.NO_S3))
+        raise parameter_refusal(say.UNSUPPORTED.format(member="S3Bucket", reason=say.NO_S3))
     if code.ImageUri is not None or package_type == "Image":
-        raise parameter_refusal(say.unsupported("ImageUri", say.NO_IMAGES))
+        raise parameter_refusal(say.UNSUPPORTED.format(member="ImageUri", reason=say.NO_IMAGES))
     if code.ZipFile is None:
         raise parameter_refusal(say.NO_CODE_SOURCE)
     if not code.ZipFile:
@@ -70,7 +70,7 @@ async def create_function(functions: Functions, caller: Caller, request: CreateF
     """
     reference = read_reference(request.FunctionName, caller)
     if reference.qualifier not in {None, LATEST}:
-        raise parameter_refusal(say.unsupported(say.VERSION_OF_NAME, say.NO_VERSIONS))
+        raise parameter_refusal(say.UNSUPPORTED.format(member=say.VERSION_OF_NAME, reason=say.NO_VERSIONS))
     members.check_role(request.Role)
     members.refuse_given(request, ("Publish", "PublishTo"), say.NO_VERSIONS)
     members.refuse_unsupported(request)

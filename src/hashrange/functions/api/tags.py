@@ -43,9 +43,9 @@ def check_function_tags(tags: Mapping[str, str]) -> None:
     """Raise LambdaError for reserved keys, or more tags than a function may have."""
     for key in tags:
         if is_reserved_tag(key):
-            raise parameter_refusal(say.reserved_function_tag(key))
+            raise parameter_refusal(say.RESERVED_FUNCTION_TAG.format(key=say.cut(key)))
     if len(tags) > FUNCTION_TAGS_MAX:
-        raise parameter_refusal(say.too_many_function_tags(FUNCTION_TAGS_MAX))
+        raise parameter_refusal(say.TOO_MANY_FUNCTION_TAGS.format(most=FUNCTION_TAGS_MAX))
 
 
 def find_tagged_function(functions: Functions, caller: Caller, request: ListTagsRequest) -> FunctionDescription:

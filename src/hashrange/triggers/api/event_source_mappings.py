@@ -19,6 +19,7 @@ from hashrange.items.steps import walk
 from hashrange.limits import MAPPINGS_PER_PAGE
 from hashrange.messages import event_source_mappings as messages
 from hashrange.messages.event_source_mappings import DELETE_IN_USE, UPDATE_IN_USE
+from hashrange.messages.functions_api import cut
 from hashrange.messages.triggers import NO_RECORDS_PROCESSED
 from hashrange.triggers.api import lookup, requests
 from hashrange.triggers.api.settings import require_agreement, settings_of
@@ -96,7 +97,7 @@ async def create_event_source_mapping(
 
 def _stream_arn(request: requests.CreateEventSourceMappingRequest) -> str:
     if request.SelfManagedEventSource is not None:
-        raise parameter_refusal(messages.no_dynamodb_stream("SelfManagedEventSource"))
+        raise parameter_refusal(messages.NO_DYNAMODB_STREAM.format(source="SelfManagedEventSource"))
     if request.EventSourceArn is None:
         raise parameter_refusal(messages.UNRECOGNIZED_SOURCE)
     return request.EventSourceArn
@@ -107,7 +108,7 @@ def _starting_position(request: requests.CreateEventSourceMappingRequest, arn: s
     if position is None:
         raise parameter_refusal(messages.NO_STARTING_POSITION)
     if position == "AT_TIMESTAMP":
-        raise parameter_refusal(messages.unsupported_position(arn))
+        raise parameter_refusal(messages.UNSUPPORTED_POSITION.format(arn=cut(arn)))
     if request.StartingPositionTimestamp is not None:
         raise parameter_refusal(messages.TIMESTAMP_WITHOUT_POSITION)
     return position

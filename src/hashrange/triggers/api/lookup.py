@@ -7,6 +7,7 @@ from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.names import read_reference, without_latest
 from hashrange.functions.refusals import FunctionMissing, parameter_refusal
 from hashrange.messages import event_source_mappings as messages
+from hashrange.messages.functions_api import cut
 from hashrange.operations.streams.stream import is_readable, stream_with_arn
 from hashrange.triggers.mapping import EventSourceMapping
 from hashrange.triggers.triggers import Triggers
@@ -41,11 +42,11 @@ def require_resting(triggers: Triggers, mapping: EventSourceMapping, refusal: La
 def require_stream(triggers: Triggers, caller: Caller, arn: str) -> None:
     """Raise LambdaError unless the caller has this stream of a table, and it can be read."""
     if arn.split(":")[2] != "dynamodb":
-        raise parameter_refusal(messages.no_dynamodb_stream(arn))
+        raise parameter_refusal(messages.NO_DYNAMODB_STREAM.format(source=cut(arn)))
     stream = stream_with_arn(triggers.store.streams, arn)
     is_theirs = stream is not None and (stream.account, stream.region) == caller
     if stream is None or not is_theirs or not is_readable(stream, triggers.clock.service_time()):
-        raise parameter_refusal(messages.stream_not_found(arn))
+        raise parameter_refusal(messages.STREAM_NOT_FOUND.format(arn=cut(arn)))
 
 
 def function_arn(triggers: Triggers, caller: Caller, text: str) -> str:
@@ -77,4 +78,4 @@ def require_destination(triggers: Triggers, mapping: EventSourceMapping) -> None
     """Raise LambdaError if the server does not know where the messages to the mapping's failure destination go."""
     arn = mapping.destination_arn
     if arn is not None and arn not in triggers.destinations:
-        raise parameter_refusal(messages.unknown_destination(arn))
+        raise parameter_refusal(messages.UNKNOWN_DESTINATION.format(arn=cut(arn)))

@@ -12,6 +12,7 @@ import msgspec
 from hashrange.functions.refusals import parameter_refusal
 from hashrange.limits import EVENT_FILTERS_MAX, RECORD_AGE_SECONDS_MIN
 from hashrange.messages import event_source_mappings as messages
+from hashrange.messages.functions_api import cut
 from hashrange.triggers.api.requests import (
     OTHER_SOURCES_MEMBERS,
     DestinationConfigMembers,
@@ -86,5 +87,5 @@ def _destination(config: DestinationConfigMembers) -> str | None:
     if not arn:
         return None
     if not _is_destination(arn):
-        raise parameter_refusal(messages.unusable_destination(arn))
+        raise parameter_refusal(messages.UNUSABLE_DESTINATION.format(arn=cut(arn)))
     return arn
