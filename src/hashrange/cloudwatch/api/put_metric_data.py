@@ -1,9 +1,9 @@
 """PutMetricData: adds a program's own observations, as single values, as values with counts, or as statistics."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
 
 import msgspec
 
@@ -74,18 +74,6 @@ class PutMetricDataRequest(msgspec.Struct, frozen=True):
     StrictEntityValidation: bool | None = None
 
 
-class _Observation(NamedTuple):
-    """What one datum says."""
-
-    metric: MetricId
-    unit: str
-    at_seconds: float
-    observed: StatisticSet
-    distribution: Distribution | None
-    by_second: bool
-    """True if its resolution is high."""
-
-
 async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDataRequest) -> None:
     """Records all data, or raises ServiceError or StorageError and records nothing."""
     check_ascii("Namespace", request.Namespace)
@@ -101,23 +89,26 @@ async def put_metric_data(metrics: Metrics, caller: Caller, request: PutMetricDa
         raise missing("MetricData")
     if len(data) > limits.METRIC_DATA_MAX:
         refuse_value(sentences.TOO_MANY.format(path="MetricData", most=limits.METRIC_DATA_MAX))
-    now_seconds = metrics.now_seconds()
-    observations = _observations(caller, request.Namespace, data, now_seconds)
+    observations = _observations(metrics, caller, request.Namespace, data)
     await metrics.make_room()
-    for one in observations:
+    for record in observations:
         spend(RECORD_STEPS)
-        metrics.record(*one[:5], by_second=one.by_second)
+        record()
 
 
 def _observations(
-    caller: Caller, namespace: str, data: Sequence[tuple[str, MetricDatumMember]], now_seconds: float
-) -> list[_Observation]:
-    """All observations. Raises the first ServiceError, with the messages of all data that have an error of its kind."""
-    observations: list[_Observation] = []
+    metrics: Metrics, caller: Caller, namespace: str, data: Sequence[tuple[str, MetricDatumMember]]
+) -> list[Callable[[], None]]:
+    """A function for each datum that records it. Raises the first ServiceError, with the messages of all data that have
+    an error of its kind.
+    """
+    now_seconds = metrics.now_seconds()
+    observations: list[Callable[[], None]] = []
     faults: list[ServiceError] = []
     for path, datum in data:
         try:
-            observations.append(_observation(caller, namespace, datum, path, now_seconds))
+            observed = _observation(caller, namespace, datum, path, now_seconds)
+            observations.append(partial(metrics.record, *observed, by_second=datum.StorageResolution == 1))
         except ServiceError as fault:
             faults.append(without_frames(fault))
     if faults:
@@ -128,7 +119,8 @@ def _observations(
 
 def _observation(
     caller: Caller, namespace: str, datum: MetricDatumMember, path: str, now_seconds: float
-) -> _Observation:
+) -> tuple[MetricId, str, float, StatisticSet, Distribution | None]:
+    """What `Metrics.record` is told of a datum. Raises ServiceError."""
     spend(len(datum.Values or ()) + DATUM_STEPS)
     check_ascii(f"{path}.MetricName", datum.MetricName)
     check_metric(namespace, datum.MetricName, f"{path}.")
@@ -142,9 +134,8 @@ def _observation(
         refuse_value(sentences.TIMESTAMP_TOO_OLD.format(path=path))
     if at_seconds > now_seconds + limits.METRIC_FUTURE_SECONDS_MAX:
         refuse_value(sentences.TIMESTAMP_TOO_LATE.format(path=path))
-    observed, distribution = _observed(datum, path)
     metric = MetricId(caller.account, caller.region, namespace, datum.MetricName, dimensions)
-    return _Observation(metric, unit, at_seconds, observed, distribution, datum.StorageResolution == 1)
+    return metric, unit, at_seconds, *_observed(datum, path)
 
 
 def _dimensions_of(given: Sequence[DimensionMember] | None, path: str) -> Dimensions:
