@@ -53,18 +53,13 @@ def shares_of(distribution: Distribution, minimum: float, maximum: float) -> lis
     """The distribution as shares in order of values, none of which goes beyond the least and the greatest value.
     May give way.
     """
-    return [
-        ValueShare(max(lower, minimum), min(upper, maximum), count)
-        for lower, upper, count in (
-            _share(bucket, count) for bucket, count in walk(sorted(distribution.items())) if count
-        )
-    ]
-
-
-def _share(bucket: int, count: float) -> ValueShare:
-    far = upper_bound(bucket)
-    near = far / 1.1
-    return ValueShare(min(near, far), max(near, far), count)
+    shares = []
+    for bucket, count in walk(sorted(distribution.items())):
+        if count:
+            far = upper_bound(bucket)
+            near = far / 1.1
+            shares.append(ValueShare(max(min(near, far), minimum), min(max(near, far), maximum), count))
+    return shares
 
 
 def value_at(shares: list[ValueShare], part: float) -> float:
