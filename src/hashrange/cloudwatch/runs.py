@@ -58,13 +58,12 @@ def add_run(runs: list[SteadyRun], run: SteadyRun) -> SteadyRun | None:
     Returns one to be kept as cells instead, if any.
     """
     last = runs[-1] if runs else None
+    runs.append(run)
     if last is None:
-        runs.append(run)
         return None
     if (last.observed, last.period_seconds, last.end_seconds) == (run.observed, run.period_seconds, run.begin_seconds):
-        runs[-1] = run._replace(begin_seconds=last.begin_seconds)
+        runs[-2:] = [run._replace(begin_seconds=last.begin_seconds)]
         return None
-    runs.append(run)
     if last.samples < RUN_SAMPLES_MIN:
         return runs.pop(-2)
     if len(runs) > RUNS_MAX:
