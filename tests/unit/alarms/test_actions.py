@@ -110,7 +110,7 @@ def test_actions_beyond_those_that_may_wait_fail_at_once(world: World, monkeypat
         for number in range(5):
             await set_state(world.alarms, is_ok=number % 2 == 0)
         assert len(world.alarms.waiting) == 3
-        ((_, history),) = world.alarms.history("1", "r")
+        ((_, history),) = world.alarms.histories.of("1", "r")
         noted = [item.summary.partition(" action")[0] for item in history.events() if item.kind == "Action"]
         assert noted == ["Failed to execute"] * 2
         await world.job.run_slice()

@@ -75,7 +75,7 @@ class World:
 
     def kinds(self, name: str) -> Sequence[str]:
         """What has happened to an alarm: actions, after all else."""
-        ((_, history),) = self.alarms.history("1", "r", name)
+        ((_, history),) = self.alarms.histories.of("1", "r", name)
         return sorted(item.kind for item in history.events())
 
 

@@ -44,7 +44,7 @@ def test_alarms_and_their_histories(documents: MemoryDocuments) -> None:
         return AlarmDefinition("load", str(number), AlarmActions(), Threshold("LessThanThreshold", 1.0, 1))
 
     together(*[server.put("1", "r", definition(number)) for number in range(TIMES) for server in servers])
-    ((_, history),) = servers[0].history("1", "r", "load")
+    ((_, history),) = servers[0].histories.of("1", "r", "load")
     assert sorted({item.summary for item in history.events()}) == ['Alarm "load" created', 'Alarm "load" updated']
     assert [item.summary for item in history.events()].count('Alarm "load" created') == 1
     assert len(history.items) == 2 * TIMES

@@ -5,7 +5,7 @@ changes their states, and passes actions on.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,7 +15,7 @@ from hashrange.cloudwatch.alarms import history as events
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue
 from hashrange.cloudwatch.alarms.composite_rules import CompositeRules
 from hashrange.cloudwatch.alarms.histories import AlarmHistories
-from hashrange.cloudwatch.alarms.history import History, HistoryItem
+from hashrange.cloudwatch.alarms.history import HistoryItem
 from hashrange.cloudwatch.limits import (
     ALARM_ACTIONS_TOGETHER_MAX,
     ALARM_ACTIONS_WAITING_MAX,
@@ -122,7 +122,7 @@ class Alarms:
             groups_of=lambda one: (one.place[:2], one.definition.is_composite),
             when_read=self._begin_anew,
         )
-        self._histories = AlarmHistories(documents, self._alarms.order)
+        self.histories = AlarmHistories(documents, self._alarms.order)
         self._gone = KeptRecords(documents, GONE_PREFIX, float, "time of an alarm's deletion")
         self._turn = asyncio.Lock()
         """A lock that is held by requests that change alarms, from reading an alarm to writing it: none overtakes
@@ -215,23 +215,20 @@ class Alarms:
     async def delete(self, account: str, region: str, names: Collection[str]) -> None:
         """Delete the alarms of these names; names without one are passed over. Raises StorageError."""
         async with self._turn:
-            await self._delete(account, region, names)
+            now_seconds = self.now_seconds()
+            gone = [alarm for name in dict.fromkeys(names) if (alarm := self.get(account, region, name)) is not None]
 
-    async def _delete(self, account: str, region: str, names: Collection[str]) -> None:
-        now_seconds = self.now_seconds()
-        gone = [alarm for name in dict.fromkeys(names) if (alarm := self.get(account, region, name)) is not None]
+            async def others() -> Sequence[RecordChange]:
+                changes = self._without_old_histories(now_seconds, len(gone))
+                for alarm in gone:
+                    deleted = [events.configured(alarm, "Delete", now_seconds)]
+                    changes.append(await self.histories.extension(alarm, deleted))
+                    changes.append(self._gone.change(now_seconds, *alarm.place))
+                return changes
 
-        async def others() -> Sequence[RecordChange]:
-            changes = self._without_old_histories(now_seconds, len(gone))
-            for alarm in gone:
-                deleted = [events.configured(alarm, "Delete", now_seconds)]
-                changes.append(await self._histories.extension(alarm, deleted))
-                changes.append(self._gone.change(now_seconds, *alarm.place))
-            return changes
-
-        if gone and await self._alarms.write(*map(self._alarms.removal, gone), others=others):
-            for alarm in gone:
-                self.rules.forget(alarm.place)
+            if gone and await self._alarms.write(*map(self._alarms.removal, gone), others=others):
+                for alarm in gone:
+                    self.rules.forget(alarm.place)
 
     def _without_old_histories(self, now_seconds: float, more: int) -> list[RecordChange]:
         """Changes that forget the histories of alarms that were deleted too long ago,
@@ -244,7 +241,7 @@ class Alarms:
             change
             for number, (at_seconds, path) in enumerate(gone)
             if number < excess or at_seconds < oldest_seconds
-            for change in (self._gone.replacement(at_seconds, None, path), self._histories.removal(path))
+            for change in (self._gone.replacement(at_seconds, None, path), self.histories.removal(path))
         ]
 
     @again_if_changed
@@ -342,21 +339,15 @@ class Alarms:
     async def _note_action(self, told: AlarmAction, error: str | None, generation: int) -> None:
         if error is not None:
             _log.warning("alarm %s: the action %s failed: %s", told.alarm.name, told.action, error)
-        await self._histories.note(told.alarm, events.acted(told.action, error, self.now_seconds()), generation)
+        await self.histories.note(told.alarm, events.acted(told.action, error, self.now_seconds()), generation)
 
     # --- what is kept ----------------------------------------------------------------------------
-
-    def history(self, account: str, region: str, name: str | None = None) -> Iterator[tuple[str, History]]:
-        """The events of one alarm name or, None, of all names of an account and Region, deleted ones too;
-        may give way. Raises StorageError.
-        """
-        return self._histories.of(account, region, name)
 
     async def keep(self, alarm: Alarm, items: Sequence[HistoryItem] = ()) -> None:
         """Keep what has changed in an alarm, with these events. Raises StorageError."""
 
         async def others() -> Sequence[RecordChange]:
-            return [await self._histories.extension(alarm, items), self._gone.removal(*alarm.place)] if items else ()
+            return [await self.histories.extension(alarm, items), self._gone.removal(*alarm.place)] if items else ()
 
         await self._alarms.write(self._alarms.change(alarm), others=others)
 

@@ -40,8 +40,10 @@ class AlarmHistories:
         self._notes: list[_Note] = []
         """Events that wait, in the order of their coming."""
 
-    def of(self, account: str, region: str, name: str | None) -> Iterator[tuple[str, History]]:
-        """Name and events of one alarm name or, None, of all names of an account and Region; may give way."""
+    def of(self, account: str, region: str, name: str | None = None) -> Iterator[tuple[str, History]]:
+        """Name and events of one alarm name or, None, of all names of an account and Region, deleted ones too; may
+        give way.
+        """
         if name is None:
             begin = f"{account}/{region}/"
             for path, history in self._histories.walk(account, region):

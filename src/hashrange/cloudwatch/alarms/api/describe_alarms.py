@@ -197,7 +197,7 @@ async def describe_alarm_history(
     kinds = set(request.AlarmTypes or ("MetricAlarm",))
     found = [
         (item, name, kind)
-        for name, history in alarms.history(caller.account, caller.region, request.AlarmName)
+        for name, history in alarms.histories.of(caller.account, caller.region, request.AlarmName)
         if (kind := _kind(is_composite=history.is_composite)) in kinds and request.AlarmContributorId is None
         for item in history.events()
         if begin_seconds <= item.at_seconds < end_seconds and request.HistoryItemType in (None, item.kind)
