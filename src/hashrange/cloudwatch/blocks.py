@@ -61,23 +61,19 @@ def encode_cells(cells: Cells) -> bytes:
     counts, sums, minimums, maximums = zip(*[cell.statistics for cell in ordered], strict=True)
     kinds, buckets, bucket_counts = _flat_distributions(ordered)
     compressor = zlib.compressobj(COMPRESSION_LEVEL)
-    pieces = _in_pieces(
-        _encode(
-            _Block(
-                cells=len(periods),
-                first=periods[0],
-                steps=column_of_whole(differences(periods)[1:]),
-                counts=column_of(counts),
-                minimums=column_of(minimums),
-                maximums=None if maximums == minimums else column_of(maximums),
-                sums=None if list(sums) == _usual_sums(counts, minimums) else column_of(sums),
-                distributions=column_of_whole(kinds),
-                buckets=column_of_whole(buckets),
-                bucket_counts=column_of(bucket_counts),
-            )
-        )
+    block = _Block(
+        cells=len(periods),
+        first=periods[0],
+        steps=column_of_whole(differences(periods)[1:]),
+        counts=column_of(counts),
+        minimums=column_of(minimums),
+        maximums=None if maximums == minimums else column_of(maximums),
+        sums=None if list(sums) == _usual_sums(counts, minimums) else column_of(sums),
+        distributions=column_of_whole(kinds),
+        buckets=column_of_whole(buckets),
+        bucket_counts=column_of(bucket_counts),
     )
-    return b"".join([*map(compressor.compress, pieces), compressor.flush()])
+    return b"".join([*map(compressor.compress, _in_pieces(_encode(block))), compressor.flush()])
 
 
 def decode_cells(block: bytes) -> Cells:

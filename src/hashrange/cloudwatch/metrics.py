@@ -280,25 +280,17 @@ class Metrics:
 
     def _cells(
         self, metric: MetricId, begin_seconds: float, end_seconds: float, period_seconds: int, unit: str | None
-    ) -> Sequence[tuple[str, Sequence[tuple[int, Cell]]]]:
+    ) -> Iterator[tuple[str, Sequence[tuple[int, Cell]]]]:
         """Each unit, with the begin of each period in which something was observed, and the period's cell. The
         parameters are those of `points`.
         """
         self._be_loaded()
-        by_unit = self._table.units_of(metric)
         begin = first_shown(begin_seconds, end_seconds, period_seconds, self._clock.service_time())
         end = math.ceil(end_seconds)
-        return [
-            (
-                known.unit,
-                [
-                    (begin + number * period_seconds, cell)
-                    for number, cell in walk(known.series.cells(begin, end, period_seconds).items())
-                ],
-            )
-            for known in list(by_unit.values())
-            if unit is None or unit == known.unit
-        ]
+        for known in list(self._table.units_of(metric).values()):
+            if unit in (None, known.unit):
+                cells = known.series.cells(begin, end, period_seconds)
+                yield known.unit, [(begin + number * period_seconds, cell) for number, cell in walk(cells.items())]
 
     def find(
         self,

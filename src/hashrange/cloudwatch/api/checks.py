@@ -4,8 +4,7 @@ and how faults of members are worded.
 
 import math
 import re
-from collections.abc import Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Annotated, NoReturn
 
 import msgspec
@@ -21,20 +20,18 @@ _place = re.compile(r"(?<!member)\.(\d+)(?=\.|$)")
 """Finds the place of a list's member."""
 IntegerFromOne = Annotated[int, Meta(ge=1, le=limits.CLOUDWATCH_INTEGER_MAX)]
 
-ERRORS = MappingProxyType(
-    {
-        "ConcurrentModificationException": ErrorShape(429, "ConcurrentModificationException"),
-        "ConflictException": ErrorShape(409, "ConflictException"),
-        "InternalServiceFault": ErrorShape(500, "InternalServiceError"),
-        "InvalidFormatFault": ErrorShape(400, "InvalidFormat"),
-        "InvalidParameterCombinationException": ErrorShape(400, "InvalidParameterCombination"),
-        "InvalidParameterValueException": ErrorShape(400, "InvalidParameterValue"),
-        "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
-        "MissingRequiredParameterException": ErrorShape(400, "MissingParameter"),
-        "ResourceNotFound": ErrorShape(404, "ResourceNotFound"),
-        "ResourceNotFoundException": ErrorShape(404, "ResourceNotFoundException"),
-    }
-)
+ERRORS: Mapping[str, ErrorShape] = {
+    "ConcurrentModificationException": ErrorShape(429, "ConcurrentModificationException"),
+    "ConflictException": ErrorShape(409, "ConflictException"),
+    "InternalServiceFault": ErrorShape(500, "InternalServiceError"),
+    "InvalidFormatFault": ErrorShape(400, "InvalidFormat"),
+    "InvalidParameterCombinationException": ErrorShape(400, "InvalidParameterCombination"),
+    "InvalidParameterValueException": ErrorShape(400, "InvalidParameterValue"),
+    "LimitExceededFault": ErrorShape(400, "LimitExceeded"),
+    "MissingRequiredParameterException": ErrorShape(400, "MissingParameter"),
+    "ResourceNotFound": ErrorShape(404, "ResourceNotFound"),
+    "ResourceNotFoundException": ErrorShape(404, "ResourceNotFoundException"),
+}
 """How CloudWatch sends its errors. Source: botocore's service model."""
 
 
