@@ -7,7 +7,7 @@ Source: OpenTelemetry, *Metrics data model*.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -84,9 +84,7 @@ class OtlpExport:
 
     async def _collected(self) -> export.MetricsData:
         """The metrics now; may give way: those of 2,000 tables take 0.2 s."""
-        return self._metrics_data(families_of(self._look(None)))
-
-    def _metrics_data(self, families: Iterable[Family]) -> export.MetricsData:
+        families = families_of(self._look(None))
         now_nanoseconds = int(self._clock.wall_time() * _NANOSECONDS)
         metrics = [self._metric(family, now_nanoseconds) for family in families]
         scope = export.ScopeMetrics(InstrumentationScope("hashrange", __version__), metrics, "")
@@ -98,11 +96,11 @@ class OtlpExport:
         if family.kind == "histogram":
             histograms = [self._histogram_point(sample, now_nanoseconds) for sample in family.samples]
             data = export.Histogram(histograms, export.AggregationTemporality.CUMULATIVE)
-        elif family.kind == "counter":
-            points = [self._number_point(sample, now_nanoseconds) for sample in family.samples]
-            data = export.Sum(points, export.AggregationTemporality.CUMULATIVE, is_monotonic=True)
         else:
-            data = export.Gauge([self._number_point(sample, now_nanoseconds) for sample in family.samples])
+            points = [self._number_point(sample, now_nanoseconds) for sample in family.samples]
+            data = export.Gauge(points)
+            if family.kind == "counter":
+                data = export.Sum(points, export.AggregationTemporality.CUMULATIVE, is_monotonic=True)
         return export.Metric(family.name, family.documentation, unit, data)
 
     def _number_point(self, sample: Sample, now_nanoseconds: int) -> export.NumberDataPoint:
