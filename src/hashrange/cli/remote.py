@@ -158,15 +158,13 @@ class Remote:
     def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """Send a request, and once more as `ask` says; returns the reply's status and body. Raises RemoteError."""
         is_kept = self._connection is not None
-        try:
-            return self._send(method, path, headers, body)
-        except (OSError, HTTPException) as error:
-            if not is_kept or isinstance(error, TimeoutError):
-                raise self._unreachable(error) from None
-            try:  # repeat the request: the server may have closed the kept connection, or restarted
+        while True:
+            try:
                 return self._send(method, path, headers, body)
-            except (OSError, HTTPException) as second_error:
-                raise self._unreachable(second_error) from None
+            except (OSError, HTTPException) as error:
+                if not is_kept or isinstance(error, TimeoutError):
+                    raise self._unreachable(error) from None
+                is_kept = False  # repeat the request: the server may have closed the kept connection, or restarted
 
     def close(self) -> None:
         """Close the connection; the next request reopens it."""
