@@ -80,14 +80,11 @@ class Following:
         """
         if self._lacks_children():
             self._find_new_shards()
-        ready = [one for one in self._shards.values() if not one.is_drained and self._has_read_parent(one)]
+        unread = {one.shard_id for one in self._shards.values() if not one.is_drained}
+        ready = [one for one in self._shards.values() if one.shard_id in unread and one.parent not in unread]
         for start in range(0, len(ready), SHARDS_AT_ONCE):
             records = [record for one in ready[start : start + SHARDS_AT_ONCE] for record in self._read(one)]
             yield sorted(records, key=lambda record: int(record["dynamodb"]["SequenceNumber"]))
-
-    def _has_read_parent(self, shard: FollowedShard) -> bool:
-        parent = self._shards.get(shard.parent or "")
-        return parent is None or parent.is_drained
 
     def _lacks_children(self) -> bool:
         """True if a shard of an enabled stream is read to its end, but none of its one or two children is known."""
