@@ -43,11 +43,9 @@ def look_at_settings(environment: Mapping[str, str]) -> tuple[Settings, Mapping[
     except UsageError as error:
         return Settings(), {}, [failing("settings", f"`hashrange serve` would refuse to start: {error}")]
     findings = [surprising("settings", f"{warning[0].upper()}{warning[1:]}") for warning in warnings]
-    return (
-        settings,
-        given_names,
-        findings or [fine("settings", "All variables HASHRANGE_… are known, and have usable values.")],
-    )
+    if not findings:
+        findings.append(fine("settings", "All variables HASHRANGE_… are known, and have usable values."))
+    return settings, given_names, findings
 
 
 def look_at_named_files(settings: Settings, given_names: Mapping[str, str]) -> Iterator[Finding]:
@@ -87,10 +85,6 @@ def _looks(settings: Settings) -> Iterator[Callable[[], object]]:
         from hashrange.triggers.configuration import read_configuration
 
         yield partial(read_configuration, settings.triggers)
-    yield from _looks_at_urls(settings)
-
-
-def _looks_at_urls(settings: Settings) -> Iterator[Callable[[], object]]:
     from hashrange.functions.http_client import read_setting
 
     urls = {

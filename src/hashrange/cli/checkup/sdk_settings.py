@@ -197,15 +197,11 @@ def find_keys(environment: Mapping[str, str], profile: Profile) -> FoundKeys:
     of_profile = f"the profile {profile.name}"
     sources = [({} if profile.is_in_code else variables, "the environment")]
     sources += [(dict(profile.credentials), of_profile), (dict(profile.config), of_profile)]
-    found = [
-        FoundKeys(
-            one.get("aws_access_key_id") or None,
-            one.get("aws_secret_access_key") or None,
-            one.get("aws_session_token") or None,
-            source,
-        )
-        for one, source in sources
-    ]
+    names = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
+    found = []
+    for one, source in sources:
+        key, secret, token = (one.get(name) or None for name in names)
+        found.append(FoundKeys(key, secret, token, source))
     lone = next((one for one in found if one.secret_key), FoundKeys(None, None, None, ""))
     return next((one for one in found if one.access_key), lone)
 
