@@ -31,17 +31,15 @@ DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_wor
 def make_tool_server(asking: AskedServer, *, may_write: bool) -> MCPServer[Any]:
     """The server of tools, which talks to nobody yet."""
     reading = ReadTools(asking, may_write=may_write)
-    tools = [
-        _strict(tool, READS)
-        for tool in (
-            reading.list_tables,
-            reading.describe_table,
-            reading.get_item,
-            reading.query,
-            reading.scan,
-            reading.advise_schema,
-        )
-    ]
+    reads = (
+        reading.list_tables,
+        reading.describe_table,
+        reading.get_item,
+        reading.query,
+        reading.scan,
+        reading.advise_schema,
+    )
+    tools = [_strict(tool, READS) for tool in reads]
     tools.append(_strict(reading.run_partiql, DESTROYS if may_write else READS))
     if may_write:
         writing = WriteTools(asking)

@@ -67,10 +67,10 @@ class ReadTools:
         is_forward: bool = True,
     ) -> dict[str, Any]:
         """Read items with one partition key, in the order of their sort keys, from a table or one of its indexes."""
-        reply = self._asking.ask(
+        return self._page(
             "Query",
-            TableName=table,
-            IndexName=index,
+            table,
+            index,
             KeyConditionExpression=key_condition,
             FilterExpression=filter_expression,
             ExpressionAttributeNames=names,
@@ -78,9 +78,7 @@ class ReadTools:
             ExclusiveStartKey=_typed(start_after),
             Limit=limit,
             ScanIndexForward=is_forward,
-            ReturnConsumedCapacity="TOTAL",
         )
-        return shown_items(self._asking, table, index, reply)
 
     def scan(
         self,
@@ -96,18 +94,21 @@ class ReadTools:
         """Read items in no particular order. It reads all that it passes over:
         prefer query if the partition key is known.
         """
-        reply = self._asking.ask(
+        return self._page(
             "Scan",
-            TableName=table,
-            IndexName=index,
+            table,
+            index,
             FilterExpression=filter_expression,
             ExpressionAttributeNames=names,
             ExpressionAttributeValues=_typed(values),
             ExclusiveStartKey=_typed(start_after),
             Limit=limit,
-            ReturnConsumedCapacity="TOTAL",
         )
-        return shown_items(self._asking, table, index, reply)
+
+    def _page(self, operation: str, table: str, index: str | None, **members: Any) -> dict[str, Any]:
+        """The reply of a tool that reads a page. Raises RemoteError."""
+        asked = {"TableName": table, "IndexName": index, "ReturnConsumedCapacity": "TOTAL"}
+        return shown_items(self._asking, table, index, self._asking.ask(operation, **asked, **members))
 
     def run_partiql(
         self, statement: str, parameters: list[Any] | None = None, next_token: str | None = None, *, limit: Limit = 25
