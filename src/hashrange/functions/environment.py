@@ -19,7 +19,7 @@ from hashrange.functions.handler_errors import read_handler_error
 from hashrange.functions.invocation import InvocationOutcome
 from hashrange.functions.invocation_log import InvocationLog
 from hashrange.functions.marks import Mark
-from hashrange.functions.process import Process
+from hashrange.functions.process import Process, spawn
 from hashrange.functions.process_tree import data_limit_bytes, memory_used_at_once, memory_used_bytes
 from hashrange.functions.programs import ProgramMissing, find_command
 from hashrange.functions.variables import make_variables
@@ -89,9 +89,9 @@ class ExecutionEnvironment:
         try:
             command = await find_command(self.runnable)
             async with self._listener.starting:
-                mark = Mark.of(self._mark)
-                self._process = await Process.start(command, self.runnable.folder, variables, self._feed, mark)
-            self.memory.process = self._process
+                process = Process(self._feed, Mark.of(self._mark))
+                await spawn(process, command, self.runnable.folder, variables)
+            self._process = self.memory.process = process
             if self._is_over:  # it was killed before it began
                 self._process.kill()
             if not await self._is_first(expected):

@@ -23,31 +23,17 @@ _END_SECONDS_MAX = 5.0
 
 
 class Process(asyncio.SubprocessProtocol):
-    """A function's process. `on_output` receives all that it and its children write."""
+    """A function's process, which `spawn` starts. `on_output` receives all that it and its children write."""
 
     def __init__(self, on_output: Callable[[bytes], None], mark: Mark) -> None:
         self.mark = mark
-        """What it and all that it starts inherits."""
+        """What it and all that it starts inherits; the entry must be in the variables with which it is started."""
         self._on_output = on_output
         self._unpaused_bytes = 0
         self._pause: asyncio.TimerHandle | None = None
         self._transport: asyncio.SubprocessTransport | None = None
         self.exited: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the process has ended."""
-
-    @classmethod
-    async def start(
-        cls,
-        command: Sequence[str],
-        folder: str,
-        variables: Mapping[str, str],
-        on_output: Callable[[bytes], None],
-        mark: Mark,
-    ) -> "Process":
-        """Start a process; `variables` have the entry of its mark. Raises OSError if the system refuses."""
-        process = cls(on_output, mark)
-        await spawn(process, command, folder, variables)
-        return process
 
     @property
     def pid(self) -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from hashrange.functions import process as module
 from hashrange.functions.marks import Mark
-from hashrange.functions.process import Process
+from hashrange.functions.process import Process, spawn
 from tests.support.waiting import until
 
 uvloop = pytest.importorskip("uvloop")
@@ -22,7 +22,9 @@ MARK = Mark.of("0.0")
 
 async def started(code: str, received: list[bytes]) -> Process:
     command = [sys.executable, "-c", code]
-    return await Process.start(command, os.getcwd(), dict(os.environ), received.append, MARK)
+    process = Process(received.append, MARK)
+    await spawn(process, command, os.getcwd(), dict(os.environ))
+    return process
 
 
 class NotedPipe(io.FileIO):

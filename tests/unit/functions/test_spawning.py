@@ -13,7 +13,7 @@ import pytest
 
 from hashrange.functions import process
 from hashrange.functions.marks import Mark
-from hashrange.functions.process import Process
+from hashrange.functions.process import Process, spawn
 from tests.support.waiting import until
 from tests.unit.functions.world import LOOPS, Test, World, children, decoded, descriptors, open_globals
 
@@ -39,7 +39,9 @@ def in_each_loop(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any
 
 async def start(code: str, output: bytearray) -> Process:
     """Start Python with this code."""
-    return await Process.start([sys.executable, "-c", code], "/", dict(os.environ), output.extend, MARK)
+    process = Process(output.extend, MARK)
+    await spawn(process, [sys.executable, "-c", code], "/", dict(os.environ))
+    return process
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_a_process_leads_a_session_and_has_no_input(in_each_loop: Callable[[Coro
 def test_a_program_that_is_not_there(in_each_loop: Callable[[Coroutine[Any, Any, None]], None]) -> None:
     async def test() -> None:
         with pytest.raises(FileNotFoundError):
-            await Process.start(["/not/there"], "/", {}, print, MARK)
+            await spawn(Process(print, MARK), ["/not/there"], "/", {})
 
     in_each_loop(test())
 
