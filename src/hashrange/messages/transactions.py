@@ -5,8 +5,6 @@ Source: service behaviour, captures to Oct 2026; fields in braces are filled in 
 
 CANCELLED = "Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
 CONFLICT = "Transaction is ongoing for the item"
-IN_PROGRESS = "The transaction with the given request token is already in progress."
-"""Our own wording: the service's is not known."""
 # S105: no secret
 TOKEN_REUSED = "The request uses the same client token as a previous, but non-identical request."  # noqa: S105
 """Our own wording: the service's is not known."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from hashrange.errors import ApiError, StorageError, TransactionConflictException, TransactionInProgressException
 from hashrange.items.types import Key, Row
-from hashrange.messages.transactions import CONFLICT, IN_PROGRESS
+from hashrange.messages.transactions import CONFLICT
 from hashrange.soon import settled
 from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import (
@@ -317,7 +317,7 @@ class SuspendingStore:
         request_id = request_id or new_request_id()
         await self.suspend()
         if token is not None and token.name in self._tokens:
-            raise TransactionInProgressException(IN_PROGRESS)
+            raise TransactionInProgressException("The transaction is in progress.")
         places = {(table.source_id, key) for table, key, _ in steps if key is not None}
         self._refuse_conflicts([key is not None and self._is_taken((table.source_id, key)) for table, key, _ in steps])
         self._ongoing |= places
