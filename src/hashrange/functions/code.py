@@ -106,7 +106,7 @@ def _path_of(member: zipfile.ZipInfo) -> list[str]:
     elif len(os.fsencode(name)) > _PATH_BYTES_MAX or any(len(os.fsencode(part)) > _NAME_BYTES_MAX for part in parts):
         reason = "has too long a name"
     if reason:
-        raise CodeUnusable(messages.unsafe_member(name, reason))
+        raise CodeUnusable(messages.UNSAFE_MEMBER.format(name=name[:200], reason=reason))
     return [part for part in parts if part not in {"", "."}]
 
 
@@ -126,7 +126,7 @@ def _write_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) 
                 target.write(chunk)
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
         reason = "is both a file and a folder"
-        raise CodeUnusable(messages.unsafe_member(member.filename, reason)) from error
+        raise CodeUnusable(messages.UNSAFE_MEMBER.format(name=member.filename[:200], reason=reason)) from error
     is_executable = member.create_system == _CREATED_ON_UNIX and member.external_attr >> 16 & 0o111
     os.chmod(path, 0o755 if is_executable else 0o644)
 

@@ -96,7 +96,7 @@ def hint_on_handler(handler: str, language: Language, names: Sequence[str] | Non
     """
     module, function = _parts(handler, language)
     if not module or not function or f".{function}" in _EXTENSIONS[language]:
-        return messages.handler_form(language)
+        return messages.HANDLER_FORM.format(extension=_EXTENSIONS[language][0])
     if names is None:
         return None
     files = _module_files(module, language)

@@ -93,8 +93,7 @@ def read_reference(text: str, caller: Caller, qualifier: str | None = None) -> F
     if key.region != caller.region:
         raise FunctionMissing(messages.OTHER_REGION.format(region=key.region, own_region=caller.region))
     if key.account != caller.account:
-        arn = messages.cut(key.arn)
-        message = messages.OTHER_ACCOUNT.format(arn=arn, account=key.account, own_account=caller.account)
+        message = messages.OTHER_ACCOUNT.format(arn=key.arn, account=key.account, own_account=caller.account)
         raise LambdaError(403, "AccessDeniedException", message)
     if qualifier is not None and found["qualifier"] not in {None, qualifier}:
         raise parameter_refusal(messages.QUALIFIERS_DIFFER)

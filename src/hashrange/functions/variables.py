@@ -123,9 +123,7 @@ def find_variables_fault(variables: Mapping[str, str]) -> str | None:
         if "\0" in value:
             return messages.VARIABLE_VALUE.format(name=messages.cut(name))
     size_bytes = len(msgspec.json.encode(variables))
-    if size_bytes > FUNCTION_VARIABLES_BYTES_MAX:
-        return messages.VARIABLES_TOO_LARGE.format(size_bytes=size_bytes)
-    return None
+    return messages.VARIABLES_TOO_LARGE.format(size=size_bytes) if size_bytes > FUNCTION_VARIABLES_BYTES_MAX else None
 
 
 # --- the certificate of the server ----------------------------------------------------------------

@@ -24,6 +24,8 @@ UNZIPPED_TOO_LARGE = "Unzipped size must be smaller than {most_bytes} bytes"
 """The files of a zip file are too large together."""
 TOO_MANY_FILES = "The zip file has more than {most} files and folders."
 """A zip file has too many members. (ours)."""
+UNSAFE_MEMBER = "The zip file cannot be unpacked: {name!r} {reason}."
+"""A member of a zip file would be written where it must not be, or cannot be read. (ours)."""
 TIMED_OUT = "Task timed out after {timeout_seconds:.2f} seconds"
 """An invocation took too long."""
 REPLY_TOO_LARGE = "Response payload size exceeded maximum allowed payload size ({most_bytes} bytes)."
@@ -54,11 +56,6 @@ ERROR_AGAIN = "[ERROR] {type}: {message} (the trace is the same as before, and i
 """The line in the log in the place of the trace of an error, if the function has failed with
 the same trace before. (ours).
 """
-
-
-def unsafe_member(name: str, reason: str) -> str:
-    """A member of a zip file would be written where it must not be, or cannot be read. (ours)."""
-    return f"The zip file cannot be unpacked: {name[:200]!r} {reason}."
 
 
 def code_not_found(code: str, reason: str) -> str:

@@ -5,7 +5,6 @@ Source: reports of users up to 2026; Lambda's API reference and developer guide.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 SHOWN_CHARACTERS_MAX = 500
 """Most characters of a client's text that a message repeats."""
@@ -105,18 +104,14 @@ RUNTIME_NOT_RUN = (
     "function run elsewhere, and declare its URL in the server's settings."
 )
 """A runtime of Lambda whose functions do not run here. (ours)."""
+HANDLER_FORM = "Handler names a file and a function: app.handler is the function handler in the file app{extension}."
+"""The way out for a Handler that does not name both a file and a function. (ours)."""
 
 
 def handler_broken(error: str, hint: str | None) -> str:
     """A handler cannot be loaded, so the function is not created or changed. (ours); `error` is the runtime's."""
     broken = f"The function's code cannot be loaded: {error[:4000]}"
     return broken if hint is None else f"{broken.removesuffix('.')}. {hint}"
-
-
-def handler_form(language: Literal["python", "node"]) -> str:
-    """The way out for a Handler that does not name both a file and a function. (ours)."""
-    file = "app.py" if language == "python" else "app.js"
-    return f"Handler names a file and a function: app.handler is the function handler in the file {file}."
 
 
 def module_in_folder(found: str, folder: str, handler: str | None) -> str:
@@ -152,7 +147,7 @@ VARIABLE_VALUE = "The value of the environment variable {name} contains a null c
 """An environment variable has a value that no process can have. (ours)."""
 VARIABLES_TOO_LARGE = (
     "Lambda was unable to configure your environment variables because the environment variables you have provided "
-    "exceeded the 4KB limit. Size measured: {size_bytes} bytes"
+    "exceeded the 4KB limit. Size measured: {size} bytes"
 )
 """A function's environment variables are too long together. The service shows them; we do not. (unconfirmed)."""
 

@@ -136,17 +136,17 @@ def refuse_unsupported(request: ConfigurationRequest) -> None:
     """Raise LambdaError for the first member that asks for what cannot be honoured. Empty lists ask for nothing."""
     logging, dead_letters = request.LoggingConfig, request.DeadLetterConfig
     log_level = logging and (logging.ApplicationLogLevel or logging.SystemLogLevel)
-    others = ("FileSystemConfigs", "CapacityProviderConfig", "DurableConfig", "RuntimeConfig", "AcceleratorConfig")
     for is_given, what, reason in (
         (request.Layers, "Layers", say.NO_LAYERS),
         (dead_letters and dead_letters.TargetArn, "DeadLetterConfig", say.NO_DEAD_LETTERS),
         (logging and logging.LogFormat == "JSON", say.JSON_LOGS, say.NO_JSON_LOGS),
         (log_level, say.LOG_LEVEL, say.NO_JSON_LOGS),
         (request.ImageConfig, "ImageConfig", say.NO_IMAGES),
-        *[(getattr(request, name), name, say.NOT_HERE) for name in others],
     ):
         if is_given:
             raise parameter_refusal(say.UNSUPPORTED.format(member=what, reason=reason))
+    others = ("FileSystemConfigs", "CapacityProviderConfig", "DurableConfig", "RuntimeConfig", "AcceleratorConfig")
+    refuse_given(request, others, say.NOT_HERE)
 
 
 def configuration_members(request: ConfigurationRequest) -> dict[str, Any]:
