@@ -70,8 +70,9 @@ def test_what_is_recorded_while_a_snapshot_is_prepared_is_in_it(
 
     async def prepare_and_record() -> None:
         await prepare()
-        prepared.append(1)
-        await record(10 ** len(prepared))
+        if len(prepared) < 2:  # the checkpoint prepares itself too
+            prepared.append(1)
+            await record(10 ** len(prepared))
 
     ways_given = iter([0, 1, 1, 1])
     monkeypatch.setattr(snapshots, "gave_way", lambda: next(ways_given))
