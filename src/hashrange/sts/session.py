@@ -49,14 +49,6 @@ class RoleSession(msgspec.Struct, frozen=True, array_like=True):
     """None: the session of a GetSessionToken, which acts as its caller."""
 
 
-class SessionKeys(NamedTuple):
-    """What a client signs with during a session."""
-
-    access_key: str
-    secret_key: str
-    token: str
-
-
 class ReadToken(NamedTuple):
     """A token that has been read; whether its signature is right is not known yet."""
 
@@ -85,12 +77,16 @@ def role_id_of(role_arn: str) -> str:
     return "AROA" + base64.b32encode(sha256(role_arn.encode()).digest()).decode()[:17]
 
 
-def session_keys(session: RoleSession, issuer_secret: str, size_bytes_min: int = 0) -> SessionKeys:
-    """The keys of a session. Its token has at least `size_bytes_min` bytes."""
+def session_keys(session: RoleSession, issuer_secret: str, size_bytes_min: int = 0) -> dict[str, str]:
+    """What a client signs with during a session, as replies have it. The token has at least `size_bytes_min` bytes."""
     payload = msgspec.json.encode(session)
     payload = payload.ljust(size_bytes_min * 3 // 4 + 1 - _MAC_BYTES)  # blanks behind JSON mean nothing
     token = base64.urlsafe_b64encode(_mac(issuer_secret, _TOKEN_WORD, payload)[:_MAC_BYTES] + payload)
-    return SessionKeys(session.access_key, secret_of_session(payload, issuer_secret), token.rstrip(b"=").decode())
+    return {
+        "AccessKeyId": session.access_key,
+        "SecretAccessKey": secret_of_session(payload, issuer_secret),
+        "SessionToken": token.rstrip(b"=").decode(),
+    }
 
 
 def secret_of_session(payload: bytes, issuer_secret: str) -> str:

@@ -28,14 +28,6 @@ class IssuingKey(NamedTuple):
     account: str
 
 
-class CallerIdentity(NamedTuple):
-    """Who a caller is."""
-
-    account: str
-    user_id: str
-    arn: str
-
-
 class Sessions:
     """Makes sessions and finds those of callers. Keeps nothing: every session is in its token."""
 
@@ -70,15 +62,17 @@ class Sessions:
         secret = self._secret_of(found.session.issuer)
         return found.session if secret is not None and is_signed(found, secret) else None
 
-    def identity_of(self, caller: SignedCaller) -> CallerIdentity:
-        """Who the caller is: the session of a role, or else the account itself, as there are no users.
+    def identity_of(self, caller: SignedCaller) -> dict[str, str]:
+        """`Arn`, `UserId` and `Account` of the caller: of the session of a role, or else of the account itself,
+        as there are no users.
 
         The account is the one whose tables the caller sees, as in their ARNs.
         """
-        session = self.session_of(caller)
+        session, account = self.session_of(caller), caller.account
         if session is None or session.role is None:
-            return CallerIdentity(caller.account, caller.account, f"arn:aws:iam::{caller.account}:root")
-        return CallerIdentity(caller.account, *_assumed(session.role, caller.account))
+            return {"Arn": f"arn:aws:iam::{account}:root", "UserId": account, "Account": account}
+        user = assumed_role_user(session.role, account)
+        return {"Arn": user["Arn"], "UserId": user["AssumedRoleId"], "Account": account}
 
     def account_of(self, access_key: str) -> str | None:
         """The account of an access key; None if it is none of the credentials file,
@@ -120,13 +114,8 @@ class Sessions:
         assert secret is not None, "the caller has been let in"
         expires_seconds = float(int(self.service_time()) + seconds)
         made = RoleSession(session_access_key(account), account, issuer, expires_seconds, role)
-        keys = session_keys(made, secret, token_bytes_min)
-        return {
-            "AccessKeyId": keys.access_key,
-            "SecretAccessKey": keys.secret_key,
-            "SessionToken": keys.token,
-            "Expiration": datetime.fromtimestamp(int(self.wall_time()) + seconds, UTC),
-        }
+        expiration = datetime.fromtimestamp(int(self.wall_time()) + seconds, UTC)
+        return {**session_keys(made, secret, token_bytes_min), "Expiration": expiration}
 
     def _secret_of(self, issuer: str) -> str | None:
         if self._keys is None:
@@ -137,10 +126,5 @@ class Sessions:
 
 def assumed_role_user(role: AssumedRole, account: str) -> dict[str, str]:
     """`AssumedRoleUser` of a reply."""
-    id_, arn = _assumed(role, account)
-    return {"AssumedRoleId": id_, "Arn": arn}
-
-
-def _assumed(role: AssumedRole, account: str) -> tuple[str, str]:
     arn = f"arn:{role.partition}:sts::{account}:assumed-role/{role.name}/{role.session_name}"
-    return f"{role.id}:{role.session_name}", arn
+    return {"AssumedRoleId": f"{role.id}:{role.session_name}", "Arn": arn}

@@ -100,7 +100,7 @@ def test_the_keys_of_a_session_are_let_in_until_it_ends(strict: str) -> None:
     role = AssumedRole("aws", "deploy", "AROAEXAMPLE", "anna", None)
     for expires_seconds, codes in ((4e9, []), (1.0, ["ExpiredTokenException"])):
         session = RoleSession("ASIA111122223333ABCD", "111122223333", "AKIDEXAMPLE", expires_seconds, role)
-        access_key, secret, token = session_keys(session, "secret")
+        access_key, secret, token = session_keys(session, "secret").values()
         keys = {"access_key": access_key, "secret": secret, "token": token}
         if not codes:
             with DaxClient(strict, authorize=authorization(**keys)) as client:
@@ -142,7 +142,7 @@ def test_a_connection_ends_with_its_key(tmp_path: Path) -> None:
         endpoint = str(running.server.dax_endpoint)
         role = AssumedRole("aws", "deploy", "AROAEXAMPLE", "anna", None)
         session = RoleSession("ASIA111122223333ABCD", "111122223333", "AKIDEXAMPLE", clock.service_time() + 900, role)
-        access_key, secret, token = session_keys(session, "secret")
+        access_key, secret, token = session_keys(session, "secret").values()
         with (
             DaxClient(endpoint, authorize=authorization(access_key, secret, token=token)) as of_session,
             DaxClient(endpoint, authorize=authorization("AKIDLATER", "later")) as of_key,

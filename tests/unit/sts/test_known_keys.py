@@ -18,10 +18,10 @@ SESSION = session_keys(RoleSession("ASIA111122223333ABCD", OWN.account, OWN.acce
     ("access_key", "token", "counted"),
     [
         (OWN.access_key, None, [OWN.account]),
-        (SESSION.access_key, SESSION.token, [OWN.account]),
-        (SESSION.access_key, None, []),
-        (SESSION.access_key, SESSION.token[:-1], []),
-        ("AKIDOTHER", SESSION.token, []),
+        (SESSION["AccessKeyId"], SESSION["SessionToken"], [OWN.account]),
+        (SESSION["AccessKeyId"], None, []),
+        (SESSION["AccessKeyId"], SESSION["SessionToken"][:-1], []),
+        ("AKIDOTHER", SESSION["SessionToken"], []),
     ],
 )
 def test_refused_requests_count_for_the_account_of_a_known_key(

@@ -67,12 +67,12 @@ async def assume_role(sessions: Sessions, caller: SignedCaller, request: AssumeR
     checked for its form only.
     """
     role_arn, session_name = _checked_members(request)
-    role = members.role_of(role_arn)
+    account, role = members.role_of(role_arn, session_name)
     tags = _checked_tags(request.Tags or (), request.TransitiveTagKeys or ())
     percent = members.packed_percent(request.Policy, request.PolicyArns, tags)
     if request.ProvidedContexts:
         members.refuse_sts(sentences.NO_CONTEXTS)
-    if sessions.is_verifying and role.account != sessions.own_account(caller):
+    if sessions.is_verifying and account != sessions.own_account(caller):
         _refuse_action(sessions, caller, "sts:AssumeRole", role_arn)
     session = sessions.session_of(caller)
     is_chained = session is not None and session.role is not None
@@ -80,10 +80,10 @@ async def assume_role(sessions: Sessions, caller: SignedCaller, request: AssumeR
     if is_chained and seconds > limits.CHAINED_SECONDS_MAX:
         members.refuse_sts(sentences.CHAINED_TOO_LONG)
     source_identity = _source_identity(sessions, caller, session, request)
-    assumed = role.assumed(session_name, source_identity)
+    role = msgspec.structs.replace(role, source_identity=source_identity)
     return {
-        "Credentials": sessions.make(caller, role.account, seconds, assumed, request.MinimumSessionTokenSize or 0),
-        "AssumedRoleUser": assumed_role_user(assumed, role.account),
+        "Credentials": sessions.make(caller, account, seconds, role, request.MinimumSessionTokenSize or 0),
+        "AssumedRoleUser": assumed_role_user(role, account),
         "PackedPolicySize": percent,
         "SourceIdentity": source_identity,
     }
@@ -120,7 +120,7 @@ def _source_identity(
 
 
 def _refuse_action(sessions: Sessions, caller: SignedCaller, action: str, resource: str) -> None:
-    arn = sessions.identity_of(caller).arn
+    arn = sessions.identity_of(caller)["Arn"]
     raise ServiceError("AccessDenied", sentences.NOT_AUTHORIZED.format(arn=arn, action=action, resource=resource))
 
 
@@ -155,15 +155,14 @@ async def assume_role_with_web_identity(
     assert request.WebIdentityToken is not None
     if sessions.is_verifying:
         raise ServiceError("AccessDenied", sentences.IDENTITY_UNVERIFIED)
-    role = members.role_of(role_arn)
+    account, role = members.role_of(role_arn, session_name)
     percent = members.packed_percent(request.Policy, request.PolicyArns)
     claims = _claims_of(request.WebIdentityToken, sessions.wall_time())
-    assumed = role.assumed(session_name)
     seconds = request.DurationSeconds or limits.ROLE_SECONDS_DEFAULT
     return {
-        "Credentials": sessions.make(caller, role.account, seconds, assumed, request.MinimumSessionTokenSize or 0),
+        "Credentials": sessions.make(caller, account, seconds, role, request.MinimumSessionTokenSize or 0),
         "SubjectFromWebIdentityToken": claims.sub,
-        "AssumedRoleUser": assumed_role_user(assumed, role.account),
+        "AssumedRoleUser": assumed_role_user(role, account),
         "PackedPolicySize": percent,
         "Provider": claims.iss,
         "Audience": claims.aud if isinstance(claims.aud, str) else next(iter(claims.aud or ()), None),

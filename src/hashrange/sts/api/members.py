@@ -143,25 +143,12 @@ class PolicyArnMember(msgspec.Struct, frozen=True):
     arn: str | None = None
 
 
-class NamedRole(NamedTuple):
-    """A role that a request names."""
-
-    account: str
-    partition: str
-    name: str
-    id: str
-
-    def assumed(self, session_name: str, source_identity: str | None = None) -> AssumedRole:
-        """The role as a session has it."""
-        return AssumedRole(self.partition, self.name, self.id, session_name, source_identity)
-
-
-def role_of(arn: str) -> NamedRole:
-    """The role of an ARN. Raises ServiceError."""
+def role_of(arn: str, session_name: str) -> tuple[str, AssumedRole]:
+    """The account of an ARN's role, and the role as a session without a source identity has it. Raises ServiceError."""
     found = _is_role_arn(arn)
     if found is None:
         refuse_sts(sentences.ROLE_ARN)
-    return NamedRole(found[2], found[1], found[3], role_id_of(arn))
+    return found[2], AssumedRole(found[1], found[3], role_id_of(arn), session_name, None)
 
 
 def check_policies(found: Violations, policy: str | None, arns: Sequence[PolicyArnMember] | None) -> None:

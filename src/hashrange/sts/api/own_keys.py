@@ -21,8 +21,7 @@ async def get_caller_identity(sessions: Sessions, caller: SignedCaller, _: GetCa
     The caller's account, ARN and unique id: those of the role that the caller has assumed,
     or of the account itself.
     """
-    identity = sessions.identity_of(caller)
-    return {"Arn": identity.arn, "UserId": identity.user_id, "Account": identity.account}
+    return sessions.identity_of(caller)
 
 
 class GetAccessKeyInfoRequest(msgspec.Struct, frozen=True):
