@@ -4,7 +4,8 @@ a number decoded from its bytes.
 
 from decimal import Context, Decimal
 
-from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition, read_key_condition
+from hashrange.expressions.condition import read_checked_condition
+from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition
 from hashrange.items.numbers import normalize_number
 from hashrange.items.types import Value
 
@@ -15,7 +16,8 @@ def read_and_compile_key_condition(
     text: str, names: dict[str, str] | None, values: dict[str, Value] | None
 ) -> CompiledKeyCondition:
     """Read and compile a key condition as Query does, in one call."""
-    return compile_key_condition(read_key_condition(text, names, values or {}))
+    _, root, value_checks = read_checked_condition("KeyConditionExpression", text, names, values or {})
+    return compile_key_condition(root, value_checks)
 
 
 def decode_number(encoded: bytes) -> str:

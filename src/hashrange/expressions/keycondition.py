@@ -9,11 +9,8 @@ from typing import NamedTuple
 
 from hashrange.errors import RequestFault
 from hashrange.expressions import tree
-from hashrange.expressions.condition import ValueCheck, read_checked_condition
-from hashrange.items.types import Value
+from hashrange.expressions.condition import ValueCheck
 from hashrange.messages import expressions as say
-
-_KIND = "KeyConditionExpression"
 
 
 class Term(NamedTuple):
@@ -27,15 +24,6 @@ class Term(NamedTuple):
     tokens: tuple[str, ...]
 
 
-class ParsedKeyCondition(NamedTuple):
-    """A parsed key condition that has passed the static checks of all conditions, not yet those of key conditions."""
-
-    root: tree.ConditionNode
-    used_names: frozenset[str]
-    used_values: frozenset[str]
-    value_checks: tuple[ValueCheck, ...]
-
-
 class CompiledKeyCondition(NamedTuple):
     """A compiled key condition: its terms must all be true, and no two of them have the same attribute."""
 
@@ -43,24 +31,15 @@ class CompiledKeyCondition(NamedTuple):
     value_checks: tuple[ValueCheck, ...] = ()
 
 
-def read_key_condition(text: str, names: dict[str, str] | None, values: dict[str, Value]) -> ParsedKeyCondition:
-    """Parse a key condition and run the static checks of all conditions. Raises RequestFault.
-
-    A Query then checks its other expressions, and calls `compile_key_condition` last.
-    """
-    parser, root, value_checks = read_checked_condition(_KIND, text, names, values)
-    return ParsedKeyCondition(root, frozenset(parser.used_names), frozenset(parser.used_values), value_checks)
-
-
-def compile_key_condition(read: ParsedKeyCondition) -> CompiledKeyCondition:
-    """Compile a parsed key condition.
+def compile_key_condition(root: tree.ConditionNode, value_checks: tuple[ValueCheck, ...]) -> CompiledKeyCondition:
+    """Compile a key condition that has passed the static checks of all conditions (`read_checked_condition`).
 
     Raises RequestFault for the first term that no key condition may have, then for two terms on one attribute.
     """
-    terms = [_read_term(part) for part in tree.split_conditions(read.root)]
+    terms = [_read_term(part) for part in tree.split_conditions(root)]
     if len({term.attribute for term in terms}) < len(terms):
         raise RequestFault(say.KEY_REPEATED, say.KEY_REPEATED_OLDER)
-    return CompiledKeyCondition(tuple(terms), read.value_checks)
+    return CompiledKeyCondition(tuple(terms), value_checks)
 
 
 def _read_term(node: tree.ConditionNode) -> Term:

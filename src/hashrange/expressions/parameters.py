@@ -8,6 +8,7 @@ captures to Oct 2026.
 
 import re
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from hashrange.errors import RequestFault
@@ -29,14 +30,14 @@ _VALUE_TOKEN = re.compile(r":[A-Za-z0-9_]+")
 
 
 class TokenUser(Protocol):
-    """A compiled expression that knows the tokens it uses."""
+    """A parsed or compiled expression, which knows the tokens it uses."""
 
     @property
-    def used_names(self) -> frozenset[str]:
+    def used_names(self) -> AbstractSet[str]:
         """The `#tokens` that the expression uses."""
 
     @property
-    def used_values(self) -> frozenset[str]:
+    def used_values(self) -> AbstractSet[str]:
         """The `:tokens` that the expression uses."""
 
 
@@ -94,7 +95,7 @@ def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, 
         _refuse_unused(_VALUES, values, [one.used_values for one in compiled if one is not None])
 
 
-def _refuse_unused(parameter: str, tokens: Collection[str], used: list[frozenset[str]]) -> None:
+def _refuse_unused(parameter: str, tokens: Collection[str], used: list[AbstractSet[str]]) -> None:
     unused = set(tokens).difference(*used)
     if unused:
         keys = ", ".join([token for token in walk(tokens) if token in unused])

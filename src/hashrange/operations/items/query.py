@@ -14,8 +14,13 @@ import msgspec
 
 from hashrange.errors import RequestFault, ResourceNotFoundException, ValidationException
 from hashrange.expressions.cache import Cache, cache_key
-from hashrange.expressions.condition import CompiledCondition, compile_condition, run_value_checks
-from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition, read_key_condition
+from hashrange.expressions.condition import (
+    CompiledCondition,
+    compile_condition,
+    read_checked_condition,
+    run_value_checks,
+)
+from hashrange.expressions.keycondition import CompiledKeyCondition, compile_key_condition
 from hashrange.expressions.legacy import filter_condition, key_conditions
 from hashrange.expressions.parameters import NO_VALUES, TokenUser, check_unused
 from hashrange.expressions.projection import CompiledProjection
@@ -141,9 +146,10 @@ def _compile(request: QueryRequest) -> _Asked:
     if known is None:
         # The key condition is parsed first (captures agree). Its shape is checked last, after unused names and values,
         # which are checked for all expressions together. Filter before projection is our choice.
-        read = read_key_condition(request.KeyConditionExpression or "", names, values)
-        condition, projection = _compile_expressions(request, values, read)
-        key_condition = compile_key_condition(read)
+        text = request.KeyConditionExpression or ""
+        parser, root, value_checks = read_checked_condition("KeyConditionExpression", text, names, values)
+        condition, projection = _compile_expressions(request, values, parser)
+        key_condition = compile_key_condition(root, value_checks)
         _KNOWN.add(key, QueryExpressions(key_condition, condition, projection))
     else:
         key_condition, condition, projection = known
