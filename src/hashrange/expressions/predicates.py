@@ -115,7 +115,8 @@ def _compile_node(node: tree.ConditionNode, tests: Tests, holds_member: Holds) -
     if isinstance(node, tree.Membership):
         return _compile_membership(node, tests)
     if isinstance(node, tree.FunctionCall):
-        return _compile_call(node, tests, holds_member)
+        assert node.function in CONDITION_COMPILERS, f"{node.function} is a function of conditions that has no meaning"
+        return CONDITION_COMPILERS[node.function](node, tests, holds_member)
     if isinstance(node, tree.Not):
         test = tests[id(node.condition)]
         return lambda item, values: not test(item, values)
@@ -342,12 +343,6 @@ def _compile_long_membership(node: tree.Membership, tests: Tests) -> Test:
 
 
 # --- functions ----------------------------------------------------------------------------------
-
-
-def _compile_call(call: tree.FunctionCall, tests: Tests, holds_member: Holds) -> Test:
-    compile_function = CONDITION_COMPILERS.get(call.function)
-    assert compile_function is not None, f"{call.function} is a function of conditions that has no meaning"
-    return compile_function(call, tests, holds_member)
 
 
 def _compile_exists(call: tree.FunctionCall, tests: Tests, _holds_member: Holds) -> Test:

@@ -15,12 +15,6 @@ from hashrange.items.types import Value
 _ORDER: dict[str, Callable[[str], Any] | None] = {"SS": None, "NS": encode_number, "BS": a2b_base64}
 
 
-def set_type(value: Value) -> str | None:
-    """SS, NS or BS; None if `value` is not a set."""
-    ((type_name, _),) = value.items()
-    return type_name if type_name in _ORDER else None
-
-
 def added_members(members: list[str], more: list[str]) -> list[str]:
     """The members of `more` not in `members`."""
     present = set(members)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from hashrange.errors import ValidationException
 from hashrange.expressions.predicates import compile_path
-from hashrange.expressions.sets import set_type, union, without_members
+from hashrange.expressions.sets import union, without_members
 from hashrange.expressions.tree import Arithmetic, DocumentPath, FunctionCall, Operand, Values, ValueToken
 from hashrange.items.numbers import add_numbers, subtract_numbers
 from hashrange.items.types import Item, Value
@@ -60,9 +60,10 @@ def compile_delete(token: str, *, is_legacy: bool = False) -> Assignment:
         if old is None:
             return None
         ((type_name, content),) = values[token].items()
-        if set_type(old) != type_name:
+        members = old.get(type_name)
+        if members is None:
             raise ValidationException(LEGACY_UPDATE_MISMATCH if is_legacy else OPERAND_INCORRECT)
-        return without_members(type_name, old[type_name], content)
+        return without_members(type_name, members, content)
 
     return delete
 
@@ -80,9 +81,8 @@ def compile_value(operand: Operand) -> Compute:
         return _compile_path_value(operand)
     if isinstance(operand, Arithmetic):
         return _compile_arithmetic(operand)
-    compile_function = VALUE_COMPILERS.get(operand.function)
-    assert compile_function is not None, f"{operand.function} is a function of updates that has no meaning"
-    return compile_function(operand)
+    assert operand.function in VALUE_COMPILERS, f"{operand.function} is a function of updates that has no meaning"
+    return VALUE_COMPILERS[operand.function](operand)
 
 
 def _compile_path_value(path: DocumentPath) -> Compute:

@@ -40,17 +40,7 @@ _INDEX_DIGITS_MAX = 1_000
 """Digits of a list index that are read. A longer one is out of range whatever follows;
 Python converts no more than 4,300."""
 _PATH_STEPS = 4
-Noted = TypeVar(
-    "Noted",
-    tree.Comparison,
-    tree.Between,
-    tree.Membership,
-    tree.FunctionCall,
-    tree.Not,
-    tree.And,
-    tree.Or,
-    tree.ConditionNode,
-)
+Noted = TypeVar("Noted", bound=tree.ConditionNode)
 
 
 class PlacedCall(NamedTuple):

@@ -7,14 +7,12 @@ from hashrange.expressions.lexer import NAME
 from hashrange.expressions.partiql.conditions import read_operand
 from hashrange.expressions.partiql.lexer import KEYWORD
 from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
-from hashrange.expressions.partiql.type_conditions import refuse_type_test
+from hashrange.expressions.partiql.type_conditions import MISSING, refuse_type_test
 from hashrange.expressions.tree import Clauses, DocumentPath, SetAction, ValueAction, ValueToken
 from hashrange.items.types import SET_TYPES
 from hashrange.messages import partiql as say
 
 SET_FUNCTIONS = ("set_add", "set_delete")
-_NOWHERE = DocumentPath(("",))
-"""Operand that replaces MISSING in an assignment: the path of an attribute that no item has."""
 
 
 def read_set_action(reader: StatementReader, clauses: Clauses) -> None:
@@ -25,7 +23,7 @@ def read_set_action(reader: StatementReader, clauses: Clauses) -> None:
     clauses.targets.append(path)
     kind, text, _, _ = reader.token
     if reader.skip_word("MISSING"):
-        clauses.sets.append(SetAction(path, _NOWHERE))
+        clauses.sets.append(SetAction(path, MISSING))
         return
     if kind in (NAME, KEYWORD) and text.lower() in SET_FUNCTIONS and reader.is_call():
         _read_set_function(reader, path, clauses)
