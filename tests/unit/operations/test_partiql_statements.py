@@ -13,7 +13,7 @@ from hashrange.clock import SystemClock
 from hashrange.errors import ApiError, ValidationException
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.operations.operation import Scope
-from hashrange.operations.partiql.statements import LastTableCache
+from hashrange.operations.partiql.statements import cached_for_last_table
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.tables.open_table import OpenTable
@@ -125,13 +125,13 @@ def test_values_of_one_request_do_not_reach_the_next() -> None:
 def test_what_a_statement_comes_to_goes_with_it() -> None:
     """The bindings of a statement too long for the cache are freed with it; otherwise they and their tables would
     fill the memory."""
-    bindings: LastTableCache[OpenTable] = LastTableCache(lambda table, _: table)
+    bound = cached_for_last_table(lambda table, _: table)
     tables = [OpenTable(table_maker(name)(1)) for name in "ab"]
     text = f"SELECT * FROM t WHERE a = '{'x' * 10_000}'"
     statement = compile_statement(text, None)
     assert compile_statement(text, None) is not statement
     for table in (tables[0], tables[1], tables[0]):
-        assert bindings.find(table, statement) is table
+        assert bound(table, statement) is table
     gone = weakref.ref(statement)
     del statement
     assert gone() is None

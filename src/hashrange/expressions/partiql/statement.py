@@ -138,7 +138,7 @@ class Statement:
         """Checks of the request's values, which also run for each request that finds the statement in the cache."""
         self._conditions = reader.conditions
         self.attached_values: dict[object, Any] = {}
-        """A `LastTableCache` → the last table used with this statement, and the result that it keeps for both."""
+        """A function of tables and statements → the last table used with this statement, and the result for both."""
 
     def values(self, parameters: RawParameters | None) -> dict[str, Value]:
         """Return token → canonical value, for literals and parameters;

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import msgspec
 
 from hashrange.errors import ValidationException
-from hashrange.expressions.partiql.statement import Statement
 from hashrange.items.keys import encode_component
 from hashrange.items.rows import decode_attributes, decode_for, part_row
 from hashrange.items.types import Item, Key, Row, Value
@@ -22,12 +21,11 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
 from hashrange.operations.partiql.key_faults import check_read_values, is_too_long, surely_fit
 from hashrange.operations.partiql.next_token import Continuation
-from hashrange.operations.partiql.statements import LastTableCache
+from hashrange.operations.partiql.statements import cached_for_last_table
 from hashrange.operations.partiql.where_keys import branch_spans, valued_term
 from hashrange.operations.reply import HashOrderedRows
 from hashrange.store.pause import FIRST_SLICE, hand_back
 from hashrange.tables.capacity import read_units
-from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import (
     KeyTerm,
     continue_query,
@@ -52,12 +50,8 @@ class SelectPage(msgspec.Struct, frozen=True, gc=False):
     continuation: Continuation | None
 
 
-READS = LastTableCache(choose_access_path)
-
-
-def bound_read(table: OpenTable, statement: Statement) -> AccessPath:
-    """The statement's access path for this table, cached. Raises ValidationException if the statement does not fit."""
-    return READS.find(table, statement)
+bound_read = cached_for_last_table(choose_access_path)
+"""Returns a statement's access path for a table. Raises ValidationException if the statement does not fit."""
 
 
 def is_key_read(access: AccessPath) -> bool:

@@ -6,8 +6,6 @@ Of an UPDATE, only the size of the resulting item is limited; UpdateItem also li
 Source: service behaviour, captures to Oct 2026.
 """
 
-from typing import NamedTuple
-
 import msgspec
 
 from hashrange.errors import ValidationException
@@ -23,7 +21,7 @@ from hashrange.operations.items import actions
 from hashrange.operations.items.actions import Action, unconditional_put
 from hashrange.operations.items.write_item import returned_attributes
 from hashrange.operations.partiql.key_faults import check_inserted_types, check_key_types
-from hashrange.operations.partiql.statements import LastTableCache
+from hashrange.operations.partiql.statements import cached_for_last_table
 from hashrange.operations.partiql.where_keys import take_equalities
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -39,17 +37,6 @@ class StatementWrite(msgspec.Struct, frozen=True, gc=False):
     """The result of `Statement.values`: token → value; empty for an INSERT, whose values are in its item."""
     insert: Action | None
     """The action of an INSERT; None for other statements."""
-
-
-class SplitWhere(NamedTuple):
-    """A statement's WHERE, split for its table: tokens (`StatementWrite.values`) of the key, and the other conditions.
-
-    The condition of an UPDATE also requires that the item exists.
-    """
-
-    partition: str
-    sort: str | None
-    condition: CompiledCondition | None
 
 
 def check_write(statement: Statement, parameters: RawParameters | None) -> StatementWrite:
@@ -74,7 +61,7 @@ def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) 
         raise ValidationException(WRITE_ON_INDEX)
     if write.insert is not None:
         return write.insert
-    partition, sort, condition = WHERES.find(table, statement)
+    partition, sort, condition = _bound_where(table, statement)
     key_item = {table.partition_name: write.values[partition]}
     if sort is not None:
         assert table.sort_name is not None
@@ -92,7 +79,11 @@ def check_write_key(table: OpenTable, action: Action) -> None:
     (check_inserted_types if action.kind == "put" else check_key_types)(table, action.item)
 
 
-def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
+@cached_for_last_table
+def _bound_where(table: OpenTable, statement: Statement) -> tuple[str, str | None, CompiledCondition | None]:
+    """A statement's WHERE, split for its table: tokens (`StatementWrite.values`) of partition key and sort key, and the
+    other conditions. The condition of an UPDATE also requires that the item exists.
+    """
     if statement.projection_fault is not None:  # the fault of the SELECT inside an EXISTS
         raise statement.projection_fault
     parts = split_conditions(statement.where)
@@ -107,10 +98,7 @@ def _split_where(table: OpenTable, statement: Statement) -> SplitWhere:
         raise ValidationException(KEY_NOT_FIXED)
     if statement.kind == "UPDATE":
         parts.insert(0, FunctionCall("attribute_exists", (DocumentPath((table.partition_name,)),)))
-    return SplitWhere(partition, sort, statement.condition(parts))
-
-
-WHERES = LastTableCache(_split_where)
+    return partition, sort, statement.condition(parts)
 
 
 def returned_row(statement: Statement, change: Change) -> Row | None:

@@ -6,7 +6,7 @@ Regions: only the last table's result is kept.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
 
@@ -54,20 +54,20 @@ def is_select_text(text: str) -> bool:
 Bound = TypeVar("Bound")
 
 
-class LastTableCache(Generic[Bound]):
-    """Cache: statement → the last table used with it, and the result of `work_out` for both."""
+def cached_for_last_table(
+    work_out: Callable[[OpenTable, Statement], Bound],
+) -> Callable[[OpenTable, Statement], Bound]:
+    """The function `work_out`, whose result is kept for each statement and the last table used with it: 0.2 µs.
 
-    __slots__ = ("_work_out",)
+    `work_out` raises ValidationException for a statement that does not fit the table; errors are not kept.
+    """
 
-    def __init__(self, work_out: Callable[[OpenTable, Statement], Bound]) -> None:
-        """`work_out` raises ValidationException for a statement that does not fit the table; errors are not cached."""
-        self._work_out = work_out
-
-    def find(self, table: OpenTable, statement: Statement) -> Bound:
-        """Result of `work_out` for this table and statement; 0.2 µs if cached. Raises what `work_out` raises."""
-        kept: tuple[OpenTable, Bound] | None = statement.attached_values.get(self)
+    def find(table: OpenTable, statement: Statement) -> Bound:
+        kept: tuple[OpenTable, Bound] | None = statement.attached_values.get(work_out)
         if kept is not None and kept[0] is table:
             return kept[1]
-        bound = self._work_out(table, statement)
-        statement.attached_values[self] = (table, bound)
+        bound = work_out(table, statement)
+        statement.attached_values[work_out] = (table, bound)
         return bound
+
+    return find
