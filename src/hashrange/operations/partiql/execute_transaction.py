@@ -9,7 +9,7 @@ is shared. ClientRequestToken has an effect on writes only.
 Our choices, unconfirmed: the order of these checks; ConsumedCapacity by table.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -64,11 +64,8 @@ class ExecuteTransactionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     ReturnConsumedCapacity: shapes.ReturnConsumedCapacity | None = None
 
 
-class SelectedItem(NamedTuple):
-    """A SELECT of one item, with checked values."""
-
-    access: AccessPath
-    values: dict[str, Value]
+SelectedItem = tuple[AccessPath, dict[str, Value]]
+"""Access path and checked values of a SELECT of one item."""
 
 
 async def execute_transaction(scope: Scope, request: ExecuteTransactionRequest, meter: Meter) -> Reply:
@@ -125,7 +122,7 @@ def _lookup(scope: Scope, position: int, statement: Statement, request: Paramete
         raise _fault(position, refusal.message or "") from None
     if not is_key_read(access):
         raise _fault(position, say.TRANSACTION_KEY_NOT_FIXED)
-    return SelectedItem(access, values)
+    return access, values
 
 
 async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Reply:
@@ -134,7 +131,7 @@ async def _read(scope: Scope, lookups: list[SelectedItem], meter: Meter) -> Repl
     reasons: list[ApiError | None] = []
     for lookup in lookups:
         try:
-            places.append((lookup.access.table, locate_read(*lookup)))
+            places.append((lookup[0].table, locate_read(*lookup)))
             reasons.append(None)
         except ValidationException as refusal:
             reasons.append(without_frames(refusal))

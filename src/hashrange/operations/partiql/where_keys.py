@@ -230,14 +230,6 @@ class KeyBranch(NamedTuple):
     """True if a condition on the sort key is a negation."""
 
 
-class _Range(NamedTuple):
-    """A range of keys that a branch of an OR reads."""
-
-    span: Span
-    number: int
-    """Which branch it is."""
-
-
 def key_branches(branches: list[Branch], outside: list[tree.ConditionNode], sort_name: str) -> tuple[KeyBranch, ...]:
     """The branches of an OR, each with the conditions `outside`, which hold for all of them."""
     found = []
@@ -277,7 +269,7 @@ def branch_spans(
         ranges = []
         for number, term in terms:
             spend(_SPAN_STEPS)
-            ranges.append(_Range(query_span(source, [fixed, *term], is_reverse=is_reverse), number))
+            ranges.append((query_span(source, [fixed, *term], is_reverse=is_reverse), number))
         joined = _joined(ranges)
         spans += joined[::-1] if is_reverse else joined
     return spans
@@ -299,21 +291,23 @@ def _are_ranges(branches: tuple[KeyBranch, ...], values: dict[str, Value]) -> bo
     return True
 
 
-def _joined(ranges: list[_Range]) -> list[Span]:
-    """The ranges of one partition in ascending order, those joined that overlap. Two branches must not overlap."""
-    joined: list[_Range] = []
-    for one in sorted(ranges, key=lambda found: (found.span.lower, found.span.upper)):
-        span = one.span
+def _joined(ranges: list[tuple[Span, int]]) -> list[Span]:
+    """The ranges of one partition, each with the number of its branch, in ascending order, those joined that overlap.
+    Two branches must not overlap.
+    """
+    joined: list[Span] = []
+    last_number = -1
+    for span, number in sorted(ranges, key=lambda found: (found[0].lower, found[0].upper)):
         if span.lower >= span.upper:
             continue
-        if joined and span.lower < joined[-1].span.upper:
-            last = joined[-1]
-            if last.number != one.number:
+        if joined and span.lower < joined[-1].upper:
+            if last_number != number:
                 raise ValidationException(RANGE_OVERLAP)
-            joined[-1] = _Range(Span(last.span.lower, max(last.span.upper, span.upper), span.is_reverse), one.number)
+            joined[-1] = Span(joined[-1].lower, max(joined[-1].upper, span.upper), span.is_reverse)
         else:
-            joined.append(one)
-    return [one.span for one in joined]
+            joined.append(span)
+            last_number = number
+    return joined
 
 
 def valued_term(term: Term, values: dict[str, Value]) -> KeyTerm:
