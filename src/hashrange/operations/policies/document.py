@@ -281,7 +281,7 @@ def is_everybody(principal: Principal | None) -> bool:
     """True if the principal includes every AWS account; False for None (the statement has no Principal)."""
     if principal is None or isinstance(principal, str):
         return principal == EVERYBODY
-    return EVERYBODY in _aws_names(principal)
+    return EVERYBODY in as_list(principal.get("AWS", []))
 
 
 def names_account(principal: Principal, account: str) -> bool:
@@ -289,12 +289,7 @@ def names_account(principal: Principal, account: str) -> bool:
     if is_everybody(principal):
         return True
     assert isinstance(principal, dict), "no other string is canonical"
-    return root_of(account) in _aws_names(principal)
-
-
-def _aws_names(principal: dict[str, str | list[str]]) -> list[str]:
-    names = principal.get("AWS", [])
-    return [names] if isinstance(names, str) else names
+    return root_of(account) in as_list(principal.get("AWS", []))
 
 
 def _name(kind: str, name: object) -> str:
