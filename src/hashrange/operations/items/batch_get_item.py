@@ -202,8 +202,10 @@ def _located_reads(scope: Scope, request: BatchGetItemRequest) -> list[TableRead
         if projection is not None:
             check_key_paths(table, projection.nested_attributes)
         reads.append(TableRead(name, entry, table, keys, projection))
-    if len({table.table_id for table in tables if table is not None}) < len(tables):
-        _refuse_repeats_across_names(reads)
+    if len({read.table.table_id for read in reads}) < len(reads):
+        places = [(read.table.table_id, key) for read in reads for key in read.keys]
+        if len(set(places)) < len(places):
+            raise ValidationException(BATCH_DUPLICATE_KEYS)
     return reads
 
 
@@ -224,12 +226,6 @@ def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
     projection = requested_projection(entry)
     check_unused(entry.ExpressionAttributeNames, NO_VALUES, projection)
     return projection
-
-
-def _refuse_repeats_across_names(reads: list[TableRead]) -> None:
-    places = [(read.table.table_id, key) for read in reads for key in read.keys]
-    if len(set(places)) < len(places):
-        raise ValidationException(BATCH_DUPLICATE_KEYS)
 
 
 async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter: Meter) -> TableReply:

@@ -109,7 +109,8 @@ def query(scope: Scope, request: QueryRequest, meter: Meter) -> Soon[Reply]:
         maximum = max(_KEY_ATTRIBUTES_MAX, len(source.key_names))
         if maximum == _KEY_ATTRIBUTES_MAX and request.KeyConditions is not None:
             _check_legacy_count(asked.terms, maximum)
-        _check_count(asked.terms, maximum)
+        if len(asked.terms) > maximum:
+            raise RequestFault(say.TOO_MANY_KEY_CONDITIONS.format(count=len(asked.terms), maximum=maximum))
 
     start = None if asked.start_item is None else start_key(table, source, asked.start_item)
     span = query_span(source, asked.terms, is_reverse=request.ScanIndexForward is False)
@@ -211,12 +212,6 @@ def _terms(key_condition: CompiledKeyCondition, values: dict[str, Value]) -> lis
         KeyTerm(name, operator, tuple([values[token] for token in tokens]))
         for name, operator, tokens in key_condition.terms
     ]
-
-
-def _check_count(terms: list[KeyTerm], maximum: int) -> None:
-    """Raise RequestFault for more than `maximum` terms: 2, or an index's number of key attributes if that is more."""
-    if len(terms) > maximum:
-        raise RequestFault(say.TOO_MANY_KEY_CONDITIONS.format(count=len(terms), maximum=maximum))
 
 
 def _check_legacy_count(terms: list[KeyTerm], maximum: int) -> None:
