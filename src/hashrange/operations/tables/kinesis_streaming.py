@@ -170,11 +170,8 @@ async def update_kinesis_streaming_destination(
             return reply | {"UpdateKinesisStreamingConfiguration": described_precision(precision)}
 
 
-class DisableKinesisStreamingDestinationRequest(TableRequest, frozen=True, kw_only=True, gc=False):
+class DisableKinesisStreamingDestinationRequest(EnableKinesisStreamingDestinationRequest, frozen=True, gc=False):
     """The table by name or ARN, and the Kinesis stream. A precision is refused."""
-
-    StreamArn: DataStreamArn
-    EnableKinesisStreamingConfiguration: "EnableKinesisStreamingConfiguration | None" = None
 
 
 async def disable_kinesis_streaming_destination(
