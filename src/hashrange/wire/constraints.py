@@ -38,20 +38,22 @@ class MemberPlace(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """One broken constraint of a value; `words`, a part of the message, say what the value must be."""
+    """One broken constraint of a value; `words`, a part of the message, say with `bound` what the value must be."""
 
     place: MemberPlace
     constraint: Constraint
     value: Any
     shape: Shape
     words: str
+    bound: object = None
 
     def text(self, *, is_json: bool = False) -> str:
         """The sentence for this violation if the operation has no special wording.
         `is_json`: with the value as JSON instead of as Java prints it.
         """
         value = render_json(self.value) if is_json else render_value(self.value, self.shape)
-        return messages.VIOLATION.format(value=value, path=self.place.path, constraint=self.words)
+        words = self.words.format(bound=self.bound)
+        return messages.VIOLATION.format(value=value, path=self.place.path, constraint=words)
 
 
 def check_constraints(
@@ -154,7 +156,7 @@ def _structure_violations(value: dict[str, Any], shape: Shape, place: MemberPlac
         if member is not None:
             yield from _value_violations(member, inner, here)
         else:
-            yield _violation(here, "required", None, inner, messages.NOT_NULL)
+            yield Violation(here, "required", None, inner, messages.NOT_NULL)
 
 
 def _value_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Violation]:
@@ -227,24 +229,24 @@ def _own_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[Vi
     """Yield the value's own violations: pattern, least length, greatest length, minimum, maximum, enumeration."""
     bounds = shape.bounds
     if bounds.pattern is not None and not _matches(value, bounds):
-        yield _violation(place, "pattern", value, shape, messages.PATTERN, bounds.pattern)
+        yield Violation(place, "pattern", value, shape, messages.PATTERN, bounds.pattern)
     length_max = shape.length_max
     if length_max is not None or bounds.min_length is not None:
         length = len(value)
         if bounds.min_length is not None and length < bounds.min_length:
-            yield _violation(place, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
+            yield Violation(place, "min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.min_length)
         elif bounds.name_min_length is not None and length < bounds.name_min_length:
-            yield _violation(place, "name_min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.name_min_length)
+            yield Violation(place, "name_min_length", value, shape, messages.LENGTH_AT_LEAST, bounds.name_min_length)
         if bounds.name_max_length is not None and length > bounds.name_max_length and not value.startswith(_ARN_START):
             length_max = bounds.name_max_length
         if length_max is not None and length > length_max:
-            yield _violation(place, "max_length", value, shape, messages.LENGTH_AT_MOST, length_max)
+            yield Violation(place, "max_length", value, shape, messages.LENGTH_AT_MOST, length_max)
     if bounds.minimum is not None and value < bounds.minimum:
-        yield _violation(place, "minimum", value, shape, messages.VALUE_AT_LEAST, bounds.minimum)
+        yield Violation(place, "minimum", value, shape, messages.VALUE_AT_LEAST, bounds.minimum)
     if bounds.maximum is not None and value > bounds.maximum:
-        yield _violation(place, "maximum", value, shape, messages.VALUE_AT_MOST, bounds.maximum)
+        yield Violation(place, "maximum", value, shape, messages.VALUE_AT_MOST, bounds.maximum)
     if bounds.enumeration and value not in bounds.enumeration:
-        yield _violation(place, "enumeration", value, shape, messages.ENUM, ", ".join(bounds.enumeration))
+        yield Violation(place, "enumeration", value, shape, messages.ENUM, ", ".join(bounds.enumeration))
 
 
 def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> Iterator[Violation]:
@@ -255,9 +257,9 @@ def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> 
     keys, member = shape.keys, shape.member
     assert member is not None
     if keys is not None and not all(_is_within(key, keys) for key in walk(value)):
-        yield _violation(place, "keys", value, shape, messages.MAP_KEYS, _described(keys))
+        yield Violation(place, "keys", value, shape, messages.MAP_KEYS, _described(keys))
     if member.kind == "List" and not all(_is_within(element, member.bounds) for element in value.values()):
-        yield _violation(place, "values", value, shape, messages.MAP_VALUES, _described(member.bounds))
+        yield Violation(place, "values", value, shape, messages.MAP_VALUES, _described(member.bounds))
 
 
 def _is_within(value: Any, bounds: Bounds) -> bool:
@@ -300,9 +302,3 @@ def _matches_in_pieces(pattern: str, text: str) -> bool:
         if re.fullmatch(pattern, text[start : start + _PIECE_CHARACTERS]) is None:
             return False
     return True
-
-
-def _violation(
-    place: MemberPlace, constraint: Constraint, value: Any, shape: Shape, sentence: str, bound: object = None
-) -> Violation:
-    return Violation(place, constraint, value, shape, sentence.format(bound=bound))

@@ -83,7 +83,10 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
     """
     place = 1
     while (end := _end_of_run(text, place)) is not None:
-        run = _decode_run(frame % text[place:end], decode)
+        try:
+            run = decode(frame % text[place:end])
+        except (msgspec.DecodeError, ValueError):  # no complete list or map
+            break
         if not run:
             break
         add(run)
@@ -134,14 +137,6 @@ def _depth_change(text: bytes, place: int, end: int) -> int:
     """Number of opened minus number of closed brackets in `text[place:end]`."""
     count = text.count
     return count(b"{", place, end) + count(b"[", place, end) - count(b"}", place, end) - count(b"]", place, end)
-
-
-def _decode_run(text: bytes, decode: Decode) -> Any:
-    """The decoded list or map of a piece's members; None if `text` is not a complete list or map."""
-    try:
-        return decode(text)
-    except (msgspec.DecodeError, ValueError):
-        return None
 
 
 def free_request(request: msgspec.Struct) -> None:
