@@ -66,39 +66,6 @@ class _KnownList(NamedTuple):
     """That of the content that has the list's document, or is to get it; -1 for a passing list, which has none."""
 
 
-class AccountLists(NamedTuple):
-    """The attribute lists of one account. Every method raises StorageError."""
-
-    account: str
-    lists: "AttributeLists"
-
-    def names_of(self, list_id: int) -> Sequence[str]:
-        """The names of a list, in order. Raises BadBytes for an unknown id."""
-        found = self.lists.find((self.account, list_id))
-        if found is None:
-            raise BadBytes("an unknown attribute list")
-        return found
-
-    def define(self, names: tuple[str, ...]) -> int:
-        """The id of the list of these names, for a client.
-        Raises TooManyLists, and BadBytes for names that no item has.
-        """
-        size_bytes = 0
-        for name in walk(names):
-            own_bytes = len(name.encode("utf-8", "surrogatepass"))
-            size_bytes += own_bytes + 1
-            if own_bytes > NAME_BYTES_MAX or size_bytes > NAMES_BYTES_MAX:
-                raise BadBytes("an attribute list that no item can have")
-        return self.id_of(names, may_pass=False)
-
-    def id_of(self, names: tuple[str, ...], *, may_pass: bool = True) -> int:
-        """The id of the list of these names, which is made if there is none; see `AttributeLists.write`. Gives way.
-
-        `may_pass`: it may be known for a while only. Otherwise raises TooManyLists.
-        """
-        return self.lists.id_of(self.account, names, may_pass=may_pass)
-
-
 class AttributeLists:
     """The attribute lists of one server."""
 
@@ -126,10 +93,6 @@ class AttributeLists:
         """Account, table, and names of an item in its order → its attribute list's id as CBOR, and the names of that
         list."""
 
-    def of(self, account: str) -> AccountLists:
-        """The lists of an account."""
-        return AccountLists(account, self)
-
     def forget(self, connected: Collection[str]) -> None:
         """Let lists of accounts that have no clients be unknown, unless the store has them:
         the store's content has been replaced. `connected`: the accounts that have clients.
@@ -145,6 +108,25 @@ class AttributeLists:
             self._unwritten.clear()
 
     # --- lists ----------------------------------------------------------------------------------
+
+    def names_of(self, account: str, list_id: int) -> Sequence[str]:
+        """The names of a list, in order. Raises StorageError, and BadBytes for an unknown id."""
+        found = self.find((account, list_id))
+        if found is None:
+            raise BadBytes("an unknown attribute list")
+        return found
+
+    def define(self, account: str, names: tuple[str, ...]) -> int:
+        """The id of the list of these names, for a client.
+        Raises StorageError, TooManyLists, and BadBytes for names that no item has.
+        """
+        size_bytes = 0
+        for name in walk(names):
+            own_bytes = len(name.encode("utf-8", "surrogatepass"))
+            size_bytes += own_bytes + 1
+            if own_bytes > NAME_BYTES_MAX or size_bytes > NAMES_BYTES_MAX:
+                raise BadBytes("an attribute list that no item can have")
+        return self.id_of(account, names, may_pass=False)
 
     def find(self, place: ListPlace) -> tuple[str, ...] | None:
         """The names of a list; None if there is none. Raises StorageError."""
@@ -194,7 +176,10 @@ class AttributeLists:
         return names
 
     def id_of(self, account: str, names: tuple[str, ...], *, may_pass: bool = True) -> int:
-        """As `AccountLists.id_of`."""
+        """The id of the list of these names, which is made if there is none; see `write`. Gives way.
+
+        `may_pass`: it may be known for a while only. Otherwise raises TooManyLists. Raises StorageError.
+        """
         if not names:
             return EMPTY_ID
         self._see_content()

@@ -17,6 +17,7 @@ from hashrange.wire.dax.reading import BadBytes
 from tests.support.dax_client import DaxClient, DaxError, authorization, expression, path, value
 from tests.support.samples import finish
 
+ACCOUNT = "000000000000"
 KEY = cbor2.dumps("Nina") + b"\xc1\x1c\x00\x00"
 
 
@@ -117,39 +118,39 @@ def test_passing_lists_are_known_until_some_others_have_followed(
 ) -> None:
     monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", -1)
     monkeypatch.setattr(attribute_lists, "PASSING_LISTS_MAX", 2)
-    lists = AttributeLists(documents).of("000000000000")
-    ids = [lists.id_of((name,)) for name in "abc"]
-    assert [lists.names_of(one) for one in ids[1:]] == [("b",), ("c",)]
+    lists = AttributeLists(documents)
+    ids = [lists.id_of(ACCOUNT, (name,)) for name in "abc"]
+    assert [lists.names_of(ACCOUNT, one) for one in ids[1:]] == [("b",), ("c",)]
     with pytest.raises(BadBytes, match="an unknown attribute list"):
-        lists.names_of(ids[0])
+        lists.names_of(ACCOUNT, ids[0])
     monkeypatch.setattr(attribute_lists, "PASSING_BYTES_MAX", 1)
-    last = lists.id_of(("d",))
-    assert lists.names_of(last) == ("d",), "the newest one is known in any case"
+    last = lists.id_of(ACCOUNT, ("d",))
+    assert lists.names_of(ACCOUNT, last) == ("d",), "the newest one is known in any case"
     with pytest.raises(BadBytes, match="an unknown attribute list"):
-        lists.names_of(ids[2])
+        lists.names_of(ACCOUNT, ids[2])
 
 
 def test_the_passing_lists_of_a_whole_page_are_known(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", -1)
-    lists = AttributeLists(documents).of("000000000000")
-    ids = {lists.id_of((f"{place:05}",)): place for place in range(40_000)}
-    assert all(lists.names_of(list_id) == (f"{place:05}",) for list_id, place in ids.items())
+    lists = AttributeLists(documents)
+    ids = {lists.id_of(ACCOUNT, (f"{place:05}",)): place for place in range(40_000)}
+    assert all(lists.names_of(ACCOUNT, list_id) == (f"{place:05}",) for list_id, place in ids.items())
 
 
 def test_what_memory_does_not_hold_is_read_again(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists of many accounts take no more memory than those of one."""
     monkeypatch.setattr(attribute_lists, "KNOWN_BYTES_MAX", 5_000)
     lists = AttributeLists(documents)
-    accounts = [lists.of(f"{number:012}") for number in range(40)]
-    ids = [[account.id_of((name, account.account)) for name in "abc"] for account in accounts]
+    accounts = [f"{number:012}" for number in range(40)]
+    ids = [[lists.id_of(account, (name, account)) for name in "abc"] for account in accounts]
     assert sum(len(one.names) for one in lists._known.values()) < 40
-    assert all(account.names_of(one) for account, listed in zip(accounts, ids, strict=True) for one in listed)
+    assert all(lists.names_of(account, one) for account, listed in zip(accounts, ids, strict=True) for one in listed)
     finish(lists.write())
     assert not lists._unwritten
     assert lists.is_durable
     for account, listed in zip(accounts, ids, strict=True):
-        assert [account.names_of(one)[0] for one in listed] == ["a", "b", "c"]
-        assert [account.id_of((name, account.account)) for name in "abc"] == listed
+        assert [lists.names_of(account, one)[0] for one in listed] == ["a", "b", "c"]
+        assert [lists.id_of(account, (name, account)) for name in "abc"] == listed
     assert lists.is_durable
     assert lists._known_bytes == sum(one.size_bytes for one in lists._known.values()) <= 5_000
     assert len(lists._ids) == len(lists._known)
@@ -157,50 +158,49 @@ def test_what_memory_does_not_hold_is_read_again(documents: Documents, monkeypat
 
 def test_the_size_of_an_account_survives_a_restart(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = AttributeLists(documents)
-    lists.of("000000000000").define(("a", "b"))
+    lists.define(ACCOUNT, ("a", "b"))
     finish(lists.write())
-    size_bytes = lists.size_bytes("000000000000")
+    size_bytes = lists.size_bytes(ACCOUNT)
     assert size_bytes > 0
     monkeypatch.setattr(attribute_lists, "LISTS_BYTES_MAX", size_bytes - 1)
     again = AttributeLists(documents)
     with pytest.raises(TooManyLists):
-        again.of("000000000000").define(("c",))
-    assert again.of("000000000000").define(("a", "b"))
-    assert again.of("111111111111").define(("c",))
+        again.define(ACCOUNT, ("c",))
+    assert again.define(ACCOUNT, ("a", "b"))
+    assert again.define("111111111111", ("c",))
 
 
 def test_two_lists_with_the_same_first_id_have_two(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribute_lists, "first_id", lambda names: 7)
     lists = AttributeLists(documents)
-    ids = [lists.of("000000000000").id_of((name,)) for name in "abc"]
+    ids = [lists.id_of(ACCOUNT, (name,)) for name in "abc"]
     assert ids == [7, 8, 9]
     finish(lists.write())
-    again = AttributeLists(documents).of("000000000000")
-    assert [again.id_of((name,)) for name in "cab"] == [9, 7, 8]
-    assert again.names_of(8) == ("b",)
+    again = AttributeLists(documents)
+    assert [again.id_of(ACCOUNT, (name,)) for name in "cab"] == [9, 7, 8]
+    assert again.names_of(ACCOUNT, 8) == ("b",)
 
 
 def test_lists_in_memory_are_written_again_only_if_the_content_lacks_them() -> None:
     """What is written again counts; what the content has does not count twice."""
     store = open_store(None, SystemClock(), None)
     lists = AttributeLists(store.documents)
-    account = lists.of("000000000000")
-    kept = account.define(("kept",))
+    kept = lists.define(ACCOUNT, ("kept",))
     finish(lists.write())
-    size_bytes = lists.size_bytes(account.account)
+    size_bytes = lists.size_bytes(ACCOUNT)
     checkpoint = asyncio.run(store.copying.checkpoint())
-    lost = account.define(("lost",))
+    lost = lists.define(ACCOUNT, ("lost",))
     finish(lists.write())
-    both_bytes = lists.size_bytes(account.account)
+    both_bytes = lists.size_bytes(ACCOUNT)
     store.copying.restore(checkpoint)
     checkpoint.release()
-    lists.forget({account.account})
-    assert account.names_of(kept) == ("kept",)
+    lists.forget({ACCOUNT})
+    assert lists.names_of(ACCOUNT, kept) == ("kept",)
     assert lists.is_durable
-    assert lists.size_bytes(account.account) == size_bytes
-    assert account.names_of(lost) == ("lost",)
+    assert lists.size_bytes(ACCOUNT) == size_bytes
+    assert lists.names_of(ACCOUNT, lost) == ("lost",)
     assert not lists.is_durable
-    assert lists.size_bytes(account.account) == both_bytes
+    assert lists.size_bytes(ACCOUNT) == both_bytes
     finish(lists.write())
-    assert AttributeLists(store.documents).of(account.account).names_of(lost) == ("lost",)
+    assert AttributeLists(store.documents).names_of(ACCOUNT, lost) == ("lost",)
     store.close_now()

@@ -88,7 +88,7 @@ def test_sizes_of_attribute_lists(documents: MemoryDocuments) -> None:
     servers = [AttributeLists(documents) for _ in range(2)]
     for number, server in enumerate(servers):
         for one in range(TIMES):
-            server.of("1").define((f"{number}-{one}", "b"))
+            server.define("1", (f"{number}-{one}", "b"))
     expected_bytes = sum(server.size_bytes("1") for server in servers)
     together(*[server.write() for server in servers])
     assert AttributeLists(documents).size_bytes("1") == expected_bytes > 0

@@ -3,6 +3,7 @@ what is written is kept.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from hashrange.items.paths import Path
@@ -185,7 +186,7 @@ def _write_request(
 ) -> OperationMembers:
     if raw_item is None:
         return {"DeleteRequest": {"Key": shape.key_item(raw_key)}}
-    item = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of, budget)
+    item = read_dax_item(bytes_of(raw_item), partial(node.lists.names_of, scope.account), budget)
     item.update(shape.key_item(raw_key))
     return {"PutRequest": {"Item": item}}
 

@@ -28,7 +28,7 @@ def define_attribute_list(node: DaxNode, scope: Scope, arguments: list[Any], ans
     """The names of an attribute list."""
     if arguments[0].__class__ is not int:
         raise BadBytes("an id was expected")
-    names = node.lists.of(scope.account).names_of(arguments[0])
+    names = node.lists.names_of(scope.account, arguments[0])
     answer.send(results.SUCCESS + results.array([as_cbor(name) for name in walk(names)]))
 
 
@@ -38,7 +38,7 @@ def define_attribute_list_id(node: DaxNode, scope: Scope, arguments: list[Any], 
     if listed.__class__ is Tagged and listed.tag == TAG_STRING_SET:
         listed = listed.value  # so the client for Java writes it
     names = tuple([text_of(name) for name in walk(list_of(listed))])
-    node.deliver(answer, results.SUCCESS + as_cbor(node.lists.of(scope.account).define(names)))
+    node.deliver(answer, results.SUCCESS + as_cbor(node.lists.define(scope.account, names)))
 
 
 METHODS: Mapping[str, Method] = {

@@ -8,6 +8,7 @@ The methods are in `metadata.py`, `single_items.py`, `pages.py`, `batches.py` an
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from ipaddress import ip_address
 from typing import Any, ClassVar, NamedTuple
 
@@ -240,7 +241,7 @@ class DaxNode:
         layout = None if is_long else lists.layouts.get((scope.account, shape, names))
         if layout is None:
             uses, generation = lists.passing_uses, lists.generation
-            layout = item_layout(shape.schema, names, lists.of(scope.account).id_of)
+            layout = item_layout(shape.schema, names, partial(lists.id_of, scope.account))
             is_passing = lists.passing_uses != uses
             if not is_passing and not is_long and generation == lists.generation:
                 if len(lists.layouts) >= LAYOUTS_MAX:

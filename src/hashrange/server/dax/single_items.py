@@ -105,7 +105,7 @@ def _item_part(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, c
 
 def cached_item(node: DaxNode, scope: Scope, shape: TableShape, raw_key: bytes, content: bytes) -> Item:
     """A cached item with its key, canonical."""
-    item = read_dax_item(content, node.lists.of(scope.account).names_of)
+    item = read_dax_item(content, partial(node.lists.names_of, scope.account))
     item.update(shape.key_item(raw_key))
     return check_item(item)[0]
 
@@ -120,7 +120,7 @@ def answer_write(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxA
     if operation == "DeleteItem":
         deleted.append(node.item_key(scope, shape.name, shape.canonical(raw_key)))
     if operation == "PutItem":
-        members["Item"] = read_dax_item(bytes_of(arguments[2]), node.lists.of(scope.account).names_of)
+        members["Item"] = read_dax_item(bytes_of(arguments[2]), partial(node.lists.names_of, scope.account))
         members["Item"].update(shape.key_item(raw_key))
     else:
         members["Key"] = shape.key_item(raw_key)
@@ -137,7 +137,7 @@ def answer_write(node: DaxNode, scope: Scope, arguments: list[Any], answer: DaxA
         if "Attributes" in reply:
             attributes = plain_values(reply["Attributes"])
             if return_values in ("UPDATED_OLD", "UPDATED_NEW"):
-                parts[results.ATTRIBUTES] = results.updated(attributes, node.lists.of(scope.account).id_of)
+                parts[results.ATTRIBUTES] = results.updated(attributes, partial(node.lists.id_of, scope.account))
             else:
                 parts[results.ATTRIBUTES] = results.as_bytes(node.content_of(scope, shape, attributes))
         _add_reported(parts, reply)

@@ -1,6 +1,7 @@
 """Transactions through DAX pass through. What one has written is read again by a transaction of its own, and kept."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from hashrange.items.steps import walk
@@ -133,7 +134,7 @@ def _action(
         raise BadBytes("an unknown action of a transaction")
     action: OperationMembers = {"TableName": place.table}
     if kind == "Put":
-        item = action["Item"] = read_dax_item(bytes_of(raw_item), node.lists.of(scope.account).names_of, budget)
+        item = action["Item"] = read_dax_item(bytes_of(raw_item), partial(node.lists.names_of, scope.account), budget)
         item.update(place.shape.key_item(place.key))
     else:
         action["Key"] = place.shape.key_item(place.key)
