@@ -3,7 +3,8 @@ as in that API's JSON. Source: dax.md 1.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from hashrange.dax.expression_text import ExpressionText, condition_text, projected_paths, projection_text, update_text
 from hashrange.expressions.lexer import fault
@@ -25,6 +26,7 @@ _SELECT = ("", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "COUNT", "SPECIFIC_
 DaxOptions = Mapping[int, Any]
 """Parameters of a request by their ids."""
 OperationMembers = dict[str, Any]
+ArgumentT = TypeVar("ArgumentT")
 
 
 def options_of(argument: Any) -> DaxOptions:
@@ -45,25 +47,16 @@ def text_of(argument: Any) -> str:
     return argument
 
 
-def bytes_of(argument: Any) -> bytes:
-    """A byte string. Raises BadBytes."""
-    if not isinstance(argument, bytes):
-        raise BadBytes("bytes were expected")
+def _require(kind: type[ArgumentT], expected: str, argument: Any) -> ArgumentT:
+    """The argument, if it is of this kind. Raises BadBytes."""
+    if not isinstance(argument, kind):
+        raise BadBytes(expected)
     return argument
 
 
-def list_of(argument: Any) -> list[Any]:
-    """An array. Raises BadBytes."""
-    if not isinstance(argument, list):
-        raise BadBytes("an array was expected")
-    return argument
-
-
-def map_of(argument: Any) -> dict[Any, Any]:
-    """A map. Raises BadBytes."""
-    if not isinstance(argument, dict):
-        raise BadBytes("a map was expected")
-    return argument
+bytes_of = partial(_require, bytes, "bytes were expected")
+list_of = partial(_require, list, "an array was expected")
+map_of = partial(_require, dict, "a map was expected")
 
 
 def choice(options: DaxOptions, option: int, words: tuple[str, ...]) -> str | None:
