@@ -16,7 +16,7 @@ from hashrange.dax.node_host import NodeTerms
 from hashrange.items import steps
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
-from hashrange.server.dax.node import DaxNode, NodeSurroundings
+from hashrange.server.dax.node import DaxNode
 from hashrange.server.dax.nodes import METHODS
 from hashrange.server.dax.tables import TableShapes
 from hashrange.server.protocols.values import ValuesCall
@@ -44,9 +44,8 @@ class TurnsNode:
         self.service = service = Service(self.store, OPERATIONS, clock, Settings())
         service.take_turns(loop)
         self.lists = AttributeLists(self.store.documents)
-        shared = NodeSurroundings(service, self.lists, TableShapes(), None)
         self.caches = NodeCaches(NodeTerms(300_000, 300_000, MEMORY_BYTES), clock.service_time)
-        self.node = DaxNode(shared, self.caches, list, METHODS, None)
+        self.node = DaxNode(service, self.lists, TableShapes(), None, self.caches, list, METHODS, None)
         self.calls_max = 0
         self.between: Callable[[], None] = lambda: None
         """Called before each turn."""

@@ -93,15 +93,6 @@ class NodeEndpoint(NamedTuple):
 Method = Callable[["DaxNode", Scope, list[Any], DaxAnswer], None]
 
 
-class NodeSurroundings(NamedTuple):
-    """What all nodes of a server share."""
-
-    service: Service
-    lists: AttributeLists
-    shapes: TableShapes
-    known_keys: KnownKeys | None
-
-
 WriteReply = Callable[[dict[str, Any], Meter], bytes]
 """Members of DynamoDB's reply, which may hold rows, and what it consumed → the reply to the client."""
 
@@ -111,20 +102,23 @@ class DaxNode:
 
     def __init__(
         self,
-        shared: NodeSurroundings,
+        service: Service,
+        lists: AttributeLists,
+        shapes: TableShapes,
+        known_keys: KnownKeys | None,
         caches: NodeCaches,
         endpoints: Callable[[], Sequence[NodeEndpoint]],
         methods: Mapping[str, Method],
         owner: tuple[str, str] | None,
     ) -> None:
-        """`owner`: account and Region of the cluster, of which clients must be;
-        None: each client sees its own tables.
+        """All nodes of a server share the first four. `owner`: account and Region of the cluster, of which clients
+        must be; None: each client sees its own tables.
         """
-        self._shared = shared
-        self.service = shared.service
+        self.service = service
+        self.lists = lists
+        self.shapes = shapes
+        self._known_keys = known_keys
         self.caches = caches
-        self.lists = shared.lists
-        self.shapes = shared.shapes
         self._endpoints = endpoints
         self._methods = methods
         self._owner = owner
@@ -134,9 +128,8 @@ class DaxNode:
     def authorize(self, request: DaxRequest) -> DaxClient:
         """Who a client is that asks to be let in, or why it is not."""
         try:
-            account, region, temporary = authorize(
-                request.arguments, self._shared.known_keys, self.service.clock.wall_time
-            )
+            wall_time = self.service.clock.wall_time
+            account, region, temporary = authorize(request.arguments, self._known_keys, wall_time)
             if self._owner not in (None, (account, region)):
                 raise AccessDeniedException(NODE_OF_OTHERS)
         except ApiError as refusal:
@@ -145,7 +138,7 @@ class DaxNode:
 
     def look_again(self, client: DaxClient) -> DaxClient:
         """The client or, once its key has expired, one that is not let in."""
-        key, known_keys = client.temporary_key, self._shared.known_keys
+        key, known_keys = client.temporary_key, self._known_keys
         if key is None or not known_keys or not known_keys.is_expired(key):
             return client
         return DaxClient(None, ExpiredTokenException(EXPIRED_SESSION_TOKEN))

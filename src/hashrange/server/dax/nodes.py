@@ -19,7 +19,7 @@ from hashrange.server.connections import Connections
 from hashrange.server.credentials import KnownKeys
 from hashrange.server.dax import batches, metadata, pages, single_items, transactions
 from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
-from hashrange.server.dax.node import DaxNode, NodeEndpoint, NodeSurroundings
+from hashrange.server.dax.node import DaxNode, NodeEndpoint
 from hashrange.server.dax.tables import TableShapes
 from hashrange.server.descriptors import require_sockets
 from hashrange.server.handshakes import Handshake, Handshakes
@@ -115,7 +115,8 @@ class DaxNodes:
         if service.settings.metrics == "on":
             metrics.sources.add(self._metrics.record)
             self._stop_listening = clock.on_advance(self._record)
-        self._shared = NodeSurroundings(service, AttributeLists(service.store.documents), TableShapes(), known_keys)
+        self._lists = AttributeLists(service.store.documents)
+        self._make_node = partial(DaxNode, service, self._lists, TableShapes(), known_keys)
 
     def _record(self) -> None:
         """Record in CloudWatch what the nodes have counted."""
@@ -137,7 +138,7 @@ class DaxNodes:
         for running in self._running.values():
             _free(running.caches.clear())
         connections = [one for running in self._running.values() for one in running.connections]
-        self._shared.lists.forget({one.account for one in connections if one.client.scope is not None})
+        self._lists.forget({one.account for one in connections if one.client.scope is not None})
 
     def address(self) -> str:
         """Implements `NodeHost.address`."""
@@ -157,7 +158,7 @@ class DaxNodes:
             keeps_latencies=self._service.settings.metrics == "on",
         )
         owner = None if place.account == EVERYONE else (place.account, place.region)
-        node = DaxNode(self._shared, caches, partial(self._endpoints, place), METHODS, owner)
+        node = self._make_node(caches, partial(self._endpoints, place), METHODS, owner)
         running = _Running(node, self._begun, zone, self._handshakes if terms.is_encrypted else None, self._clients)
         try:
             await self._listen(running, port or 0)
