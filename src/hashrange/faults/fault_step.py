@@ -23,6 +23,7 @@ from hashrange.errors import (
 from hashrange.faults.drawing import REQUEST_KINDS, Drawing, Touch
 from hashrange.faults.fault import Fault, FaultKind
 from hashrange.faults.remembered import RecentRequests, StaleRows, TableRows, UnfinishedRead, find_table_rows
+from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.types import Key, Row
 from hashrange.items.values import check_item
 from hashrange.messages.http import INTERNAL_ERROR
@@ -383,13 +384,7 @@ def _common_prefix(span: Span) -> bytes:
     if len(span.lower) <= HASH_BYTES:
         return b""
     prefix = partition_prefix(Key(span.lower))
-    return prefix if span.upper.startswith(prefix) or span.upper == _after(prefix) else b""
-
-
-def _after(prefix: bytes) -> bytes:
-    """The least bytes that are greater than all bytes that begin with `prefix`; empty if there are none."""
-    stripped = prefix.rstrip(b"\xff")
-    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else b""
+    return prefix if span.upper.startswith(prefix) or span.upper == prefix_upper_bound(prefix) else b""
 
 
 # --- records of streams ---------------------------------------------------------------------------
