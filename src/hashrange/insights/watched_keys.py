@@ -8,6 +8,7 @@ Noting and counting give way: a page may have 60,000 keys, and a transaction 100
 counted belongs to the minute in which it is counted.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hashrange.insights.rule_counts import MINUTE_SECONDS, RuleCounts
@@ -119,8 +120,8 @@ class KeysToPay:
         self.source: WatchedKeys | None = None
         self.partition: bytes | None = None
         """Name of the partition key of a Query."""
-        self.bytes_of_partition: dict[bytes, int] = {}
-        self.bytes_of_item: dict[bytes, int] = {}
+        self.bytes_of_partition: defaultdict[bytes, int] = defaultdict(int)
+        self.bytes_of_item: defaultdict[bytes, int] = defaultdict(int)
         self.replayed: list[tuple[WatchedKeys, Key]] = []
         """The items that a replay reads."""
 
@@ -135,9 +136,9 @@ class KeysToPay:
             spend(NOTED_ROW_STEPS)
             key = source.key_of_row(row)
             if partition is None:
-                _add(self.bytes_of_partition, source.partition_of(key), size_bytes)
+                self.bytes_of_partition[source.partition_of(key)] += size_bytes
             if source.has_item_units:
-                _add(self.bytes_of_item, source.item_of(key), size_bytes)
+                self.bytes_of_item[source.item_of(key)] += size_bytes
 
     def count(self, meter: Sequence[AnyUsage]) -> None:
         """Count the units of the request, which has ended. Gives way."""
@@ -166,7 +167,3 @@ class KeysToPay:
             all_bytes = sum(sizes_bytes.values())
             for some in batches(sizes_bytes.items(), COUNTED_TOGETHER):
                 source.count_named_units(kind, [(name, units * size_bytes / all_bytes) for name, size_bytes in some])
-
-
-def _add(sizes_bytes: dict[bytes, int], name: bytes, size_bytes: int) -> None:
-    sizes_bytes[name] = sizes_bytes.get(name, 0) + size_bytes
