@@ -113,15 +113,23 @@ _replacement: MakeRequest | None = None
 def answered_by(answers: BlockAnswers) -> Iterator[None]:
     """While the block runs, its database answers the requests of all clients in all threads.
 
-    If blocks overlap, each answers the requests of the thread or asyncio task that began it;
-    an inner block comes first.
+    If blocks overlap, each answers the requests of the thread or asyncio task that began it; an inner block comes
+    first. They may end in any order. If other code has put its method over ours, both stay, and ours does nothing.
     """
+    global _former, _replacement
     block = Block(answers)
     try:
-        _begin(block)
+        with _lock:
+            if not _blocks:
+                _former = Endpoint.make_request
+                Endpoint.make_request = _replacement = _asking(Endpoint.make_request)
+            _blocks.add(block)
         yield
     finally:
-        _end(block)
+        with _lock:
+            _blocks.remove(block)
+            if not _blocks and Endpoint.make_request is _replacement:
+                Endpoint.make_request = _former
 
 
 def surrounding_answer() -> BlockAnswers | None:
@@ -130,23 +138,6 @@ def surrounding_answer() -> BlockAnswers | None:
     """
     block = _blocks.surrounding()
     return None if block is None else block.value
-
-
-def _begin(block: Block[BlockAnswers]) -> None:
-    global _former, _replacement
-    with _lock:
-        if not _blocks:
-            _former = Endpoint.make_request
-            Endpoint.make_request = _replacement = _asking(Endpoint.make_request)
-        _blocks.add(block)
-
-
-def _end(block: Block[BlockAnswers]) -> None:
-    """Blocks may end in any order. If other code has put its method over ours, both stay, and ours does nothing."""
-    with _lock:
-        _blocks.remove(block)
-        if not _blocks and Endpoint.make_request is _replacement:
-            Endpoint.make_request = _former
 
 
 def _asking(original: MakeRequest) -> MakeRequest:
