@@ -11,7 +11,7 @@ from hashrange.expressions.keycondition import Term
 from hashrange.expressions.partiql.statement import Statement, compile_statement
 from hashrange.expressions.partiql.tree import Constant, Data, Parameter
 from hashrange.operations.partiql.access_path import AccessPath, choose_access_path
-from hashrange.operations.partiql.statement_writes import WHERES, bind_write, check_write
+from hashrange.operations.partiql.statement_writes import bind_write, bound_where, check_write
 from hashrange.operations.partiql.where_keys import KeyBranch
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
@@ -48,8 +48,8 @@ def evaluate(text: str, parameters: Parameters) -> str:
     action = bind_write(TABLE, check_write(statement, parameters), None)
     if action.kind == "put":
         return "put, unless it is there"
-    where = WHERES.find(TABLE, statement)
-    key = f"pk = {show_data(data[where.partition])}, sk = {show_data(data[where.sort or ''])}"
+    partition, sort, _ = bound_where(TABLE, statement)
+    key = f"pk = {show_data(data[partition])}, sk = {show_data(data[sort or ''])}"
     return f"{action.kind} {key}" + show_condition(action.condition)
 
 

@@ -61,7 +61,7 @@ def bind_write(table: OpenTable, write: StatementWrite, on_failure: str | None) 
         raise ValidationException(WRITE_ON_INDEX)
     if write.insert is not None:
         return write.insert
-    partition, sort, condition = _bound_where(table, statement)
+    partition, sort, condition = bound_where(table, statement)
     key_item = {table.partition_name: write.values[partition]}
     if sort is not None:
         assert table.sort_name is not None
@@ -80,7 +80,7 @@ def check_write_key(table: OpenTable, action: Action) -> None:
 
 
 @cached_for_last_table
-def _bound_where(table: OpenTable, statement: Statement) -> tuple[str, str | None, CompiledCondition | None]:
+def bound_where(table: OpenTable, statement: Statement) -> tuple[str, str | None, CompiledCondition | None]:
     """A statement's WHERE, split for its table: tokens (`StatementWrite.values`) of partition key and sort key, and the
     other conditions. The condition of an UPDATE also requires that the item exists.
     """
