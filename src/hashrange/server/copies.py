@@ -199,5 +199,6 @@ class Forks:
             max_connections=connections,
             dax_port=None if own.dax_port is None else 0,
             dax_advertise=None,
+            otlp_endpoint=None,
         )
         return await open_fork(settings, snapshot, self._service.operations)

@@ -1,5 +1,7 @@
 """Metrics over OTLP: what a collector receives at the end is what clients have done."""
 
+import json
+import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -84,3 +86,14 @@ def test_a_collector_that_is_away_is_named_in_the_log_and_stops_nothing(
     with server(Settings(data_dir=None, otlp_endpoint=collector_url)) as database:
         assert database.endpoint
     assert collector_url in caplog.text
+
+
+def test_forks_send_nothing(collector: Collector) -> None:
+    """Their metrics would be taken for those of the server; and its end waited for each of them."""
+    with server(Settings(data_dir=None, admin=True, otlp_endpoint=collector.url)) as database:
+        address = f"{database.endpoint}/_hashrange/v1/forks"
+        with urllib.request.urlopen(urllib.request.Request(address, b"{}", method="POST")) as reply:
+            port = json.loads(reply.read())["port"]
+        urllib.request.urlopen(urllib.request.Request(f"{address}/{port}", method="DELETE")).close()
+        assert collector.received == []
+    assert len(collector.received) == 1

@@ -30,3 +30,9 @@ def test_a_long_pattern_takes_no_more_than_the_name_is_long() -> None:
     name = "dynamodb:putresourcepolicy"
     for pattern in ("dynamodb:" + 9_000 * "*a", 20_000 * "*", "dynamodb:" + 17 * "*?" + 19_000 * "*", 20_000 * "?"):
         assert lines_between_looks(partial(matches, pattern, name)) < 2_000
+
+
+def test_patterns_with_very_many_places_give_way() -> None:
+    """A policy of a hundred such patterns was compared in one step of 0.4 s."""
+    pattern = "*" + "a?" * 60 + "z*"
+    assert 0 < lines_between_looks(partial(matches, pattern, "a" * 255)) < 3_000

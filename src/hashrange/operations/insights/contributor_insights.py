@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import RecordsChanged, ResourceNotFoundException, ValidationException
+from hashrange.items.steps import spend
 from hashrange.limits import LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.messages.requests import INDEX_NAME_LENGTH
@@ -150,6 +151,10 @@ class ListContributorInsightsRequest(msgspec.Struct, frozen=True, kw_only=True, 
     MaxResults: Annotated[int, Meta(ge=-(2**31), le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
 
 
+WATCH_STEPS = 6
+"""Steps that the summary of a watch takes."""
+
+
 async def list_contributor_insights(scope: Scope, request: ListContributorInsightsRequest) -> Reply:
     """ListContributorInsights: list the tables and global indexes that are watched, with the status of each;
     those that are DISABLED are left out.
@@ -166,7 +171,8 @@ async def list_contributor_insights(scope: Scope, request: ListContributorInsigh
     if request.TableName is not None:
         await existing_table(scope, request.TableName)
     found = []
-    for watch in watching.kept_watches(scope.documents).by_path().values():
+    for watch in list(watching.kept_watches(scope.documents).by_path().values()):
+        spend(WATCH_STEPS)
         table = scope.tables.get(watch.table_name)
         is_here = (watch.account, watch.region) == (scope.account, scope.region)
         if table is None or not is_here or name not in (None, watch.table_name):

@@ -5,6 +5,7 @@ Statements with a Condition do not count: only the caller's account is known. Ap
 are not enforced.
 """
 
+from hashrange.items.steps import spend
 from hashrange.operations.policies.document import Document, PolicyStatement, names_account, patterns_of
 
 _ACTION = "dynamodb:putresourcepolicy"
@@ -58,4 +59,5 @@ def _fits(piece: str, name: str, start: int) -> bool:
     """True if a piece without `*` stands at this place of the name, which is long enough."""
     if "?" not in piece:
         return name.startswith(piece, start)
-    return all(one in {"?", other} for one, other in zip(piece, name[start : start + len(piece)], strict=True))
+    spend(1 + len(piece) // 16)
+    return all(one in ("?", other) for one, other in zip(piece, name[start : start + len(piece)], strict=True))

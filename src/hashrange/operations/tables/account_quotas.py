@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from hashrange import limits
 from hashrange.errors import LimitExceededException
+from hashrange.items.steps import spend, walk
 from hashrange.messages import tables as say
 from hashrange.operations.operation import Scope
 from hashrange.tables.schema import Index, Table, Throughput
@@ -43,10 +44,14 @@ def check_capacity(scope: Scope, old: Table | None, new: Table) -> None:
         name = None if isinstance(subject, Table) else subject.name
         for kind in KINDS:
             _check_subject(scope, name, kind, _capacity(before.get(name), kind), _capacity(subject, kind))
-    others = [table.schema for table in scope.tables.values() if not is_gone(table.schema, scope.clock.service_time())]
+    tables = walk([table.schema for table in scope.tables.values()])
+    others = [table for table in tables if not is_gone(table, scope.clock.service_time())]
     for kind in KINDS:
         added = _provisioned(new, kind) - (0 if old is None else _provisioned(old, kind))
-        reserved = sum([_provisioned(table, kind) for table in others])
+        reserved = 0
+        for table in others:
+            spend(2 + len(table.indexes))
+            reserved += _provisioned(table, kind)
         if added > 0 and reserved + added > limits.ACCOUNT_CAPACITY_UNITS_MAX:
             raise LimitExceededException(
                 say.ACCOUNT_UNITS.format(

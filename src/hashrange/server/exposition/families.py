@@ -19,6 +19,8 @@ from hashrange.server.exposition.server_state import ServerState
 
 FamilyKind = Literal["counter", "gauge", "histogram"]
 PREFIX = "hashrange_"
+GAUGE_STEPS = 14
+"""Steps that the sample of a gauge takes."""
 SERVICE_NAMESPACES = "AWS/"
 GAUGES = frozenset(one.name for one in ALL_METRICS if one.is_gauge)
 """Metrics that are read every five minutes."""
@@ -84,6 +86,7 @@ def _of_cloudwatch(state: ServerState) -> dict[str, Family]:
             value = _histogram(total) if is_latency else total.statistics.sum
             _add(families, metric, total.unit, "histogram" if is_latency else "counter", value)
     for metric, number in state.gauges.items():
+        spend(GAUGE_STEPS)
         _add(families, metric, UNITS[metric.name], "gauge", number)
     return families
 

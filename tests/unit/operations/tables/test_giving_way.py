@@ -14,6 +14,8 @@ from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
+from hashrange.operations.tables.account_quotas import check_capacity
+from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
@@ -220,3 +222,20 @@ def test_very_many_tables_and_streams_are_listed_in_pieces() -> None:
     for name, lines_max in (("ListTables", 2 * TABLES), ("ListStreams", 8 * TABLES)):
         request: Any = OPERATIONS[name].request()
         assert 0 < lines_between_looks(partial(perform, scope, name, request)) <= lines_max
+
+
+def test_quotas_and_watches_of_very_many_tables_are_looked_at_in_pieces() -> None:
+    clock = VirtualClock()
+    scope = scope_of(open_store(None, clock, None), clock, Settings(data_dir=None, throughput="enforced"))
+    for number in range(TABLES // 4):
+        members = creation(TableName=f"{TABLE}-{number}")
+        perform(scope, "CreateTable", msgspec.convert(members, OPERATIONS["CreateTable"].request))
+        clock.advance(1.0)
+        watched = {"TableName": f"{TABLE}-{number}", "ContributorInsightsAction": "ENABLE"}
+        operation = OPERATIONS["UpdateContributorInsights"]
+        perform(scope, operation.name, msgspec.convert(watched, operation.request))
+    clock.advance(1.0)
+    (table,) = [table.schema for name, table in scope.tables.items() if name == f"{TABLE}-0"]
+    assert 0 < lines_between_looks(partial(check_capacity, scope, table, table)) <= 2 * TABLES
+    request: Any = OPERATIONS["ListContributorInsights"].request()
+    assert 0 < lines_between_looks(partial(perform, scope, "ListContributorInsights", request)) <= 3 * TABLES
