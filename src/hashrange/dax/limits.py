@@ -14,6 +14,8 @@ TAG_KEY_LENGTH_MAX, TAG_VALUE_LENGTH_MAX = 128, 256
 CLUSTER_NAME_LENGTH_MAX = 20
 GROUP_NAME_LENGTH_MAX = 255
 DESCRIPTION_LENGTH_MAX = 255
+SECURITY_GROUPS_MAX = 16
+"""Security groups of a cluster: as many as an interface of the network may have. Source: VPC's quotas."""
 DESCRIBED_MIN, DESCRIBED_MAX = 20, 100
 """Records in a page of the operations that describe. Source: DAX's API reference, MaxResults."""
 EVENT_SECONDS = 14 * 86_400

@@ -78,6 +78,8 @@ def test_a_cluster_is_described_as_it_was_asked_for(dax: Any) -> None:
         ({"ReplicationFactor": 12}, "NodeQuotaForClusterExceededFault"),
         ({"IamRoleArn": "admin"}, "InvalidParameterValueException"),
         ({"Description": "x" * 256}, "InvalidParameterValueException"),
+        ({"SecurityGroupIds": ["sg-1"] * 17}, "InvalidParameterValueException"),
+        ({"SecurityGroupIds": ["s" * 256]}, "InvalidParameterValueException"),
         ({"AvailabilityZones": ["eu-west-1a", "eu-west-1b"]}, "InvalidParameterCombinationException"),
         ({"AvailabilityZones": ["us-east-1a"]}, "InvalidParameterValueException"),
         ({"SubnetGroupName": "none"}, "SubnetGroupNotFoundFault"),
@@ -197,3 +199,8 @@ def test_errors_are_those_of_the_model(dax: Any) -> None:
     with pytest.raises(ClientError) as bad:
         dax.describe_clusters(MaxResults=1)
     assert bad.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+
+
+def test_a_cluster_that_is_named_again_is_described_once(dax: Any) -> None:
+    create(dax)
+    assert len(dax.describe_clusters(ClusterNames=["shop", "SHOP", "shop"])["Clusters"]) == 1

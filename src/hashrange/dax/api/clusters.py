@@ -14,6 +14,7 @@ from hashrange.dax.api.members import (
     changed_cluster,
     check_cluster_name,
     check_description,
+    check_security_groups,
     check_topic,
     check_window,
     cluster_to_change,
@@ -115,6 +116,7 @@ def _check_values(request: CreateClusterRequest) -> None:
         bad_value(sentences.ROLE, arn=request.IamRoleArn[:200])
     check_description(request.Description)
     check_topic(request.NotificationTopicArn)
+    check_security_groups(request.SecurityGroupIds)
     if request.PreferredMaintenanceWindow is not None:
         check_window(request.PreferredMaintenanceWindow)
     for path, value, values in (
@@ -163,6 +165,7 @@ async def update_cluster(clusters: Clusters, caller: Caller, request: UpdateClus
     cluster = cluster_to_change(clusters, caller, request.ClusterName)
     check_description(request.Description)
     check_topic(request.NotificationTopicArn)
+    check_security_groups(request.SecurityGroupIds)
     if request.PreferredMaintenanceWindow is not None:
         check_window(request.PreferredMaintenanceWindow)
     status = request.NotificationTopicStatus
@@ -209,7 +212,10 @@ async def describe_clusters(clusters: Clusters, caller: Caller, request: Describ
     Returns a page of clusters. Raises ServiceError and StorageError.
     """
     if request.ClusterNames:
-        every = [found_cluster(clusters, caller, name) for name in request.ClusterNames]
+        every = [
+            found_cluster(clusters, caller, name)
+            for name in {one.lower(): one for one in request.ClusterNames}.values()
+        ]
     else:
         every = list(clusters.clusters(caller.account, caller.region))
     page, token = part_of_records(every, request)

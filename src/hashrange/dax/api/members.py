@@ -20,6 +20,7 @@ from hashrange.dax.limits import (
     DESCRIPTION_LENGTH_MAX,
     GROUP_NAME_LENGTH_MAX,
     MAINTENANCE_MINUTES_MIN,
+    SECURITY_GROUPS_MAX,
 )
 from hashrange.dax.records import Cluster, ClusterNode, NodeStatus
 from hashrange.messages import dax as sentences
@@ -227,6 +228,14 @@ def check_topic(arn: str | None) -> None:
     """Raise ServiceError for a topic that is none."""
     if arn is not None and _is_topic(arn) is None:
         bad_value(sentences.TOPIC, arn=arn[:200])
+
+
+def check_security_groups(ids: Sequence[str] | None) -> None:
+    """Raise ServiceError for more or longer ids than a cluster may have."""
+    if ids is not None and len(ids) > SECURITY_GROUPS_MAX:
+        bad_value(sentences.SECURITY_GROUP_QUOTA, most=SECURITY_GROUPS_MAX)
+    if any(len(one) > DESCRIPTION_LENGTH_MAX for one in ids or ()):
+        bad_value(sentences.TOO_LONG, name="SecurityGroupIds", most=DESCRIPTION_LENGTH_MAX)
 
 
 def check_window(window: str) -> None:
