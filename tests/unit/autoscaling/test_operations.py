@@ -1,5 +1,6 @@
 """The 14 operations through botocore: what they keep, describe and refuse."""
 
+import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -322,6 +323,32 @@ def test_a_policy_on_metric_math(database: Database, scaling: Any, load: Load) -
     )
     assert [load.minute(0) for _ in range(5)] == [5] * 5
     assert [load.minute(600) for _ in range(4)] == [5, 5, 30, 100]
+
+
+def test_members_that_the_api_does_not_have_are_not_kept(database: Database, scaling: Any) -> None:
+    """Policies of 0.8 MB each stayed in memory."""
+    scaling.register_scalable_target(**PLACE, MinCapacity=5, MaxCapacity=100)
+    dimension: dict[str, Any] = {"Name": "of", "Value": "orders"}
+    metric: dict[str, Any] = {"Namespace": "own", "MetricName": "queue", "Dimensions": [dimension]}
+    stat: dict[str, Any] = {"Metric": metric, "Stat": "Sum"}
+    query: dict[str, Any] = {"Id": "used", "MetricStat": stat, "Label": "queue", "ReturnData": True}
+    policy: dict[str, Any] = {
+        "PolicyName": "junk",
+        "PolicyType": "TargetTrackingScaling",
+        "TargetTrackingScalingPolicyConfiguration": {
+            "TargetValue": 5.0,
+            "CustomizedMetricSpecification": {"Metrics": [query]},
+            "DisableScaleIn": False,
+        },
+    }
+    wanted = copy.deepcopy(policy)
+    for members in (query, stat, metric, dimension):
+        members["Junk"] = ["x"]
+    database.call("PutScalingPolicy", PLACE | policy, service="application-autoscaling")
+    (shown,) = scaling.describe_scaling_policies(ServiceNamespace=SPACE)["ScalingPolicies"]
+    assert {name: shown[name] for name in wanted} == wanted
+    kept = database.call("DescribeScalingPolicies", {"ServiceNamespace": SPACE}, service="application-autoscaling")
+    assert "Junk" not in str(kept)
 
 
 def test_scheduled_actions_are_put_changed_described_and_deleted(database: Database, scaling: Any) -> None:

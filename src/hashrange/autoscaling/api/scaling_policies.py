@@ -142,12 +142,29 @@ def _tracking(place: TargetPlace, given: TrackingMember) -> Tracking:
     return Tracking(
         given.TargetValue,
         None if predefined is None else predefined.PredefinedMetricType,
-        None if customized is None else msgspec.to_builtins(customized),
+        None if customized is None else _kept(customized),
         given.ScaleOutCooldown,
         given.ScaleInCooldown,
         bool(given.DisableScaleIn),
         None if predefined is None else predefined.ResourceLabel,
     )
+
+
+def _kept(given: CustomizedMetricMember) -> dict[str, Any]:
+    """The metric as it is kept and shown: as it was given, but for members that the API does not have."""
+    kept: dict[str, Any] = msgspec.to_builtins(given)
+    if given.Metrics:
+        kept["Metrics"] = _known(given.Metrics, metric_queries(given.Metrics))
+    return kept
+
+
+def _known(given: Any, read: Any) -> Any:
+    """What is given, but only those members that are in what was read of it."""
+    if isinstance(read, dict):
+        return {name: _known(value, read[name]) for name, value in given.items() if name in read}
+    if isinstance(read, list):
+        return [_known(*pair) for pair in zip(given, read, strict=True)]
+    return given
 
 
 def _check_customized(place: TargetPlace, given: CustomizedMetricMember) -> None:
