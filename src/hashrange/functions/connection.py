@@ -82,17 +82,18 @@ class EnvironmentConnection(asyncio.Protocol):
         self.is_broken = True
         self._received.clear()
         self._transport.abort()
-        if self._awaited and not self._awaited.done():
-            self._awaited.set_exception(ConnectionBroken())
-            self._awaited.exception()  # the waiter may already have left
+        awaited = self._taken()
+        if awaited is not None:
+            awaited.set_exception(ConnectionBroken())
+            awaited.exception()  # the waiter may already have left
 
     def receive(self) -> asyncio.Future[Message]:
         """The next message. Nothing may arrive while no message is awaited; raises ConnectionBroken."""
         assert self._awaited is None or self._awaited.done()
-        self._awaited = asyncio.get_running_loop().create_future()
+        self._awaited = awaited = asyncio.get_running_loop().create_future()
         if self.is_broken:
             self.abort()
-        return self._awaited
+        return awaited
 
     def send(self, head: dict[str, Any], body: bytes) -> None:
         """Send a message; it is lost if the connection is broken."""
@@ -105,12 +106,17 @@ class EnvironmentConnection(asyncio.Protocol):
         while message := self._next_message():
             if not self._is_admitted:
                 self._listener.greeted(self, message)
-            elif self._awaited and not self._awaited.done():
-                self._awaited.set_result(message)
+            elif (awaited := self._taken()) is not None:
+                awaited.set_result(message)
             else:
                 self.abort()
         if self._received and self._is_admitted and (self._awaited is None or self._awaited.done()):
             self.abort()
+
+    def _taken(self) -> asyncio.Future[Message] | None:
+        """The future of who waits for a message; the connection does not keep it, as it keeps the message."""
+        awaited, self._awaited = self._awaited, None
+        return None if awaited is None or awaited.done() else awaited
 
     def _next_message(self) -> Message | None:
         """The first message, taken from the bytes received; None if it is incomplete, or the connection is broken."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from hashrange.clock import real_seconds
 from hashrange.functions import invocation as outcomes
-from hashrange.functions.connection import ConnectionBroken, EnvironmentConnection, Listener, Message
+from hashrange.functions.connection import EnvironmentConnection, Listener, Message
 from hashrange.functions.description import Runnable
 from hashrange.functions.handler_errors import read_handler_error
 from hashrange.functions.invocation import InvocationOutcome
@@ -169,10 +169,9 @@ class ExecutionEnvironment:
 
     async def _message(self, receiving: asyncio.Future[Message]) -> Message | None:
         """The message; None if the process ends, breaks the connection or uses too much memory before it."""
-        try:
-            return receiving.result() if await self._is_first(receiving) else None
-        except ConnectionBroken:
+        if not await self._is_first(receiving) or receiving.exception() is not None:
             return None
+        return receiving.result()
 
     async def _is_first(self, expected: asyncio.Future[Any]) -> bool:
         """Wait for `expected` and the output before it; False if the process has failed before."""
@@ -208,7 +207,7 @@ class ExecutionEnvironment:
             self._process.kill()
 
     async def end(self) -> None:
-        """End the process and all that it started, and close what belongs to it."""
+        """End the process and all that it started, close what belongs to it, and let go of what refers back here."""
         self.kill()
         if self._connection:
             self._connection.abort()
@@ -217,6 +216,7 @@ class ExecutionEnvironment:
         if self._log:
             self._log.tell()
             self._log = None
+        self._process = self._connection = self.memory.process = None
 
     def _feed(self, data: bytes) -> None:
         if self._log:

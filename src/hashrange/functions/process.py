@@ -160,11 +160,15 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
         """`process`: with a pipe without a buffer. Nothing is read before `begin`. Raises OSError."""
         super().__init__()
         assert process.stdout is not None
-        self._process, self._protocol, self._pipe = process, protocol, process.stdout
+        self._process, self._pipe = process, process.stdout
+        self._protocol: asyncio.SubprocessProtocol | None = protocol
+        """None once the process has ended and its pipe is closed."""
         self._loop = asyncio.get_running_loop()
+        self._descriptor: int | None = None
+        """Tells the end of the process; None before, and afterwards."""
         os.set_blocking(self._pipe.fileno(), False)
         try:
-            self._descriptor: int | None = os.pidfd_open(process.pid)
+            self._descriptor = os.pidfd_open(process.pid)
         except BaseException:
             self.close()
             raise
@@ -172,6 +176,7 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
     def begin(self) -> None:
         """Call the protocol from now on."""
         assert self._descriptor is not None
+        assert self._protocol
         self._protocol.connection_made(self)
         self._loop.add_reader(self._descriptor, self._exited)
         self.resume_reading()
@@ -206,12 +211,19 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
         if not self._pipe.closed:
             self.pause_reading()
             self._pipe.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Forget the protocol, which refers to this transport, once it will not be called again."""
+        if self._descriptor is None and self._pipe.closed:
+            self._protocol = None
 
     def _read(self) -> None:
         try:
             data = os.read(self._pipe.fileno(), _READ_BYTES)
         except (BlockingIOError, InterruptedError):
             return
+        assert self._protocol
         if data:
             self._protocol.pipe_data_received(_OUTPUT, data)
         else:
@@ -219,8 +231,10 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
 
     def _exited(self) -> None:
         self._unwatch()
+        assert self._protocol
         self._protocol.process_exited()
         self._process.wait()
+        self._let_go()
 
     def _unwatch(self) -> None:
         if self._descriptor is not None:
