@@ -32,7 +32,8 @@ PAUSE_FACTOR = 8
 """The pause is this many times the time spent on requests that waited for the slice to end, but at least PAUSE_SECONDS
 and at most PAUSE_SECONDS_MAX."""
 TURN_SECONDS = 0.0005
-"""Slices that run in order give way to requests once they have taken this long together."""
+"""Slices that run in order give way to requests once they, and what moves service time in between,
+have taken this long together."""
 RETRY_SECONDS = 1.0
 """Pause after a failed slice, in real time, unless the job is woken earlier."""
 SLICES_MAX = 1_000_000
@@ -105,6 +106,8 @@ class Runner:
         """Held while jobs run in order."""
         self._orders = 0
         """How often jobs have begun to run in order."""
+        self._turn_seconds = 0.0
+        """Monotonic time at which slices that run in order last gave way; what moves service time counts too."""
 
     def start(self) -> None:
         """Start all jobs on the running event loop; each looks for work at once."""
@@ -234,6 +237,7 @@ class Runner:
         """
         async with self._order:
             self._orders += 1
+            self._turn_seconds = self._monotonic()
             for running in self._running:
                 running.slices = running.wakes = 0
             for running in self._timed:
@@ -261,18 +265,17 @@ class Runner:
             for running in self._timed:
                 if running.is_beside:
                     self._await(running)
-        turn_seconds = self._monotonic()
         while self._tasks:
             begun = self._begin_in_order(may_run_beside=only_timed)
             if begun != "timed" and all(running.rests or running.is_beside for running in awaited):
                 return
             if begun is None:
                 await self._next_change()
-            elif begun == "other" or self._monotonic() - turn_seconds >= TURN_SECONDS:
+            elif begun == "other" or self._monotonic() - self._turn_seconds >= TURN_SECONDS:
                 await self._give_way()
             else:
                 continue
-            turn_seconds = self._monotonic()
+            self._turn_seconds = self._monotonic()
 
     def _begin_in_order(self, *, may_run_beside: bool) -> Literal["timed", "other"] | None:
         """Begin the next slice, and those of all jobs that go by real time or may run beside the order;

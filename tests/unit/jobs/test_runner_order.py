@@ -332,3 +332,38 @@ def test_what_clients_have_made_before_is_waited_for() -> None:
                 assert world.log == ["first"]
 
     asyncio.run(scenario())
+
+
+def test_stops_give_way_together_with_what_follows_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slices of each stop were short, so a month's stops were one step, whatever the clock's listeners did."""
+    monotonic_seconds, stops = 0.0, [0]
+
+    def moved() -> None:
+        nonlocal monotonic_seconds
+        monotonic_seconds += runner.TURN_SECONDS / 4
+        stops[-1] += 1
+
+    async def count_turns() -> None:
+        while True:
+            stops.append(0)
+            await asyncio.sleep(0)
+
+    async def scenario() -> None:
+        clock = VirtualClock()
+        monkeypatch.setattr(clock, "monotonic", lambda: monotonic_seconds)
+        quick = Quick("quick", clock, log := list[str]())
+        jobs = Runner([quick], clock, at_once)
+        for seconds in range(100):
+            quick.add(seconds + 0.5)
+        jobs.start()
+        await until(lambda: jobs.next_due_seconds() is not None)
+        clock.on_advance(moved)
+        counting = asyncio.ensure_future(count_turns())
+        await advance(clock, jobs, 100.0)
+        counting.cancel()
+        assert len(log) == 100
+        assert sum(stops) > 100
+        assert max(stops) <= 5
+        await jobs.stop()
+
+    asyncio.run(scenario())

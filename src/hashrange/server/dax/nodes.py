@@ -111,17 +111,13 @@ class DaxNodes:
         self._sweep: asyncio.TimerHandle | None = None
         metrics, clock = service.features.part(METRICS), service.clock
         self._metrics = NodeMetrics(metrics, clock.service_time, self._observed)
+        self._records_metrics = service.settings.metrics == "on"
         self._stop_listening: Callable[[], None] = lambda: None
-        if service.settings.metrics == "on":
+        if self._records_metrics:
             metrics.sources.add(self._metrics.record)
-            self._stop_listening = clock.on_advance(self._record)
+            self._stop_listening = clock.on_advance(self._metrics.look)
         self._lists = AttributeLists(service.store.documents)
         self._make_node = partial(DaxNode, service, self._lists, TableShapes(), known_keys)
-
-    def _record(self) -> None:
-        """Record in CloudWatch what the nodes have counted."""
-        if self._service.settings.metrics == "on":
-            self._metrics.record(self._service.clock.service_time())
 
     @property
     def has_certificate(self) -> bool:
@@ -135,6 +131,8 @@ class DaxNodes:
 
     def forget(self) -> None:
         """Implements `NodeHost.forget`."""
+        if self._records_metrics:
+            self._metrics.forget()
         for running in self._running.values():
             _free(running.caches.clear())
         connections = [one for running in self._running.values() for one in running.connections]
@@ -155,7 +153,7 @@ class DaxNodes:
             terms,
             self._service.clock.service_time,
             partial(self._peers, place),
-            keeps_latencies=self._service.settings.metrics == "on",
+            keeps_latencies=self._records_metrics,
         )
         owner = None if place.account == EVERYONE else (place.account, place.region)
         node = self._make_node(caches, partial(self._endpoints, place), METHODS, owner)
@@ -168,6 +166,7 @@ class DaxNodes:
             await self._listen(running, 0)  # another program has taken the former port
         running.port = running.listeners[0].sockets[0].getsockname()[1]
         self._running[place] = running
+        self._metrics.started()
         if self._sweep is None:
             self._turn()
         return running.port
@@ -198,8 +197,10 @@ class DaxNodes:
     async def stop(self, place: NodePlace) -> None:
         """Implements `NodeHost.stop`."""
         if place in self._running:
-            self._record()  # what it has counted
-            running = self._running.pop(place)
+            running = self._running[place]
+            if self._records_metrics:
+                self._metrics.ended(_observed(place, running))
+            del self._running[place]
             running.is_over = True
             self._close(running, 0)
             for connection in list(running.connections):
@@ -257,25 +258,22 @@ class DaxNodes:
         ]
 
     def _observed(self) -> list[ObservedNode]:
-        return [
-            ObservedNode(
-                place if place.account != EVERYONE else place._replace(account=SHARED_ACCOUNT, region=SHARED_REGION),
-                running.caches,
-                partial(len, running.connections),
-            )
-            for place, running in self._running.items()
-        ]
+        return [_observed(place, running) for place, running in self._running.items()]
 
     def _turn(self) -> None:
-        """Disconnect slow clients; record metrics when a minute of service time is over,
-        if the clock passes by itself.
-        """
+        """Disconnect slow clients; see what has been counted when a minute is over, if the clock passes by itself."""
         now_seconds = self._clients.monotonic()
         for connection in [one for running in self._running.values() for one in running.connections]:
             connection.end_if_late(now_seconds)
-        self._record()
+        if self._records_metrics:
+            self._metrics.look()
         pause_seconds = min(SWEEP_SECONDS, self._metrics.seconds_left + 0.001)
         self._sweep = asyncio.get_running_loop().call_later(pause_seconds, self._turn)
+
+
+def _observed(place: NodePlace, running: _Running) -> ObservedNode:
+    shown = place if place.account != EVERYONE else place._replace(account=SHARED_ACCOUNT, region=SHARED_REGION)
+    return ObservedNode(shown, running.caches, partial(len, running.connections))
 
 
 def _free(former: list[OrderedDict[Any, Any]]) -> None:
