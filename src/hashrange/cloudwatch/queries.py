@@ -37,6 +37,9 @@ from hashrange.messages import metric_queries as sentences
 
 _is_id = re.compile(r"[a-z][A-Za-z0-9_]{0,254}").fullmatch
 
+STEPS_FREED = 10
+"""Steps of an expression that are freed in a microsecond."""
+
 
 class Queries:
     """Queries that may be evaluated together."""
@@ -44,17 +47,24 @@ class Queries:
     def __init__(self, queries: Sequence[MetricDataQuery]) -> None:
         """Raises ServiceError for queries that are not valid, with a line for each fault of a member."""
         self._by_id = _checked(queries)
-        self._order = _in_order(self._by_id)
+        try:
+            self._order = _in_order(self._by_id)
+        except ServiceError:
+            self.free()
+            raise
         """The ids, each after those that its expression names."""
         self.returned: Sequence[str] = [one.Id for one in queries if one.ReturnData is not False]
         """Ids of the queries whose data is returned."""
         self.has_expressions = any(query.program for query in self._by_id.values())
 
+    def free(self) -> None:
+        """Free the expressions one after the other; may give way. Nothing may be asked afterwards."""
+        _free(self._by_id)
+
     @property
     def functions(self) -> frozenset[str]:
         """Names of all functions that the expressions call."""
-        steps = (step for query in self._by_id.values() for step in query.program)
-        return frozenset(step.text for step in steps if step.kind == "call")
+        return frozenset[str]().union(*[query.functions for query in self._by_id.values()])
 
     @property
     def has_period(self) -> bool:
@@ -123,7 +133,13 @@ def _expression_error(query_id: str, error: MathError) -> ServiceError:
     return invalid(sentences.EXPRESSION_WRONG.format(id=query_id, reason=error))
 
 
-def _checked(queries: Sequence[MetricDataQuery]) -> Mapping[str, CheckedQuery]:
+def _free(queries: dict[str, CheckedQuery]) -> None:
+    """Free queries whose expressions have up to a million steps together."""
+    while queries:
+        spend(1 + len(queries.popitem()[1].program) // STEPS_FREED)
+
+
+def _checked(queries: Sequence[MetricDataQuery]) -> dict[str, CheckedQuery]:
     """The queries by their ids. Raises ServiceError."""
     if len(queries) > METRIC_QUERIES_MAX:
         raise invalid(sentences.TOO_MANY_QUERIES.format(most=METRIC_QUERIES_MAX))
@@ -136,9 +152,13 @@ def _checked(queries: Sequence[MetricDataQuery]) -> Mapping[str, CheckedQuery]:
         raise invalid("\n".join(faults))
     checked: dict[str, CheckedQuery] = {}
     for query in queries:
-        if query.Id in checked:
-            raise invalid(sentences.ID_TWICE)
-        checked[query.Id] = _read(query)
+        try:
+            if query.Id in checked:
+                raise invalid(sentences.ID_TWICE)
+            checked[query.Id] = _read(query)
+        except ServiceError:
+            _free(checked)
+            raise
     return checked
 
 
@@ -183,8 +203,9 @@ def _read(query: MetricDataQuery) -> CheckedQuery:
         program = read_expression(query.Expression)
     except MathError as error:
         raise _expression_error(query.Id, error) from None
-    spend(len(program) >> 3)
-    return CheckedQuery(query, program, tuple(dict.fromkeys(ids_in(program))))
+    spend(len(program) >> 2)
+    functions = frozenset([step.text for step in program if step.kind == "call"])
+    return CheckedQuery(query, program, tuple(dict.fromkeys(ids_in(program))), functions)
 
 
 def _in_order(queries: Mapping[str, CheckedQuery]) -> Sequence[str]:

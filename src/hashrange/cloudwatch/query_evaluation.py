@@ -82,6 +82,8 @@ class CheckedQuery(NamedTuple):
     """The steps of the expression; none for a metric."""
     needs: Sequence[str] = ()
     """Ids of the queries that the expression names."""
+    functions: frozenset[str] = frozenset()
+    """Names of the functions that the expression calls."""
 
     @property
     def own_period_seconds(self) -> int | None:
@@ -167,7 +169,7 @@ class QueryEvaluation:
         self._values: dict[str, MathValue] = {}
         self._uses = _uses(queries, returned)
         """How often what each query gives will still be used."""
-        self._uses_metrics = any(step.text == "METRICS" for query in queries.values() for step in query.program)
+        self._uses_metrics = any("METRICS" in query.functions for query in queries.values())
         self._searched: dict[str | None, SearchedMetrics] = {}
         """Namespace → its metrics; None: all."""
         self._searched_left = METRIC_SEARCH_SERIES_MAX

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from hashrange.errors import Malformed, NumberSetFault, RequestFault, SetRepeatFault
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import encode_number, normalize_number, number_size_bytes
-from hashrange.items.steps import batches, sort, walk
+from hashrange.items.steps import batches, sort, spend, walk
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages import values as say
 
@@ -91,6 +91,7 @@ def _joined(separator: str, members: Iterable[str], quote: str) -> str:
     texts: list[str] = []
     characters = 0
     for member in members:
+        spend(1)
         texts.append(f"{quote}{member[: MESSAGE_CHARACTERS_MAX + 1]}{quote}")
         characters += len(texts[-1]) + 1
         if characters > 2 * MESSAGE_CHARACTERS_MAX:

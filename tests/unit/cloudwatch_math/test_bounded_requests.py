@@ -2,20 +2,26 @@
 and computes no more than its reply has room for.
 """
 
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
 
+from hashrange.aws_services.operation import ServiceError
+from hashrange.cloudwatch import queries as queries_module
 from hashrange.cloudwatch import query_evaluation
 from hashrange.cloudwatch.api import get_metric_data as operation
 from hashrange.cloudwatch.api.get_metric_data import GetMetricDataRequest, get_metric_data
+from hashrange.cloudwatch.math.program import PROGRAMS_KEPT
 from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.query_evaluation import MetricDataQuery
+from hashrange.items import steps
 from hashrange.messages.metric_queries import MAX_METRICS
 from tests.support.working import lines_between_looks
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, NAMESPACE, FakeMetrics, evaluated
@@ -113,3 +119,37 @@ def test_a_reply_has_so_many_series(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one["Id"] for one in reply["MetricDataResults"]] == ["e1"] * 25 + ["e2", "e3"]
     assert [one["StatusCode"] for one in reply["MetricDataResults"]] == ["Complete"] * 25 + ["PartialData"] * 2
     assert reply["Messages"] == TOO_MANY
+
+
+def long_expressions(count: int) -> list[str]:
+    return [f"{number}" + "+2" * 900 for number in range(count)]
+
+
+def test_what_expressions_name_together_is_not_looked_for_in_all_their_steps() -> None:
+    """A million steps were looked at in one step of 0.1 s."""
+    metrics = FakeMetrics({"m1": [1.0]})
+    members = [MetricDataQuery(f"e{number}", Expression=text) for number, text in enumerate(long_expressions(50))]
+    queries = queries_module.Queries([*members, MetricDataQuery("f", Expression="SUM(METRICS())")])
+    begin, end = BEGIN_SECONDS, metrics.end_seconds
+    assert queries.functions == {"SUM", "METRICS"}
+    assert lines_between_looks(lambda: queries.functions) < 1_000
+    assert lines_between_looks(partial(queries.evaluation, metrics.as_metrics(), CALLER, begin, end)) < 2_000
+
+
+@pytest.mark.parametrize("last", ["e1", "m1", "wrong("], ids=["evaluated", "in no order", "not read"])
+def test_expressions_are_freed_one_after_the_other(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = FakeMetrics({"m1": [1.0]})
+    texts = long_expressions(50 + PROGRAMS_KEPT)
+    freed = [0]
+    blocks = 0
+
+    def look() -> None:
+        nonlocal blocks
+        before, blocks = blocks, sys.getallocatedblocks()
+        freed.append(before - blocks)
+
+    monkeypatch.setattr(steps, "_look", look)
+    with suppress(ServiceError):
+        asked(metrics, *texts, last)
+    look()
+    assert max(freed) < 15_000, "a step of an expression takes up to three blocks"

@@ -4,6 +4,8 @@ import base64
 import contextlib
 import random
 from binascii import a2b_base64, b2a_base64
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from hashrange.items.numbers import normalize_number
 from hashrange.items.sets import canonical_binary_set, canonical_string_set
 from hashrange.items.steps import TOGETHER_MEMBERS
 from hashrange.limits import MESSAGE_CHARACTERS_MAX
+from tests.support.working import lines_between_looks
 
 
 @pytest.fixture
@@ -52,6 +55,12 @@ def test_a_set_with_repeats_is_told_as_far_as_a_message_goes(walk_set: object, l
     for message in (caught.value.message or "", caught.value.older_message or ""):
         assert MESSAGE_CHARACTERS_MAX < len(message) < 4 * MESSAGE_CHARACTERS_MAX
     assert len(looks) >= COUNT // 200
+
+
+@pytest.mark.parametrize("walk_set", [canonical_string_set, canonical_binary_set])
+def test_a_set_of_one_short_text_gives_way_while_it_is_told(walk_set: Any) -> None:
+    """A message of 50,000 members was written in one step."""
+    assert 0 < lines_between_looks(partial(walk_set, [base64.b64encode(b"a").decode()] * 100_000)) < 10_000
 
 
 def test_the_message_of_one_huge_member_is_short() -> None:

@@ -60,6 +60,13 @@ async def get_metric_data(metrics: Metrics, caller: Caller, request: GetMetricDa
     if not request.MetricDataQueries:
         raise missing("MetricDataQueries")
     queries = Queries(request.MetricDataQueries)
+    try:
+        return _data(metrics, caller, request, queries)
+    finally:
+        queries.free()
+
+
+def _data(metrics: Metrics, caller: Caller, request: GetMetricDataRequest, queries: Queries) -> dict[str, Any]:
     begin_seconds, end_seconds = request.StartTime.timestamp(), request.EndTime.timestamp()
     if begin_seconds >= end_seconds:
         raise invalid(sentences.START_IS_END if begin_seconds == end_seconds else sentences.START_NOT_BEFORE_END)
