@@ -120,6 +120,29 @@ def lines_between_looks(work: Callable[[], object]) -> int:
     return most_lines
 
 
+def blocks_between_looks(work: Callable[[], object]) -> int:
+    """Do the work; return the highest number of blocks of memory that were allocated or freed between two looks.
+    What the work returns is freed in the last step.
+
+    A refusal counts as a normal end.
+    """
+    most_blocks, blocks = 0, sys.getallocatedblocks()
+
+    def look() -> None:
+        nonlocal most_blocks, blocks
+        before, blocks = blocks, sys.getallocatedblocks()
+        most_blocks = max(most_blocks, abs(blocks - before))
+
+    before_look, steps._look = steps._look, look
+    try:
+        with suppress(ApiError):
+            work()
+        look()
+    finally:
+        steps._look = before_look
+    return most_blocks
+
+
 def calls_of(run: Callable[..., object], *arguments: Any) -> int:
     """Run; return how many Python functions were called; a generator that goes on counts as called.
 

@@ -14,7 +14,7 @@ from hashrange.autoscaling.capacity import is_read, names_of
 from hashrange.autoscaling.limits import SCALING_INTEGER_MAX
 from hashrange.autoscaling.records import ScalingPolicy, TargetPlace, Tracking
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold, WatchedMetric
-from hashrange.cloudwatch.alarms.alarm_queries import kept_queries, read_queries
+from hashrange.cloudwatch.alarms.alarm_queries import check_query_count, kept_queries, read_queries
 from hashrange.cloudwatch.dynamodb.metric_ids import subject_dimensions
 from hashrange.cloudwatch.limits import ALARM_NAME_LENGTH_MAX
 
@@ -108,7 +108,10 @@ def _customized(given: Mapping[str, Any], target: float) -> dict[str, _Watched]:
 
 
 def metric_queries(members: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
-    """The Metrics of a policy as queries of an alarm, whose periods are minutes. Raises ServiceError."""
+    """The Metrics of a policy as queries of an alarm, whose periods are minutes. Raises ServiceError;
+    too many are refused before they are read.
+    """
+    check_query_count(len(members))
     queries = []
     for member in members:
         query = {name: value for name, value in member.items() if value is not None}

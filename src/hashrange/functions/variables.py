@@ -20,6 +20,7 @@ import msgspec
 from hashrange.functions.description import Runnable
 from hashrange.functions.marks import MARK_NAME
 from hashrange.functions.names import LATEST
+from hashrange.items.steps import walk
 from hashrange.limits import FUNCTION_VARIABLES_BYTES_MAX
 from hashrange.messages import functions_api as messages
 
@@ -114,10 +115,10 @@ def find_variables_fault(variables: Mapping[str, str]) -> str | None:
     """What is wrong with a function's environment variables, in Lambda's words where they are known;
     None if nothing is.
     """
-    reserved = [name for name in variables if name in RESERVED]
+    reserved = [name for name in walk(variables) if name in RESERVED]
     if reserved:
         return messages.RESERVED_VARIABLES.format(names=", ".join(reserved))
-    for name, value in variables.items():
+    for name, value in walk(variables.items()):
         if not _is_name(name):
             return messages.VARIABLE_NAME.format(name=messages.cut(name))
         if "\0" in value:

@@ -52,10 +52,10 @@ def is_converted(rules: RequestRules, decoded: dict[str, Any], request: dict[str
     if "converted" not in rules.falls_back:
         return False
     read = request.get if isinstance(request, dict) else lambda name: getattr(request, name, None)
-    for name, given in decoded.items():
+    for name, given in walk(decoded.items()):
         if (given.__class__ is int or given.__class__ is float) and read(name) not in (None, given):
             return True
-    layer: list[Any] = list(decoded.values())
+    layer: list[Any] = [outer for outer in walk(decoded.values()) if outer.__class__ is dict or outer.__class__ is list]
     while layer:
         layer = [inner for outer in layer for inner in _members(outer)]
         if any(inner.__class__ is dict and _has_word(inner) for inner in walk(layer)):

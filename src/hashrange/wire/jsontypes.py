@@ -220,10 +220,9 @@ def _structure(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[s
         _refuse_structure(value, shape, is_member)
     shapes = shape.inner
     assert shapes is not None
+    items = value.items() if len(value) <= len(shapes) else walk(value.items())  # there may be unknown ones
     return {
-        name: normalise(inner, shapes[name], levels)
-        for name, inner in value.items()
-        if inner is not None and name in shapes
+        name: normalise(inner, shapes[name], levels) for name, inner in items if inner is not None and name in shapes
     }
 
 

@@ -1,8 +1,8 @@
 """How does a decoded body become a request's struct?
-In one call, except for maps and lists of very many attribute values.
+In one call, except for maps and lists of very many attribute values, and maps of very many texts.
 
 msgspec would copy such maps and lists in 20 to 30 ms for 66,000 values, without giving way, and check only that each
-value is a map. This module makes that check, piece by piece, and puts the maps and lists into the struct uncopied.
+value is a map, or a text. This module makes that check, piece by piece, and puts them into the struct uncopied.
 """
 
 from functools import cache
@@ -18,7 +18,7 @@ Struct = type[msgspec.Struct]
 
 WIDE = 2_048
 """Members of a map or list that are copied in under a millisecond; a map or list with more is *wide*."""
-_STUBS: dict[Any, Any] = {dict[str, dict[str, Any]]: {}, list[dict[str, Any]]: [{}]}
+_STUBS: dict[Any, Any] = {dict[str, dict[str, Any]]: {}, list[dict[str, Any]]: [{}], dict[str, str]: {}}
 """Type of a wide map or list → stub that replaces it while the other members are converted. No declared least length
 exceeds the stub's length."""
 
@@ -27,10 +27,10 @@ def convert_in_pieces(members: Any, kind: type[T]) -> T:
     """Like `msgspec.convert(members, kind)`, without copying wide maps and lists. Raises msgspec.ValidationError."""
     if not isinstance(members, dict) or not issubclass(kind, msgspec.Struct):
         return msgspec.convert(members, kind)
-    stubs, structs = _fields(kind)
+    stubs, structs, texts = _fields(kind)
     wide = {name: members[name] for name, stub in stubs.items() if _is_wide(members.get(name), stub)}
-    for each in wide.values():
-        _check_maps(each)
+    for name, each in wide.items():
+        _check_members(each, str if name in texts else dict)
     parts = {name: convert_in_pieces(members[name], structs[name]) for name in structs if members.get(name) is not None}
     narrow = msgspec.convert({**members, **parts, **{name: stubs[name] for name in wide}}, kind)
     return msgspec.structs.replace(narrow, **wide) if wide else narrow
@@ -40,23 +40,27 @@ def _is_wide(value: Any, stub: dict[str, Any] | list[Any]) -> bool:
     return isinstance(value, type(stub)) and len(value) > WIDE
 
 
-def _check_maps(values: dict[str, Any] | list[Any]) -> None:
+def _check_members(values: dict[str, Any] | list[Any], member: type) -> None:
     for value in walk(values.values() if isinstance(values, dict) else values):
-        if not isinstance(value, dict):
-            raise msgspec.ValidationError("an attribute value is no map")
+        if not isinstance(value, member):
+            raise msgspec.ValidationError(f"a member is no {member.__name__}")
 
 
 @cache
-def _fields(kind: Struct) -> tuple[dict[str, Any], dict[str, Struct]]:
-    """Return the stubs (`_STUBS`) of a struct's members that may be wide, and the types of members that are structs."""
-    stubs, structs = {}, {}
+def _fields(kind: Struct) -> tuple[dict[str, Any], dict[str, Struct], set[str]]:
+    """Return the stubs (`_STUBS`) of a struct's members that may be wide, the types of members that are structs,
+    and the names of members that are maps of texts.
+    """
+    stubs, structs, texts = {}, {}, set()
     for field in msgspec.structs.fields(kind):
         bare, is_bounded = _bare(field.type)
         if isinstance(bare, type) and issubclass(bare, msgspec.Struct):
             structs[field.name] = bare
         elif not is_bounded and bare in _STUBS:
             stubs[field.name] = _STUBS[bare]
-    return stubs, structs
+            if bare == dict[str, str]:
+                texts.add(field.name)
+    return stubs, structs, texts
 
 
 def _bare(annotation: Any) -> tuple[Any, bool]:

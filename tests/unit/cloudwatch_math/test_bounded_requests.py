@@ -2,16 +2,13 @@
 and computes no more than its reply has room for.
 """
 
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
 
-from hashrange.aws_services.operation import ServiceError
 from hashrange.cloudwatch import queries as queries_module
 from hashrange.cloudwatch import query_evaluation
 from hashrange.cloudwatch.api import get_metric_data as operation
@@ -21,9 +18,8 @@ from hashrange.cloudwatch.math.search import read_search
 from hashrange.cloudwatch.math.searched_metrics import SearchedMetrics
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.query_evaluation import MetricDataQuery
-from hashrange.items import steps
 from hashrange.messages.metric_queries import MAX_METRICS
-from tests.support.working import lines_between_looks
+from tests.support.working import blocks_between_looks, lines_between_looks
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, NAMESPACE, FakeMetrics, evaluated
 
 TOO_MANY = [{"Code": "MaxMetricsExceeded", "Value": MAX_METRICS}]
@@ -137,19 +133,8 @@ def test_what_expressions_name_together_is_not_looked_for_in_all_their_steps() -
 
 
 @pytest.mark.parametrize("last", ["e1", "m1", "wrong("], ids=["evaluated", "in no order", "not read"])
-def test_expressions_are_freed_one_after_the_other(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expressions_are_freed_one_after_the_other(last: str) -> None:
     metrics = FakeMetrics({"m1": [1.0]})
     texts = long_expressions(50 + PROGRAMS_KEPT)
-    freed = [0]
-    blocks = 0
-
-    def look() -> None:
-        nonlocal blocks
-        before, blocks = blocks, sys.getallocatedblocks()
-        freed.append(before - blocks)
-
-    monkeypatch.setattr(steps, "_look", look)
-    with suppress(ServiceError):
-        asked(metrics, *texts, last)
-    look()
-    assert max(freed) < 15_000, "a step of an expression takes up to three blocks"
+    freed = blocks_between_looks(partial(asked, metrics, *texts, last))
+    assert freed < 15_000, "a step of an expression takes up to three blocks"

@@ -38,6 +38,12 @@ class Bounded(msgspec.Struct, frozen=True):
     values: Annotated[dict[str, dict[str, Any]], msgspec.Meta(max_length=5)]
 
 
+class Texts(msgspec.Struct, frozen=True):
+    """A struct with a map of texts."""
+
+    names: dict[str, str] | None = None
+
+
 def outcome(convert: Any, members: Any, kind: Any) -> Any:
     try:
         return convert(members, kind)
@@ -55,6 +61,7 @@ CASES: list[tuple[Any, Any]] = [
     *[({"PutRequest": one}, WriteRequest) for one in MAPS],
     *[({"Statement": "SELECT", "Parameters": one}, ExecuteStatementRequest) for one in LISTS],
     *[({"values": one}, Bounded) for one in MAPS],
+    *[({"names": one}, Texts) for one in MAPS],
     *[(one, PutItemRequest) for one in MAPS],
     ({"TableName": "Tab"}, PutItemRequest),
     ({"TableName": 5, "Item": MAPS[2]}, PutItemRequest),
@@ -81,6 +88,10 @@ def test_a_wide_map_is_looked_at_in_pieces_and_taken_as_it_is(monkeypatch: pytes
     written = convert_in_pieces({"PutRequest": {"Item": item}}, WriteRequest)
     assert written.PutRequest is not None
     assert written.PutRequest.Item is item
+    texts = dict.fromkeys(names, "text")
+    looks.clear()
+    assert convert_in_pieces({"names": texts}, Texts).names is texts
+    assert len(looks) > 100
 
 
 def test_so_is_a_body_that_is_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,10 @@ from hashrange.messages import metric_queries as sentences
 
 def check_queries(caller: Caller, queries: Sequence[MetricDataQuery], threshold: Threshold) -> None:
     """Raise ServiceError unless an alarm of this caller may have these queries."""
+    check_query_count(len(queries))
     expressions = sum(query.Expression is not None for query in queries)
     if max(expressions, len(queries) - expressions) > ALARM_QUERIES_MAX:
-        raise ServiceError("ValidationError", sentences.ALARM_QUERIES.format(most=ALARM_QUERIES_MAX))
+        raise _too_many_queries()
     read = Queries(queries)
     if len(read.returned) != 1:
         raise ServiceError("ValidationError", sentences.ALARM_RETURNS_ONE)
@@ -34,6 +35,16 @@ def check_queries(caller: Caller, queries: Sequence[MetricDataQuery], threshold:
     read.check_accounts(caller)
     if read.period_seconds * threshold.evaluation_periods > ALARM_SECONDS_MAX:
         raise ServiceError("ValidationError", alarm_sentences.WINDOW_TOO_LONG.format(most=ALARM_SECONDS_MAX))
+
+
+def check_query_count(count: int) -> None:
+    """Raise ServiceError if so many queries are too many, whether they are metrics or expressions."""
+    if count > 2 * ALARM_QUERIES_MAX:
+        raise _too_many_queries()
+
+
+def _too_many_queries() -> ServiceError:
+    return ServiceError("ValidationError", sentences.ALARM_QUERIES.format(most=ALARM_QUERIES_MAX))
 
 
 def read_queries(queries: Sequence[Mapping[str, Any]]) -> list[MetricDataQuery]:

@@ -17,6 +17,7 @@ from hashrange.functions.description import FunctionDescription
 from hashrange.functions.functions import Functions
 from hashrange.functions.names import parse_arn
 from hashrange.functions.refusals import parameter_refusal
+from hashrange.items.steps import walk
 from hashrange.limits import FUNCTION_TAGS_MAX
 from hashrange.messages import functions_api as say
 
@@ -41,7 +42,7 @@ class UntagFunctionRequest(ListTagsRequest, frozen=True, kw_only=True, gc=False)
 
 def check_function_tags(tags: Mapping[str, str]) -> None:
     """Raise LambdaError for reserved keys, or more tags than a function may have."""
-    for key in tags:
+    for key in walk(tags):
         if is_reserved_tag(key):
             raise parameter_refusal(say.RESERVED_FUNCTION_TAG.format(key=say.cut(key)))
     if len(tags) > FUNCTION_TAGS_MAX:

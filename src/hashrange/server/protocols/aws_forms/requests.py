@@ -21,18 +21,24 @@ from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
     MembersWrong,
     from_tree,
+    known_members,
     struct_of,
     tree_of,
     with_scalars,
 )
 from hashrange.server.protocols.unserved.services import FORM_TYPE, signing_name_of
+from hashrange.wire.body_members import has_many_members
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.http import HttpRequest
+from hashrange.wire.piecewise import decode_in_pieces
 from hashrange.wire.shape import structure_of
 
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]+)/operation/([A-Za-z0-9_]+)/?(?:\?|$)").match
 CBOR_PIECE_BYTES = 4096
 """Bytes of CBOR that are decoded before other work has its turn: 0.1 ms, however many members they are."""
+
+CBOR_LONG_BYTES = 16_000
+"""CBOR of more bytes may have very many members."""
 
 
 class Named(NamedTuple):
@@ -145,11 +151,16 @@ class Requests:
                 raise _too_large() from None
         if len(body) > SERVICE_BODY_BYTES_MAX:
             raise _too_large()
-        return self.struct(served, _json(body) if named.form == "json" else _cbor(body))
+        has_many = has_many_members(body) if named.form == "json" else len(body) > CBOR_LONG_BYTES
+        members = _json(body, has_many=has_many) if named.form == "json" else _cbor(body)
+        if has_many:
+            members = known_members(_object(members), structure_of(served.request))
+        return self.struct(served, members, has_many=has_many)
 
-    def struct(self, served: Operation[FormWire], members: Any) -> msgspec.Struct:
+    def struct(self, served: Operation[FormWire], members: Any, *, has_many: bool = False) -> msgspec.Struct:
         """The request struct of members as plain values. Raises MembersWrong."""
-        return struct_of(with_scalars(_object(members), structure_of(served.request)), served.request, strict=True)
+        node = with_scalars(_object(members), structure_of(served.request))
+        return struct_of(node, served.request, strict=True, has_many=has_many)
 
 
 def _unserved_error(named: Named) -> ServiceError:
@@ -185,13 +196,16 @@ def _plain_form(request: HttpRequest) -> bytes | None:
         return None
 
 
-def _json(body: bytes) -> Any:
+def _json(body: bytes, *, has_many: bool) -> Any:
+    """`has_many`: the body has very many members, and is decoded in pieces."""
     if body.count(b"[") + body.count(b"{") > SERVICE_CONTAINERS_MAX:  # brackets in texts count too
         raise _too_many_containers()
     spend_decoding(len(body))
     try:
+        if has_many:
+            return decode_in_pieces(body, msgspec.json.decode)
         return msgspec.json.decode(body or b"{}")
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except (msgspec.DecodeError, RecursionError, ValueError):
         raise MembersWrong(MemberFault("type", "", sentences.NO_JSON)) from None
 
 

@@ -4,6 +4,7 @@ JSON has no times, the Query form no lists and numbers.
 
 import math
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeVar
 
@@ -13,7 +14,9 @@ from hashrange.aws_services.operation import MemberFault, MemberFaultKind
 from hashrange.errors import HashrangeError
 from hashrange.items.steps import sort, walk
 from hashrange.messages import aws_forms as sentences
+from hashrange.wire.piecewise import empty, free
 from hashrange.wire.shape import Shape
+from hashrange.wire.wide_maps import convert_in_pieces
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 QUERY_LEVELS_MAX = 12
@@ -34,9 +37,14 @@ _LEAF = Shape("Any")
 _NO_JSON = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def struct_of(node: Any, struct: type[StructT], *, strict: bool) -> StructT:
-    """The struct that plain values make. `strict` False: texts become numbers and truth values. Raises MembersWrong."""
+def struct_of(node: Any, struct: type[StructT], *, strict: bool, has_many: bool = False) -> StructT:
+    """The struct that plain values make. `strict` False: texts become numbers and truth values.
+    `has_many`: there are very many values, so this gives way. Raises MembersWrong.
+    """
     try:
+        if strict and has_many:
+            with suppress(msgspec.ValidationError):  # which is told below, with its place
+                return convert_in_pieces(node, struct)
         return msgspec.convert(node, struct, strict=strict)
     except msgspec.ValidationError as error:
         fault = fault_of(str(error))
@@ -80,6 +88,24 @@ def _fail(kind: MemberFaultKind, path: str, detail: str) -> NoReturn:
 
 
 # --- JSON and CBOR ---------------------------------------------------------------------------------
+
+
+def known_members(node: Any, shape: Shape) -> Any:
+    """The node without members that its type does not have, each of which msgspec would pass over in one call; may give
+    way. What is left out is freed in pieces.
+    """
+    if shape.inner is not None and isinstance(node, dict):
+        known: dict[str, Any] = {}
+        for name, one in walk(node.items()):
+            if name in shape.inner:
+                known[name] = known_members(one, shape.inner[name])
+            elif isinstance(one, dict | list):
+                free(one)
+        empty(node)
+        return known
+    if shape.kind == "List" and shape.member is not None and isinstance(node, list):
+        return [known_members(one, shape.member) for one in walk(node)]
+    return node
 
 
 def with_scalars(node: Any, shape: Shape, path: str = "") -> Any:

@@ -14,7 +14,7 @@ import msgspec
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import MalformedHttpRequestException, SerializationException
 from hashrange.functions.api.operation import LambdaError, RestWire
-from hashrange.items.steps import spend_decoding
+from hashrange.items.steps import spend_decoding, walk
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, LAMBDA_JSON_BYTES_MAX, LAMBDA_REQUEST_BYTES_MAX
 from hashrange.messages.rest_json import NO_OBJECT, NOT_JSON, NOT_UTF8, request_too_large
 from hashrange.server.protocols.dynamodb_json.protocol import plain_body
@@ -69,7 +69,7 @@ class RequestReader:
                     body, blob = cut
             self._require_at_most(body, LAMBDA_JSON_BYTES_MAX)
             members = _decode_members(body)
-        members = {name: member for name, member in members.items() if name not in self._located}
+        members = {name: member for name, member in walk(members.items()) if name not in self._located}
         members.update(texts)
         members.update(self._query_members(request))
         members.update(self._header_members(request))
