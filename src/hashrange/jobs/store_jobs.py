@@ -35,6 +35,8 @@ def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[J
         SlicedJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS, see_expired)),
         # Replaces stream shards which were open long enough, and deletes shards too old to be read.
         SlicedJob("stream shards", lambda: store.tend_streams(store.lease())),
+        # Deletes changes that point-in-time recovery no longer needs.
+        SlicedJob("recovery windows", lambda: store.tend_recovery(store.lease())),
         # Splits partitions of tables and indexes that have grown, one per slice.
         SlicedJob("partition splits", partial(_split, store)),
         SlicedJob("settle", store.settle, waits_for_service_time=False),

@@ -366,6 +366,12 @@ class Maintenance(Protocol):
         Returns the seconds of service time until there is more to do, 0 if something was done; None without a stream.
         """
 
+    async def tend_recovery(self, lease: Lease) -> float | None:
+        """Delete changes that are kept for point-in-time recovery once they are too old, or too many.
+
+        Returns the seconds of service time until there is more to do, 0 if something was done; None if nothing is kept.
+        """
+
     async def split_partitions(self, lease: Lease) -> bool:
         """Split one partition of a source that has outgrown its partitions; False if none can be split."""
 

@@ -63,8 +63,9 @@ class OpenTable:
         self.partition_name = keys.partition_names[0]
         self.sort_name = keys.sort_names[0] if keys.sort_names else None
         self.has_item_collections = schema.has_item_collections
-        self.serves_from_seconds = schema.active_at_seconds if schema.deleted_at_seconds is None else inf
-        """Service time from which items are served; infinity while the table is being deleted."""
+        is_served = schema.deleted_at_seconds is None and schema.restored_from is None
+        self.serves_from_seconds = schema.active_at_seconds if is_served else inf
+        """Service time from which items are served; infinity while the table is being deleted or restored."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)
         names = keys.names
         time_to_live = () if schema.time_to_live is None else (schema.time_to_live.attribute,)

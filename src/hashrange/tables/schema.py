@@ -128,6 +128,24 @@ class ResourcePolicy(msgspec.Struct, frozen=True):
     """Service time of the policy's last change in milliseconds, but at least one more than the previous revision."""
 
 
+class Recovery(msgspec.Struct, frozen=True):
+    """The setting of point-in-time recovery of a table for which it is on."""
+
+    since_seconds: float
+    """Service time at which it was turned on."""
+    period_days: int
+    """How many days back the table can be restored."""
+
+
+class RestoredFrom(msgspec.Struct, frozen=True):
+    """What a table is being restored from, until that is complete."""
+
+    table_arn: str
+    at_seconds: float
+    """The moment whose items it gets, in service time."""
+    backup_arn: str | None = None
+
+
 RunningChange = Literal["units", "mode", "class", "stream", "index"]
 """What a table is UPDATING for: its units, its billing mode, its class, its stream,
 or an index that is created or deleted."""
@@ -200,6 +218,10 @@ class Table(msgspec.Struct, frozen=True):
     """The table's time to live; None if it was never turned on."""
     kinesis_destinations: tuple[KinesisDestination, ...] = ()
     """Destinations of today and of the last day, oldest first. Only the last one may be ENABLING or ACTIVE."""
+    recovery: Recovery | None = None
+    """Point-in-time recovery; None while it is off."""
+    restored_from: RestoredFrom | None = None
+    """Set while the table is being restored: it is CREATING."""
 
     @property
     def source_id(self) -> SourceId:

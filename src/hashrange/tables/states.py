@@ -27,7 +27,7 @@ def status(table: Table, now_seconds: float) -> Status:
     """The state at `now_seconds` of a table that is not gone."""
     if table.deleted_at_seconds is not None:
         return "DELETING"
-    if table.active_at_seconds > now_seconds:
+    if table.restored_from is not None or table.active_at_seconds > now_seconds:
         return "CREATING"
     if table.updating_until_seconds > now_seconds:
         return "UPDATING"
@@ -147,4 +147,6 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
 
 def serves_items(table: Table, now_seconds: float) -> bool:
     """True if the data plane may read and write: the table is ACTIVE or UPDATING."""
-    return table.deleted_at_seconds is None and table.active_at_seconds <= now_seconds
+    return (
+        table.deleted_at_seconds is None and table.restored_from is None and table.active_at_seconds <= now_seconds
+    )

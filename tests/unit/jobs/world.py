@@ -101,6 +101,7 @@ class World:
         self.expiry_job = jobs["expiry"]
         self.shards_job = jobs["stream shards"]
         self.splits_job = jobs["partition splits"]
+        self.recovery_job = jobs["recovery windows"]
 
     def restart(self) -> None:
         """Close and reopen the store; only on disk."""

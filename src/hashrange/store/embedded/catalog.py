@@ -91,12 +91,14 @@ class EmbeddedCatalog:
 
     is_late = False
 
-    def __init__(self, commits: Commits, walks: Walks, options: Options) -> None:
+    def __init__(self, commits: Commits, walks: Walks, options: Options, is_needed: Callable[[bytes], bool]) -> None:
+        """`is_needed`: tells whether a source's rows are to stay although its table is deleted."""
         site = self._site = commits.site
         self._opened = site.tables
         self._walks = walks
         self._commits = commits
         self._options = options
+        self._is_needed = is_needed
         self._partitions = Partitions(options.initial_partitions)
         self._tables: dict[tuple[str, str], _View] = {}
         """The views that have tables."""
@@ -154,6 +156,12 @@ class EmbeddedCatalog:
             if table.schema.indexes:
                 self._list(self._opened.reopen(table))
 
+    def reopen_table(self, table_id: int) -> None:
+        """Open a table anew, if it is there, because a participant may now take part in its writes, or no longer does."""
+        table = self._opened.find(table_id)
+        if table is not None:
+            self._list(self._opened.reopen(table))
+
     def find(self, account: str, region: str, name: str) -> OpenTable | None:
         """The table with this name, whatever its state; None if there is none."""
         tables = self._tables.get((account, region))
@@ -201,17 +209,22 @@ class EmbeddedCatalog:
         return await self._commits.commit(lambda draft: self._delete(draft, table))
 
     def _create(self, draft: Draft, make: Callable[[int], Table]) -> Table | None:
+        table = make(self._next_table_id)
+        if self.find(table.account, table.region, table.name) is not None:
+            return None
+        table_id = self.take_table_id(draft)
+        assert table.table_id == table_id
+        self.put(draft, None, table)
+        return table
+
+    def take_table_id(self, draft: Draft) -> int:
+        """The next table id, which the draft's commit takes. Raises StorageError if none is left."""
         table_id = self._next_table_id
         if table_id > layout.TABLE_ID_MAX:
             raise StorageError("This store has given out every table id. Move its tables to a new data folder.")
-        table = make(table_id)
-        assert table.table_id == table_id
-        if self.find(table.account, table.region, table.name) is not None:
-            return None
         draft.batch.put(layout.NEXT_TABLE_ID_KEY, layout.encode_counter(table_id + 1))
         draft.afterwards.append(partial(setattr, self, "_next_table_id", table_id + 1))
-        self.put(draft, None, table)
-        return table
+        return table_id
 
     def _replace(self, draft: Draft, old: Table, new: Table) -> bool:
         if not self._is_stored(old):
@@ -247,7 +260,11 @@ class EmbeddedCatalog:
             return False
         draft.batch.delete(layout.catalog_key(table.table_id))
         draft.afterwards.append(lambda: self._forget(table))
-        self._drop(draft, *layout.table_range(table.table_id), table.sources)
+        lower, upper = layout.table_range(table.table_id)
+        if self._is_needed(table.source_id):
+            lower = prefix_upper_bound(table.source_id)
+            draft.afterwards.append(lambda: self._site.statistics.size_limits.pop(table.source_id, None))
+        self._drop(draft, lower, upper, table.sources)
         for participant in self._opened.participants:
             participant.table_changes(draft, table, None, ())
         return True

@@ -3,8 +3,8 @@
     prefix ‖ table ‖ partition ‖ sequence number     → the record, which `tables/stream_records.py` defines
 
 Streams, and the feeds of Kinesis destinations, are views of the log: their shards are ranges of sequence numbers in one
-partition. A table without followers has no log.
-Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
+partition. Point-in-time recovery keeps all records of a table for some days (`recovery_windows.py`). A table without
+followers has no log. Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +15,7 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.recovery_windows import RecoveryWindows
 from hashrange.store.embedded.stream_states import TableLog, WaitingChange
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
@@ -40,11 +41,13 @@ class ChangeLog(Participant):
         """Ids of tables whose streams `recover` is to begin."""
         self._find_index = terms.find_index
         self.delayed = DelayedEntries(terms)
+        self.windows = RecoveryWindows(terms)
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Note which tables lack their streams; the store has read all streams before."""
         self._missing = self._streams.missing(tables)
         self.delayed.load(engine)
+        self.windows.load(engine, tables)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.
@@ -91,7 +94,7 @@ class ChangeLog(Participant):
         for change in changes:
             entries = waiting.get(id(change)) if waiting else None
             log = logs.get(change.table.table_id)
-            is_hidden = log is None or not log.views or change.origin in UNRECORDED
+            is_hidden = log is None or not log.is_followed or change.origin in UNRECORDED
             if is_hidden and entries is None:
                 continue
             if log is None:
@@ -100,13 +103,15 @@ class ChangeLog(Participant):
             prefix = log.prefix_of(change)
             engine_key = prefix + last.to_bytes(SEQUENCE_BYTES, "big")
             if entries is None:
-                put(engine_key, log.encode(change, b""))
+                put(engine_key, record := log.encode(change, b""))
             else:
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
                 encode = hidden_record if is_hidden else log.encode_whole
-                put(engine_key, encode(change, encode_waiting_part(due_ms, index_ids)))
+                put(engine_key, record := encode(change, encode_waiting_part(due_ms, index_ids)))
                 recorded.append((prefix, WaitingChange(last, due_ms, entries, is_hidden, kept_bytes(entries))))
             written[prefix] = log
+            if log.window is not None:
+                self.windows.added(draft, log.window, last, len(record))
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
             delayed.add(draft, recorded)
@@ -119,6 +124,7 @@ class ChangeLog(Participant):
         """
         for purpose in FOLLOWERS:
             self._follow(draft, old, new, partitions, purpose)
+        self.windows.table_changes(draft, old, new)
         if old is not None and new is None:
             self.delayed.end(draft, old)
             draft.afterwards.append(lambda: self._streams.logs.pop(old.table_id, None))

@@ -180,6 +180,14 @@ class Commits:
         assert finish is not None
         return _behind(finish(self.commit), made)
 
+    def put_changes(self, draft: Draft, table: OpenTable, changes: Sequence[Change]) -> None:
+        """Add new rows of a table to the draft of `commit`, with all that follows from them. Raises ApiError,
+        EngineRefused; ResourceNotFoundException if the table no longer exists.
+        """
+        opened = self._tables.existing(table)
+        draft.changes = changes
+        self._follow(draft, _participation([opened], changes), changes, is_transaction=False)
+
     def commit_now(self, make: Callable[[Draft], T]) -> T:
         """Like `commit`, while a store opens: a stall blocks the thread. Raises EngineRefused and bare exceptions."""
         for delay_seconds in (*STALL_DELAYS_SECONDS, *repeat(STALL_DELAYS_SECONDS[-1], OPENING_STALLS_MAX)):

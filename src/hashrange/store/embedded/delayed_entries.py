@@ -187,7 +187,7 @@ class DelayedEntries:
         shown_up_to = self._streams.shown_up_to(table.table_id) if gone else {}
         for one in gone:
             draft.batch.delete(waiting_key(one.prefix))
-            last = shown_up_to.get(one.number)
+            last = SEQUENCE_MAX if self._streams.is_held(table.table_id) else shown_up_to.get(one.number)
             if last != SEQUENCE_MAX:
                 lower = one.prefix if last is None else _record_key(one.prefix, last)
                 draft.batch.delete_range(lower, prefix_upper_bound(one.prefix))

@@ -19,8 +19,8 @@ from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
 RowT = TypeVar("RowT")
 
-FORMAT_VERSION = 13
-READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
+FORMAT_VERSION = 14
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
@@ -72,6 +72,19 @@ change log (`tables/stream_records.py`).
 WAITING_PREFIX = _SYSTEM + b"\x00\x13"
 """Prefix ‖ table id, 4 bytes ‖ number of a partition, 4 bytes → the sequence number of the next change of the partition
 whose index entries wait, 12 bytes ‖ how many of its entries are written, 4 bytes ‖ when the others are due, 8 bytes.
+"""
+COPY_PREFIX = _SYSTEM + b"\x00\x14"
+"""Prefix ‖ number of a copy in progress, 4 bytes → a `row_copies.StoredCopy` as MessagePack."""
+STAGED_PREFIX = _SYSTEM + b"\x00\x15"
+"""Prefix ‖ number of a copy, 4 bytes ‖ key of a row that the copy has not passed → the sequence number of the change
+that has replaced the row, 12 bytes (of a change behind the begin of the copy: `FFFF…`) ‖ the row as it was before,
+nothing if there was none.
+"""
+KEPT_PREFIX = _SYSTEM + b"\x00\x16"
+"""Prefix ‖ table id, 4 bytes ‖ owner in UTF-8 → an empty row: the rows of this table id are kept for the owner."""
+WINDOW_PREFIX = _SYSTEM + b"\x00\x17"
+"""Prefix ‖ table id, 4 bytes ‖ sequence number, 12 bytes → a mark of a table that can be restored to a point in time:
+bytes of the records of its change log behind the mark before, up to this number, 8 bytes.
 """
 LOG_PREFIX_BYTES = len(LOG_PREFIX) + 8
 """Bytes before the sequence number in the key of a record."""
@@ -217,6 +230,26 @@ def shard_key(stream_id: int, number: int) -> bytes:
 def log_prefix(table_id: int, partition: int) -> bytes:
     """First bytes of the keys of all records of a table's partition."""
     return LOG_PREFIX + encode_short(table_id) + encode_short(partition)
+
+
+def table_log_prefix(table_id: int) -> bytes:
+    """First bytes of the keys of all records of a table."""
+    return LOG_PREFIX + encode_short(table_id)
+
+
+def staged_prefix(number: int) -> bytes:
+    """First bytes of the keys of the former rows that are kept for a copy."""
+    return STAGED_PREFIX + encode_short(number)
+
+
+def kept_key(table_id: int, owner: str) -> bytes:
+    """Key of the row that says that rows are kept for an owner."""
+    return KEPT_PREFIX + encode_short(table_id) + owner.encode()
+
+
+def window_key(table_id: int, sequence: Sequence) -> bytes:
+    """Key of a mark of a table's window of recovery."""
+    return WINDOW_PREFIX + encode_short(table_id) + encode_sequence(sequence)
 
 
 def record_sequence(engine_key: bytes) -> Sequence:

@@ -25,6 +25,7 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import CountInitialPartitions, Partition, one_partition
 from hashrange.tables.schema import Table
 
+RECOVERY_MAX_BYTES = 10_000_000_000
 DrawDelay = Callable[[], float]
 """Returns the delay of the next commit's entries of global indexes, in seconds of service time."""
 
@@ -42,6 +43,8 @@ class Options(NamedTuple):
     """If the partitions of a source hold more than this on average, one of them is split."""
     initial_partitions: CountInitialPartitions = one_partition
     """Returns how many partitions a new source begins with."""
+    recovery_max_bytes: int = RECOVERY_MAX_BYTES
+    """Length of all records that are kept for point-in-time recovery, of all tables together."""
 
 
 class Terms(NamedTuple):

@@ -7,6 +7,7 @@ from hashrange.store.embedded.expiries import Expiries
 from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.row_copies import StagedRows
 
 MakeParticipant = Callable[[Terms], Participant]
 
@@ -15,4 +16,5 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     ChangeLog,
     IndexEntries,
     Expiries,
+    StagedRows,
 )

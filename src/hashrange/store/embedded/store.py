@@ -30,6 +30,7 @@ from hashrange.store.embedded.item_collections import collection_size_bytes
 from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.reading import PageReader
+from hashrange.store.embedded.row_copies import EmbeddedRowCopies, StagedRows
 from hashrange.store.embedded.stream_reads import StreamReads
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
@@ -93,7 +94,9 @@ class EmbeddedStore(Commits):
         )
         site.tables.take_participants([make(terms) for make in participants])
         super().__init__(site, walks, Tokens(site.housekeeper), claims)
-        self.catalog = EmbeddedCatalog(self, walks, options)
+        staged = next(one for one in site.tables.participants if isinstance(one, StagedRows))
+        self.catalog = EmbeddedCatalog(self, walks, options, staged.needs)
+        self.row_copies = EmbeddedRowCopies(self, self.catalog)
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(self)
         self.maintenance = Upkeep(self, walks, self.catalog, streams, options)
         self.copying = Copies(site, self.take_engine, lock, home, options)

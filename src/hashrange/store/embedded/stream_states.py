@@ -4,7 +4,7 @@ shards, in order of the times at which they are due; and how all streams are rea
 
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from math import inf
 from operator import itemgetter
@@ -16,7 +16,7 @@ from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.limits import SHARD_SECONDS
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.tables import streams as rules
 from hashrange.tables.change import Change
@@ -26,6 +26,8 @@ from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.stream_records import EncodeRecord, record_encoder
 from hashrange.tables.streams import ALL_IMAGES, IMAGES, Shard, Stream, images_of
 
+PARTITIONS_TOGETHER = 64
+"""Partitions whose records one slice looks at, of a table whose records are trimmed."""
 StreamName = tuple[str, str, str, str]
 """Account, Region, table name and label, which no two streams of a store share."""
 
@@ -177,6 +179,20 @@ class StreamState:
         self.due_seconds = due[0][0] if due else inf
 
 
+class Window(msgspec.Struct, eq=False):
+    """The part of a table's change log from which the table can be restored to a point in time."""
+
+    table_id: int
+    first: rules.Sequence
+    """All changes from this sequence number on are in the log."""
+    marks: deque[tuple[rules.Sequence, int]] = msgspec.field(default_factory=deque)
+    """Sequence number, and bytes of the records behind the mark before up to there. The first mark is at `first`."""
+    size_bytes: int = 0
+    """Bytes of all records, counted since the store was opened or by marks."""
+    unmarked_bytes: int = 0
+    """Bytes of the records behind the last mark."""
+
+
 class TableLog:
     """The change log of a table: who needs which images, and where records belong."""
 
@@ -184,6 +200,7 @@ class TableLog:
         self.table_id = table_id
         self.views: dict[rules.Purpose, StreamState] = {}
         """The table's streams that are on."""
+        self._window: Window | None = None
         self._table: OpenTable | None = None
         """The table that the other members are about; None: they are to be made."""
         self._places: list[bytes] = []
@@ -194,6 +211,21 @@ class TableLog:
         """Makes the record of a change, with the images that the streams need together."""
         self.encode_whole: EncodeRecord = _nobody_follows
         """Makes the record of a change with all images, which streams show and whose index entries wait."""
+
+    @property
+    def window(self) -> "Window | None":
+        """What is kept of the log for recovery; None while it is off."""
+        return self._window
+
+    @window.setter
+    def window(self, window: "Window | None") -> None:
+        self._window = window
+        self._table = None
+
+    @property
+    def is_followed(self) -> bool:
+        """True if anybody needs the records of all changes."""
+        return bool(self.views) or self._window is not None
 
     def prefix_of(self, change: Change) -> bytes:
         """First bytes of the engine key of the change's record. Afterwards, the log is ready to make records."""
@@ -207,7 +239,8 @@ class TableLog:
         partitions = table.partitions[table.source_id]
         self._places = [layout.encode_counter(one.hashes.first) for one in partitions[1:]]
         self._prefixes = [layout.log_prefix(self.table_id, one.number) for one in partitions]
-        self.encode = record_encoder(images_of([one.stream.view_type for one in self.views.values()]), table.keys)
+        needed = ALL_IMAGES if self._window is not None else images_of([one.stream.view_type for one in self.views.values()])
+        self.encode = record_encoder(needed, table.keys)
         self.encode_whole = record_encoder(ALL_IMAGES, table.keys)
         self._table = table
 
@@ -304,9 +337,33 @@ def read_streams(engine: Engine) -> StoredStreams:
         raise StorageCorruption(f"shard {shards[0].number} belongs to stream {stream_id}, which is not there")
     for engine_key, _ in scan_prefix(engine, layout.WAITING_PREFIX):
         last = max(last, _last_record(engine, layout.LOG_PREFIX + engine_key[len(layout.WAITING_PREFIX) :]))
+    for table_id in {int.from_bytes(key[len(layout.WINDOW_PREFIX) :][:4], "big") for key, _ in marks(engine)}:
+        start = 0
+        while numbers := partitions_with_records(engine, table_id, start, PARTITIONS_TOGETHER):
+            last = max(last, *[_last_record(engine, layout.log_prefix(table_id, number)) for number in numbers])
+            start = numbers[-1] + 1
     for state in by_id.values():
         state.note(state.shards.values(), last)
     return StoredStreams(by_id, 1 if counter is None else layout.decode_counter(counter), last)
+
+
+def marks(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
+    """Engine key and row of each mark of the windows of recovery, and of what is to be trimmed."""
+    return scan_prefix(engine, layout.WINDOW_PREFIX)
+
+
+def partitions_with_records(engine: Engine, table_id: int, start: int, count_max: int) -> list[int]:
+    """Numbers of a table's partitions, from `start` on, that have records in its log. Raises the engine's exceptions."""
+    upper = prefix_upper_bound(layout.table_log_prefix(table_id))
+    found: list[int] = []
+    while len(found) < count_max and start < 2**32:
+        options = bounded(upper, 0)
+        key = next(iter(engine.keys(from_key=layout.log_prefix(table_id, start), read_opt=options)), None)
+        if key is None:
+            break
+        found.append(int.from_bytes(key[layout.LOG_PREFIX_BYTES - 4 : layout.LOG_PREFIX_BYTES], "big"))
+        start = found[-1] + 1
+    return found
 
 
 def _last_record(engine: Engine, prefix: bytes) -> rules.Sequence:

@@ -6,7 +6,7 @@ its stream, or after some hours, or when its partition splits; in the last two c
 their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 
@@ -44,6 +44,8 @@ class EmbeddedStreams:
         """Table id → the table's change log, for each table that has been followed."""
         self.waiting: dict[bytes, WaitingPartition] = {}
         """First bytes of the engine keys of a partition's records → those changes whose index entries wait."""
+        self.holds: dict[Hashable, tuple[int, rules.Sequence]] = {}
+        """Who else than streams needs a table's records → table id, and the first sequence number that is needed."""
         self.last: rules.Sequence = 0
         """Sequence number that was assigned last."""
         self.wake: Callable[[], None] | None = None
@@ -68,6 +70,7 @@ class EmbeddedStreams:
         Whoever keeps the former `by_id` frees the former streams.
         """
         self.by_id, self._next_id = stored.by_id, stored.next_id
+        self.holds = {}
         self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
         self.logs = {}
         self.is_ahead = self.last > stored.last
@@ -227,19 +230,24 @@ class EmbeddedStreams:
         without: WaitingPartition | None = None,
     ) -> None:
         """Add to the draft the deletion of those partitions' records that are older than all that are needed: that a
-        shard shows, except those of the stream `state` with the numbers `gone`, or whose index entries wait, except
-        those of the partition `without`.
+        shard shows, except those of the stream `state` with the numbers `gone`, that is held, or whose index entries
+        wait, except those of the partition `without`.
         4 µs for each partition.
         """
         states = [one for one in self.by_id.values() if one.stream.table_id == table_id]
+        held = [first for held_id, first in self.holds.values() if held_id == table_id]
         for partition in sorted(partitions):
             prefix = layout.log_prefix(table_id, partition)
             needed = [one.first_needed(partition, gone if one is state else ()) for one in states]
-            first, waiting = min(needed, default=rules.SEQUENCE_MAX), self.waiting.get(prefix)
+            first, waiting = min([*needed, *held], default=rules.SEQUENCE_MAX), self.waiting.get(prefix)
             if waiting is not None and waiting is not without and waiting.first < first:
                 first = waiting.first
                 draft.afterwards.append(partial(setattr, waiting, "keeps_others", True))
             delete_rows(draft, prefix, prefix + layout.encode_sequence(first))
+
+    def is_held(self, table_id: int) -> bool:
+        """True if records of the table are needed by others than streams."""
+        return any(held_id == table_id for held_id, _ in self.holds.values())
 
     def shown_up_to(self, table_id: int) -> dict[int, rules.Sequence]:
         """Number of each partition of which any shard shows records → the sequence number behind which none does."""

@@ -59,7 +59,8 @@ class Upkeep:
         self._options = options
         participants = self._opened.participants
         self._expiries = next(one for one in participants if isinstance(one, Expiries))
-        self._delayed = next(one.delayed for one in participants if isinstance(one, ChangeLog))
+        log = next(one for one in participants if isinstance(one, ChangeLog))
+        self._delayed, self._windows = log.delayed, log.windows
         self._late = next(one.late for one in participants if isinstance(one, IndexEntries))
         self._settling = Settling(site.housekeeper, is_in_memory=site.is_in_memory)
         self._wanted: dict[bytes, int] = {}
@@ -144,6 +145,11 @@ class Upkeep:
         """Implements `Maintenance.tend_streams`. Suspends only if the engine is stalled."""
         assert lease == WHOLE_LEASE
         return await self._commits.commit(self._streams.tend)
+
+    async def tend_recovery(self, lease: Lease) -> float | None:
+        """Implements `Maintenance.tend_recovery`. Suspends only if the engine is stalled."""
+        assert lease == WHOLE_LEASE
+        return await self._commits.commit(self._windows.tend)
 
     def want_partitions(self, source_id: bytes, count: int) -> None:
         """Implements `Maintenance.want_partitions`."""

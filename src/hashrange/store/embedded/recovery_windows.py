@@ -1,0 +1,219 @@
+"""Back to which time can a table be restored? As far as its change log is kept: the *window* of its recovery.
+
+    prefix ‖ table id ‖ sequence number     → bytes of the log's records behind the mark before, up to this number
+
+A window begins when recovery is turned on. Its marks, one for each MARK_BYTES or MARK_SECONDS of changes, tell how long
+the log is, so that the records before a mark are deleted when they are older than the table's period of recovery, or
+when all windows together exceed the store's limit: then the oldest part goes first, of whichever table.
+Why: docs/adr/0071-row-copies.md.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from hashrange.messages.backups import LOG_WINDOW_SHORTENED
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.participant import Terms
+from hashrange.store.embedded.stream_states import PARTITIONS_TOGETHER, Window, marks, partitions_with_records
+from hashrange.tables.schema import Table
+from hashrange.tables.streams import (
+    SEQUENCE_MAX,
+    has_recovery,
+    last_sequence_at,
+    next_sequence,
+    sequence_at,
+    sequence_seconds,
+)
+from hashrange.tables.streams import Sequence as SequenceNumber
+
+MARK_BYTES = 1024 * 1024
+MARK_SECONDS = 3600.0
+DAY_SECONDS = 86_400.0
+
+_log = logging.getLogger("hashrange.backups")
+
+
+class RecoveryWindows:
+    """The windows of all tables for which recovery is on, and the deletion of records that nobody needs any more."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._streams = terms.streams
+        self._clock = terms.clock
+        self._wake = terms.wake
+        self._find_table = terms.find_table
+        self._limit_bytes = terms.options.recovery_max_bytes
+        self._windows: dict[int, Window] = {}
+        """Table id → window."""
+        self._untrimmed: dict[int, int] = {}
+        """Id of a table whose log may have records that nobody needs → number of the next partition to look at."""
+
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
+        """Read the windows of a newly opened engine."""
+        self._windows, self._untrimmed = {}, {}
+        for engine_key, row in marks(engine):
+            place = engine_key[len(layout.WINDOW_PREFIX) :]
+            table_id, sequence = int.from_bytes(place[:4], "big"), layout.decode_sequence(place[4:])
+            if sequence == SEQUENCE_MAX:
+                self._untrimmed[table_id] = 0
+                continue
+            size_bytes = layout.decode_counter(row)
+            window = self._windows.setdefault(table_id, Window(table_id, sequence))
+            window.marks.append((sequence, size_bytes))
+            window.size_bytes += size_bytes
+        for window in self._windows.values():
+            self._begun(window)
+
+    def _begun(self, window: Window) -> None:
+        self._windows[window.table_id] = window
+        self._streams.log_of(window.table_id).window = window
+        self._streams.holds[self, window.table_id] = (window.table_id, window.first)
+
+    # --- what follows from changes ----------------------------------------------------------------
+
+    def table_changes(self, draft: Draft, old: Table | None, new: Table | None) -> None:
+        """Begin or end the window of a table whose recovery is turned on or off, or which is deleted."""
+        since = None if new is None or not has_recovery(new) else new.recovery
+        before = None if old is None or not has_recovery(old) else old.recovery
+        if before is not None and (since is None or since.since_seconds != before.since_seconds):
+            assert old is not None
+            self._end(draft, old.table_id)
+        if since is not None and (before is None or before.since_seconds != since.since_seconds):
+            assert new is not None
+            first = next_sequence(self._streams.last, draft.at_seconds)
+            draft.batch.put(layout.window_key(new.table_id, first), layout.encode_counter(0))
+            window = Window(new.table_id, first)
+            window.marks.append((first, 0))
+            draft.afterwards.append(lambda: self._begun(window))
+
+    def _end(self, draft: Draft, table_id: int) -> None:
+        lower = layout.window_key(table_id, 0)
+        draft.batch.delete_range(lower, layout.window_key(table_id, SEQUENCE_MAX))
+        self.leave_untrimmed(draft, table_id)
+        draft.afterwards.append(lambda: self._ended(table_id))
+
+    def _ended(self, table_id: int) -> None:
+        del self._windows[table_id], self._streams.holds[self, table_id]
+        self._streams.log_of(table_id).window = None
+
+    def leave_untrimmed(self, draft: Draft, table_id: int) -> None:
+        """Add to the draft that a table's log may have records that nobody needs any more."""
+        draft.batch.put(layout.window_key(table_id, SEQUENCE_MAX), b"")
+        draft.afterwards.append(lambda: self._see_untrimmed(table_id))
+
+    def _see_untrimmed(self, table_id: int) -> None:
+        self._untrimmed[table_id] = 0
+        self._wake()
+
+    def added(self, draft: Draft, window: Window, sequence: SequenceNumber, size_bytes: int) -> None:
+        """Note that the draft has a record of a table's log. 0.2 µs."""
+        window.size_bytes += size_bytes
+        window.unmarked_bytes += size_bytes
+        last = window.marks[-1][0]
+        if window.unmarked_bytes >= MARK_BYTES or sequence - last > _MARK_SEQUENCES:
+            marked_bytes, window.unmarked_bytes = window.unmarked_bytes, 0
+            draft.batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(marked_bytes))
+            window.marks.append((sequence, marked_bytes))
+            self._wake()
+
+    @property
+    def last_sequence(self) -> SequenceNumber:
+        """The sequence number that was given out last."""
+        return self._streams.last
+
+    # --- what is told -----------------------------------------------------------------------------
+
+    def since_seconds(self, table: Table, now_seconds: float) -> float | None:
+        """The service time since when a table's log tells everything; None while its recovery is off."""
+        window = self._windows.get(table.table_id)
+        if window is None or table.recovery is None:
+            return None
+        return max(sequence_seconds(window.first), now_seconds - table.recovery.period_days * DAY_SECONDS)
+
+    # --- deletion ---------------------------------------------------------------------------------
+
+    def tend(self, draft: Draft) -> float | None:
+        """Shorten windows that are too long, or delete some records that nobody needs. Returns the seconds of service
+        time until there is more to do, 0 if something was done; None if no table has recovery on.
+        """
+        if self._untrimmed:
+            self._trim(draft, *next(iter(self._untrimmed.items())))
+            return 0.0
+        self._shorten_to_limit(draft)
+        dues = [self._shorten_by_age(draft, window) for window in self._windows.values()]
+        if self._untrimmed or len(draft.batch):
+            return 0.0
+        return min(dues, default=None)
+
+    def _shorten_to_limit(self, draft: Draft) -> None:
+        """Move the begins of windows forward, the oldest first, until all together have at most the limit's bytes."""
+        windows = list(self._windows.values())
+        over_bytes = sum([one.size_bytes for one in windows]) - self._limit_bytes
+        cuts: dict[int, int] = {}
+        while over_bytes > 0:
+            able = [one for one in windows if len(one.marks) - 1 > cuts.get(one.table_id, 0)]
+            if not able:
+                break
+            oldest = min(able, key=lambda one: one.marks[cuts.get(one.table_id, 0)])
+            count = cuts[oldest.table_id] = cuts.get(oldest.table_id, 0) + 1
+            over_bytes -= oldest.marks[count][1]
+        for table_id, count in cuts.items():
+            window = self._windows[table_id]
+            self._shorten(draft, window, count)
+            table = self._find_table(table_id)
+            name = "" if table is None else table.name
+            since = sequence_seconds(window.marks[count][0])
+            draft.afterwards.append(lambda name=name, since=since: _log.warning(LOG_WINDOW_SHORTENED, name, since))  # type: ignore[misc]
+
+    def _shorten_by_age(self, draft: Draft, window: Window) -> float:
+        """Move the begin of a window behind changes that are older than the period. Returns the seconds until its next
+        mark is that old.
+        """
+        table = self._find_table(window.table_id)
+        if table is None or table.schema.recovery is None:
+            return MARK_SECONDS
+        period_seconds = table.schema.recovery.period_days * DAY_SECONDS
+        horizon = sequence_at(max(0.0, draft.at_seconds - period_seconds))
+        count = 0
+        while len(window.marks) > count + 1 and window.marks[count + 1][0] < horizon:
+            count += 1
+        if count:
+            self._shorten(draft, window, count)
+        if len(window.marks) < 2:
+            return MARK_SECONDS
+        return max(0.001, sequence_seconds(window.marks[1][0]) + period_seconds - draft.at_seconds)
+
+    def _shorten(self, draft: Draft, window: Window, count: int) -> None:
+        """Let a window begin at its mark of this place: the changes up to there need no longer be kept."""
+        first = window.marks[count][0]
+        gone_bytes = sum([size_bytes for _, size_bytes in list(window.marks)[: count + 1]])
+        for sequence, _ in list(window.marks)[:count]:
+            draft.batch.delete(layout.window_key(window.table_id, sequence))
+        draft.batch.put(layout.window_key(window.table_id, first), layout.encode_counter(0))
+        self.leave_untrimmed(draft, window.table_id)
+        draft.afterwards.append(lambda: self._shortened(window, count, gone_bytes))
+
+    def _shortened(self, window: Window, count: int, gone_bytes: int) -> None:
+        for _ in range(count):
+            window.marks.popleft()
+        window.first = window.marks[0][0] + 1
+        window.marks[0] = (window.marks[0][0], 0)
+        window.size_bytes -= gone_bytes
+        if window.table_id in self._windows:
+            self._streams.holds[self, window.table_id] = (window.table_id, window.first)
+
+    def _trim(self, draft: Draft, table_id: int, start: int) -> None:
+        """Delete records of some partitions of a table, from number `start` on, that nobody needs."""
+        partitions = partitions_with_records(draft.engine, table_id, start, PARTITIONS_TOGETHER)
+        self._streams.trim(draft, table_id, partitions)
+        if len(partitions) == PARTITIONS_TOGETHER:
+            draft.batch.put(layout.window_key(table_id, SEQUENCE_MAX), b"")
+            draft.afterwards.append(lambda: self._untrimmed.update({table_id: partitions[-1] + 1}))
+        else:
+            draft.batch.delete(layout.window_key(table_id, SEQUENCE_MAX))
+            draft.afterwards.append(lambda: self._untrimmed.pop(table_id, None))
+
+
+_MARK_SEQUENCES = last_sequence_at(MARK_SECONDS)
+"""How far apart the sequence numbers of two moments are between which MARK_SECONDS pass."""

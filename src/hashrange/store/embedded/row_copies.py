@@ -1,0 +1,434 @@
+"""How are rows read as of one moment while they are written? A write to a row that a copy has not passed keeps the former
+row for it; changes between a moment in the past and the begin of the copy are undone by the table's change log.
+
+    prefix ‖ number of the copy ‖ key     → sequence number of the change ‖ row before it (nothing: there was none)
+
+So a copy walks over the present rows in the order of their keys, and takes the kept row where there is one. Writers never
+wait, and all that a copy is stands in the engine: it goes on after a kill. Rows may stay without their table, while
+a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+
+from hashrange.errors import StorageBusy
+from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.row_layout import row_sizes_bytes
+from hashrange.items.rows import decode_attributes
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import layout
+from hashrange.store.embedded.catalog import RECLAIMED_BYTES_MIN, EmbeddedCatalog
+from hashrange.store.embedded.change_log import ChangeLog
+from hashrange.store.embedded.commits import Commits
+from hashrange.store.embedded.draft import Draft
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.participant import Participant, Terms
+from hashrange.store.embedded.reading import scan_prefix, scan_range
+from hashrange.store.embedded.streams import delete_rows
+from hashrange.store.interface import Statistics
+from hashrange.store.row_copies import Begun, CopiedRows, Moved, RowCopy
+from hashrange.tables.change import Change
+from hashrange.tables.entries import derive_entry_writes
+from hashrange.tables.keys import key_functions
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import KeySchema, Table
+from hashrange.tables.source_id import SourceId, key_in_source, make_source_id, table_id_of
+from hashrange.tables.stream_records import images_in, plain_record
+from hashrange.tables.streams import SEQUENCE_BYTES, SEQUENCE_MAX, last_sequence_at
+
+T = TypeVar("T")
+SLICE_BYTES, SLICE_ROWS = 256 * 1024, 1024
+"""Rows that one slice moves: 3 to 5 ms for small items without indexes."""
+UNDONE_TOGETHER, UNDONE_BYTES = 128, 512 * 1024
+"""Changes that one slice undoes, and the length of their records."""
+AFTER_BEGIN = layout.encode_sequence(SEQUENCE_MAX)
+"""Stands before rows that writes have kept: a change that is undone is an earlier one."""
+_START = Key(b"")
+
+
+class StoredCopy(msgspec.Struct, frozen=True):
+    """What is stored of a copy in progress."""
+
+    owner: str
+    source_id: bytes
+    keys: KeySchema | None
+    """The key attributes of the rows; None if no changes are undone."""
+    at_seconds: float
+    since: bytes
+    """The first sequence number whose change is to be undone, 12 bytes."""
+    until: bytes
+    """The last one."""
+    undone: bytes = b""
+    """Number of the partition and sequence number of the record that was undone last."""
+    is_ready: bool = True
+    passed: bytes = b""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = layout.row_decoder(msgspec.msgpack.Decoder(StoredCopy).decode, "a copy in progress")
+
+
+class StagedRows(Participant):
+    """The participant that keeps former rows for copies; it has all copies, and knows whose rows are kept."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._streams = terms.streams
+        self.by_number: dict[int, StoredCopy] = {}
+        self.by_owner: dict[str, int] = {}
+        self.kept: dict[str, SourceId] = {}
+        """Owner → whose rows are kept for it."""
+        self._by_table: dict[int, dict[int, bytes]] = {}
+        """Table id → number of each copy of its rows → the key that it has passed."""
+
+    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
+        """Read the copies and kept rows of a newly opened engine."""
+        self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, {}, {}
+        for engine_key, row in scan_prefix(engine, layout.COPY_PREFIX):
+            self.see(int.from_bytes(engine_key[len(layout.COPY_PREFIX) :], "big"), _decode(row))
+        for engine_key, _ in scan_prefix(engine, layout.KEPT_PREFIX):
+            place = engine_key[len(layout.KEPT_PREFIX) :]
+            self.kept[place[4:].decode()] = make_source_id(int.from_bytes(place[:4], "big"))
+
+    def see(self, number: int, copy: StoredCopy) -> None:
+        """Note that a copy has begun or come further."""
+        self.by_number[number], self.by_owner[copy.owner] = copy, number
+        self._by_table.setdefault(table_id_of(copy.source_id), {})[number] = copy.passed
+        if copy.is_ready:
+            self._streams.holds.pop((self, number), None)
+        else:
+            held = table_id_of(copy.source_id), layout.decode_sequence(copy.since)
+            self._streams.holds[self, number] = held
+
+    def forget(self, number: int) -> None:
+        """Note that a copy has ended."""
+        copy = self.by_number.pop(number)
+        table_id = table_id_of(copy.source_id)
+        del self.by_owner[copy.owner], self._by_table[table_id][number]
+        if not self._by_table[table_id]:
+            del self._by_table[table_id]
+        self._streams.holds.pop((self, number), None)
+
+    def needs(self, source_id: bytes, *, without: str | None = None) -> bool:
+        """True if rows are needed although their table is deleted: a copy reads them, or they are kept for an owner
+        other than `without`.
+        """
+        is_kept = any(owner != without and kept == source_id for owner, kept in self.kept.items())
+        copies = [one for one in self.by_number.values() if one.source_id == source_id]
+        return is_kept or any(one.owner != without for one in copies)
+
+    def takes_part(self, table: Table) -> bool:
+        """True for tables of which a copy is in progress."""
+        return table.table_id in self._by_table
+
+    def follows(self, change: Change) -> bool:
+        """True if a copy has not passed the row."""
+        return any(change.key > passed for passed in self._by_table[change.table.table_id].values())
+
+    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
+        """Keep the former rows that copies have not passed, unless an earlier change has done so. 3 µs each."""
+        for change in changes:
+            for number, passed in self._by_table[change.table.table_id].items():
+                if change.key > passed:
+                    staged_key = layout.staged_prefix(number) + change.key
+                    if draft.engine.get(staged_key) is None:
+                        draft.batch.put(staged_key, AFTER_BEGIN + (change.old or b""))
+
+
+class EmbeddedRowCopies:
+    """Implements `row_copies.RowCopies`."""
+
+    def __init__(self, commits: Commits, catalog: EmbeddedCatalog) -> None:
+        self._commits, self._site, self._catalog = commits, commits.site, catalog
+        self._opened = self._site.tables
+        participants = self._opened.participants
+        self._staged = next(one for one in participants if isinstance(one, StagedRows))
+        self._windows = next(one.windows for one in participants if isinstance(one, ChangeLog))
+
+    # --- what there is ----------------------------------------------------------------------------
+
+    def copies(self) -> Mapping[str, RowCopy]:
+        """Implements `RowCopies.copies`."""
+        return {
+            one.owner: RowCopy(SourceId(one.source_id), one.at_seconds, one.is_ready, Key(one.passed))
+            for one in self._staged.by_number.values()
+        }
+
+    def kept(self) -> Mapping[str, SourceId]:
+        """Implements `RowCopies.kept`."""
+        return self._staged.kept
+
+    def kept_statistics(self, source_id: SourceId) -> Statistics:
+        """Implements `RowCopies.kept_statistics`."""
+        return self._site.statistics.of(source_id)
+
+    def restorable_since(self, table: Table) -> float | None:
+        """Implements `RowCopies.restorable_since`."""
+        return self._windows.since_seconds(table, self._site.clock.service_time())
+
+    # --- the begin and the end of a copy ----------------------------------------------------------
+
+    async def begin(self, owner: str, table: Table, at_seconds: float | None = None) -> Begun | None:
+        """Implements `RowCopies.begin`. Suspends only if the engine is stalled."""
+        return await self._commits.commit(lambda draft: self._begin(draft, owner, table, at_seconds))
+
+    def _begin(self, draft: Draft, owner: str, table: Table, at_seconds: float | None) -> Begun | None:
+        opened = self._opened.find(table.table_id)
+        if opened is None or opened.schema.uuid != table.uuid:
+            return None
+        source_id = opened.source_id
+        last = self._windows.last_sequence
+        since = last + 1 if at_seconds is None else last_sequence_at(at_seconds) + 1
+        moment = draft.at_seconds if at_seconds is None else at_seconds
+        is_ready = since > last
+        ends = layout.encode_sequence(since), layout.encode_sequence(last)
+        self._put_new(draft, StoredCopy(owner, source_id, opened.keys, moment, *ends, is_ready=is_ready))
+        draft.afterwards.append(lambda: self._catalog.reopen_table(table.table_id))
+        return Begun(opened.schema, self._site.statistics.of(source_id))
+
+    async def begin_of_kept(self, owner: str, source_id: SourceId) -> None:
+        """Implements `RowCopies.begin_of_kept`."""
+        nothing = layout.encode_sequence(0)
+        copy = StoredCopy(owner, source_id, None, self._site.clock.service_time(), nothing, nothing)
+        await self._commits.commit(partial(self._put_new, copy=copy))
+
+    def _put_new(self, draft: Draft, copy: StoredCopy) -> None:
+        assert copy.owner not in self._staged.by_owner
+        number = max(self._staged.by_number, default=0) + 1
+        self._put(draft, number, copy)
+
+    def _put(self, draft: Draft, number: int, copy: StoredCopy) -> None:
+        draft.batch.put(layout.COPY_PREFIX + layout.encode_short(number), _encode(copy))
+        draft.afterwards.append(lambda: self._staged.see(number, copy))
+
+    async def end(self, owner: str) -> None:
+        """Implements `RowCopies.end`."""
+        if owner in self._staged.by_owner:
+            await self._commits.commit(lambda draft: self._end(draft, owner))
+
+    def _end(self, draft: Draft, owner: str) -> None:
+        number = self._staged.by_owner.get(owner)
+        if number is None:
+            return
+        copy = self._staged.by_number[number]
+        table_id = table_id_of(copy.source_id)
+        draft.batch.delete(layout.COPY_PREFIX + layout.encode_short(number))
+        lower = layout.staged_prefix(number)
+        delete_rows(draft, lower, prefix_upper_bound(lower))
+        draft.afterwards.append(lambda: self._staged.forget(number))
+        if not copy.is_ready:
+            self._windows.leave_untrimmed(draft, table_id)
+        if self._opened.find(table_id) is None:
+            self._delete_unneeded(draft, copy.source_id, owner)
+        else:
+            draft.afterwards.append(lambda: self._catalog.reopen_table(table_id))
+
+    # --- the rows of a copy -----------------------------------------------------------------------
+
+    async def read(self, owner: str, after: Key, limit_bytes: int) -> CopiedRows:
+        """Implements `RowCopies.read`."""
+        number = self._staged.by_owner[owner]
+        copy = self._staged.by_number[number]
+        if not copy.is_ready:
+            await self._undo(number)
+            return CopiedRows((), after, is_last=False)
+        return await self._rows(number, copy, after, limit_bytes)
+
+    async def _rows(self, number: int, copy: StoredCopy, after: Key, limit_bytes: int) -> CopiedRows:
+        return await self._scan(copy.source_id, partial(_merged, number, copy.source_id, after, limit_bytes))
+
+    async def _scan(self, source_id: bytes, look: Callable[[Engine, int], T]) -> T:
+        """The result of `look`, called with how many deleted keys it may pass; again, with any number, when what it
+        reads has been compacted.
+        """
+        try:
+            with self._site.failures():
+                return look(self._site.engine, SKIPPED_KEYS_MAX)
+        except StorageBusy:
+            await self._site.compact(source_id, prefix_upper_bound(source_id))
+        with self._site.failures():
+            return look(self._site.engine, 0)
+
+    async def passed(self, owner: str, key: Key) -> None:
+        """Implements `RowCopies.passed`."""
+        number = self._staged.by_owner[owner]
+        await self._commits.commit(lambda draft: self._pass(draft, number, key))
+
+    def _pass(self, draft: Draft, number: int, key: Key) -> None:
+        copy = self._staged.by_number[number]
+        prefix = layout.staged_prefix(number)
+        lower, upper = prefix + copy.passed, prefix + key + b"\x00"
+        for engine_key, _ in scan_range(draft.engine, lower, upper):
+            draft.batch.delete(engine_key)
+        self._put(draft, number, msgspec.structs.replace(copy, passed=key))
+
+    async def move(self, owner: str, target: SourceId | OpenTable) -> Moved:
+        """Implements `RowCopies.move`."""
+        number = self._staged.by_owner[owner]
+        copy = self._staged.by_number[number]
+        if not copy.is_ready:
+            await self._undo(number)
+            return Moved(0, 0, is_last=False)
+        part = await self._rows(number, copy, Key(copy.passed), SLICE_BYTES)
+        sizes_bytes = row_sizes_bytes([row for _, row in part.rows])
+        if isinstance(target, OpenTable):
+            changes = [
+                Change(target, key, None, row, derive_entry_writes(target, key, None, row), origin="restore")
+                for key, row in part.rows
+            ]
+
+        def write(draft: Draft) -> None:
+            if isinstance(target, OpenTable):
+                self._commits.put_changes(draft, target, changes)
+            else:
+                put = draft.batch.put
+                for key, row in part.rows:
+                    put(target + key, row)
+                draft.deltas = {target: (len(part.rows), sum(sizes_bytes))}
+            draft.only_of = target.table_id if isinstance(target, OpenTable) else table_id_of(target)
+            self._pass(draft, number, part.last_key)
+
+        await self._commits.commit(write)
+        if not isinstance(target, OpenTable):
+            self._site.changed_at.pop(table_id_of(target), None)
+        return Moved(len(part.rows), sum(sizes_bytes), part.is_last)
+
+    async def _undo(self, number: int) -> None:
+        """Undo the next changes between the moment of a copy and its begin."""
+        await self._commits.commit(lambda draft: self._undo_some(draft, number))
+
+    def _undo_some(self, draft: Draft, number: int) -> None:
+        copy = self._staged.by_number[number]
+        assert copy.keys is not None
+        names, make_key, prefix = copy.keys.names, key_functions(copy.keys).item, layout.staged_prefix(number)
+        staged: dict[bytes, bytes] = {}
+        left_bytes, undone = UNDONE_BYTES, copy.undone
+        records = records_between(draft.engine, table_id_of(copy.source_id), undone, copy.since, copy.until)
+        is_last = True
+        for count, (place, record) in enumerate(records):
+            if count == UNDONE_TOGETHER or left_bytes <= 0:
+                is_last = False
+                break
+            undone, sequence = place, place[4:]
+            old, new = images_in(plain_record(record))
+            row = new if old is None else old
+            assert row is not None
+            staged_key = prefix + make_key(decode_attributes(row, names))
+            before = staged.get(staged_key) or draft.engine.get(staged_key)
+            if before is None or before[:SEQUENCE_BYTES] > sequence:
+                staged[staged_key] = sequence + (old or b"")
+            left_bytes -= len(record)
+        for staged_key, row in staged.items():
+            draft.batch.put(staged_key, row)
+        if is_last:
+            self._windows.leave_untrimmed(draft, table_id_of(copy.source_id))
+        self._put(draft, number, msgspec.structs.replace(copy, undone=undone, is_ready=is_last))
+
+    # --- kept rows --------------------------------------------------------------------------------
+
+    async def keep(self, owner: str, table: Table | None) -> SourceId | None:
+        """Implements `RowCopies.keep`."""
+        return await self._commits.commit(lambda draft: self._keep(draft, owner, table))
+
+    def _keep(self, draft: Draft, owner: str, table: Table | None) -> SourceId | None:
+        if table is None:
+            source_id = make_source_id(self._catalog.take_table_id(draft))
+        else:
+            opened = self._opened.find(table.table_id)
+            if opened is None or opened.schema.uuid != table.uuid:
+                return None
+            source_id = opened.source_id
+        draft.batch.put(layout.kept_key(table_id_of(source_id), owner), b"")
+        draft.afterwards.append(lambda: self._staged.kept.update({owner: source_id}))
+        return source_id
+
+    async def drop(self, owner: str) -> None:
+        """Implements `RowCopies.drop`."""
+        if owner in self._staged.kept:
+            await self._commits.commit(lambda draft: self._drop(draft, owner))
+
+    def _drop(self, draft: Draft, owner: str) -> None:
+        source_id = self._staged.kept.get(owner)
+        if source_id is None:
+            return
+        draft.batch.delete(layout.kept_key(table_id_of(source_id), owner))
+        draft.afterwards.append(lambda: self._staged.kept.pop(owner))
+        if self._opened.find(table_id_of(source_id)) is None:
+            self._delete_unneeded(draft, source_id, owner)
+
+    def _delete_unneeded(self, draft: Draft, source_id: bytes, owner: str) -> None:
+        """Delete rows of no table, unless anybody else than the owner needs them."""
+        if self._staged.needs(source_id, without=owner):
+            return
+        upper = prefix_upper_bound(source_id)
+        draft.batch.delete_range(source_id, upper)
+        size_bytes = self._site.statistics.drop(draft, source_id, upper)
+        site = self._site
+        if size_bytes >= RECLAIMED_BYTES_MIN and site.is_served:
+            draft.afterwards.append(lambda: site.housekeeper.compact(site.engine, source_id, upper))
+
+
+def _merged(
+    number: int, source_id: bytes, after: Key, limit_bytes: int, engine: Engine, skipped_keys_max: int
+) -> CopiedRows:
+    """The next rows of a copy: the present ones, and in their place those that were kept for it."""
+    lower = after + b"\x00" if after else b""
+    rows: list[tuple[Key, Row]] = []
+    left_bytes, last = limit_bytes, None
+    present = scan_range(
+        engine, source_id + lower, prefix_upper_bound(source_id), skipped_keys_max=skipped_keys_max
+    )
+    for engine_key, row in present:
+        rows.append((key_in_source(engine_key), Row(row)))
+        left_bytes -= len(row)
+        if left_bytes <= 0 or len(rows) == SLICE_ROWS:
+            last = rows[-1][0]
+            break
+    prefix = layout.staged_prefix(number)
+    upper = prefix_upper_bound(prefix) if last is None else prefix + last + b"\x00"
+    staged: list[tuple[Key, bytes]] = []
+    left_bytes = limit_bytes
+    for engine_key, kept in islice(scan_range(engine, prefix + lower, upper), SLICE_ROWS + 1):
+        if left_bytes <= 0 or len(staged) == SLICE_ROWS:
+            last = staged[-1][0]
+            break
+        staged.append((Key(engine_key[len(prefix) :]), kept))
+        left_bytes -= len(kept)
+    if staged:
+        merged: dict[Key, Row] = {key: row for key, row in rows if last is None or key <= last}
+        for key, kept in staged:
+            if len(kept) > SEQUENCE_BYTES:
+                merged[key] = Row(kept[SEQUENCE_BYTES:])
+            else:
+                merged.pop(key, None)
+        rows = sorted(merged.items())
+    if last is None:
+        keys = [key for key, _ in (*rows[-1:], *staged[-1:])]
+        return CopiedRows(rows, max(keys, default=after), is_last=True)
+    return CopiedRows(rows, last, is_last=False)
+
+
+def records_between(
+    engine: Engine, table_id: int, after: bytes, since: bytes, until: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    """Number of the partition ‖ sequence number, and record, of a table's records with `since <= sequence <= until`,
+    partition by partition, behind the place `after`. Raises StorageCorruption and the engine's bare exceptions.
+    """
+    prefix = layout.table_log_prefix(table_id)
+    upper, lower = prefix_upper_bound(prefix), prefix + (after + b"\x00" if after else b"")
+    while True:
+        for engine_key, record in scan_range(engine, lower, upper, skipped_keys_max=0):
+            place = engine_key[len(prefix) : len(prefix) + 4 + SEQUENCE_BYTES]
+            partition, sequence = place[:4], place[4:]
+            if sequence < since:
+                lower = prefix + partition + since
+                break
+            if sequence > until:
+                lower = prefix_upper_bound(prefix + partition)
+                break
+            yield place, record
+        else:
+            return

@@ -1,0 +1,107 @@
+"""How are the rows of a table read as they were at one moment, while the table is written, and how are rows kept after
+their table? Backups, restores and exports are made of both.
+
+A *copy* in progress belongs to an *owner*, a name that its maker chooses, and survives restarts. Writes to rows that it
+has not passed keep the former row for it; a moment in the past is reached by undoing the changes in the table's change
+log. *Kept rows* are rows under a source of their own, with no table: of a backup, or of a table that has been deleted.
+Why: docs/adr/0071-row-copies.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from hashrange.items.types import Key, Row
+from hashrange.store.interface import Statistics
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
+from hashrange.tables.source_id import SourceId
+
+
+class RowCopy(msgspec.Struct, frozen=True):
+    """A copy in progress."""
+
+    source_id: SourceId
+    """Whose rows are copied: a table's, or kept ones."""
+    at_seconds: float
+    """The moment, in service time, as of which rows are read."""
+    is_ready: bool
+    """False while changes are being undone: no rows can be read yet."""
+    passed: Key
+    """Key of the last row that is no longer needed; empty at the start."""
+
+
+class Begun(NamedTuple):
+    """What a table was at the moment at which a copy of it began."""
+
+    table: Table
+    statistics: Statistics
+
+
+class CopiedRows(NamedTuple):
+    """The next rows of a copy, in order of their keys."""
+
+    rows: Sequence[tuple[Key, Row]]
+    """May be empty although more follow."""
+    last_key: Key
+    """Key up to which rows have been read: where to go on."""
+    is_last: bool
+
+
+class Moved(NamedTuple):
+    """What one slice of a copy has moved into another source."""
+
+    row_count: int
+    size_bytes: int
+    """Sum of their DynamoDB item sizes."""
+    is_last: bool
+
+
+class RowCopies(Protocol):
+    """The copies and kept rows of a store. Methods that write raise StorageError."""
+
+    def copies(self) -> Mapping[str, RowCopy]:
+        """Owner → copy in progress."""
+
+    def kept(self) -> Mapping[str, SourceId]:
+        """Owner → source of the rows that are kept for it."""
+
+    async def begin(self, owner: str, table: Table, at_seconds: float | None = None) -> Begun | None:
+        """Begin a copy of a table's rows as of this commit, or as of a moment since which its change log tells
+        everything (`restorable_since`); None if the table has been deleted.
+        """
+
+    async def begin_of_kept(self, owner: str, source_id: SourceId) -> None:
+        """Begin a copy of kept rows."""
+
+    async def read(self, owner: str, after: Key, limit_bytes: int) -> CopiedRows:
+        """The rows of a copy behind key `after`, which it has passed or read, until their length reaches the limit.
+
+        Until the copy is ready, undoes some changes instead, in one commit. May give way.
+        """
+
+    async def passed(self, owner: str, key: Key) -> None:
+        """Note that rows of a copy up to `key` are no longer needed."""
+
+    async def move(self, owner: str, target: SourceId | OpenTable) -> Moved:
+        """Add the next rows of a copy to kept rows, or to a table that is not served yet, with all that follows from
+        them, in the commit that passes them. Until the copy is ready, undoes some changes instead.
+        """
+
+    async def end(self, owner: str) -> None:
+        """End a copy, complete or not, if there is one; rows that only it needed are deleted."""
+
+    async def keep(self, owner: str, table: Table | None) -> SourceId | None:
+        """Keep the rows of a table once it is deleted (None if it is deleted already); without a table, rows that
+        `move` adds.
+        """
+
+    async def drop(self, owner: str) -> None:
+        """Keep the owner's rows no longer, if there are any; they are deleted unless a table or copy needs them."""
+
+    def kept_statistics(self, source_id: SourceId) -> Statistics:
+        """Item count and size of kept rows."""
+
+    def restorable_since(self, table: Table) -> float | None:
+        """The service time since when the table's change log tells everything; None while its recovery is off."""

@@ -1,0 +1,245 @@
+"""Copies of a table that is written meanwhile, of now and of moments in the past, with splits, kills and deletions: each
+has the rows of its moment, and whatever has ended leaves nothing behind.
+"""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hashrange.items.rows import decode_row
+from hashrange.items.types import Key, Row
+from hashrange.store.embedded import layout, row_copies
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Recovery, RestoredFrom
+from tests.support.seeds import seeds
+from tests.unit.jobs.world import TABLE, World, drive
+
+STEPS = 250
+KEYS = 25
+Items = dict[str, dict[str, Any]]
+
+
+class Copy:
+    """A copy in progress, and what it must have in the end."""
+
+    def __init__(self, owner: str, expected: Items, target: str) -> None:
+        self.owner, self.expected, self.target = owner, expected, target
+        self.found: Items = {}
+        self.read_up_to = Key(b"")
+
+
+class Walk:
+    """A world with recovery on, and everything that the table has been."""
+
+    def __init__(self, data_dir: Path, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.world = World(data_dir, partition_size_max_bytes=200)
+        self.tables = 0
+        self.owners = 0
+        self.items: Items = {}
+        self.history: list[tuple[float, Items]] = []
+        self.copies: list[Copy] = []
+        self.checked = 0
+        self.switch_on()
+
+    # --- the table ---------------------------------------------------------------------------------
+
+    @property
+    def table(self) -> OpenTable:
+        return self.named(TABLE)
+
+    def named(self, name: str) -> OpenTable:
+        found = self.world.embedded.catalog.find(self.world.scope.account, self.world.scope.region, name)
+        assert found is not None
+        return found
+
+    def switch_on(self) -> None:
+        self.advance()
+        recovery = Recovery(self.world.clock.service_time(), 35)
+        changed = msgspec.structs.replace(self.table.schema, recovery=recovery)
+        assert drive(self.world.embedded.catalog.replace(self.table.schema, changed))
+        self.history = []
+        self.note()
+
+    def note(self) -> None:
+        """Remember what the table is. The next write belongs to another millisecond."""
+        self.history.append((self.world.clock.service_time(), dict(self.items)))
+        self.world.clock.advance(0.002)
+
+    def advance(self) -> None:
+        self.world.clock.advance(self.chance.choice((0.002, 0.5, 7.0)))
+
+    def write(self) -> None:
+        for _ in range(self.chance.randrange(1, 4)):
+            key = str(self.chance.randrange(KEYS))
+            if self.chance.random() < 0.3:
+                self.items.pop(key, None)
+                self.world.ask("DeleteItem", Key={"id": {"S": key}})
+            else:
+                item = {"id": {"S": key}, "x": {"S": "x" * self.chance.randrange(1, 60)}}
+                self.items[key] = item
+                self.world.ask("PutItem", Item=item)
+        self.note()
+
+    def transfer(self) -> None:
+        keys = self.chance.sample(range(KEYS), 3)
+        items = {str(key): {"id": {"S": str(key)}, "n": {"N": str(self.chance.randrange(9))}} for key in keys}
+        steps = [{"Put": {"TableName": TABLE, "Item": item}} for item in items.values()]
+        self.world.request("TransactWriteItems", TransactItems=steps)
+        self.items |= items
+        self.note()
+
+    def replace_table(self) -> None:
+        """Delete the table, and make another one of the same name."""
+        self.world.ask("DeleteTable")
+        self.world.create_table()
+        self.items = {}
+        self.switch_on()
+
+    # --- copies ------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self.owners += 1
+        owner = f"copy {self.owners}"
+        moment, expected = self.chance.choice(self.history) if self.chance.random() < 0.6 else (None, self.items)
+        if moment is not None:
+            expected = [items for at, items in self.history if at <= moment][-1]
+        target = self.chance.choice(("kept", "table", "reader"))
+        assert drive(self.world.embedded.row_copies.begin(owner, self.table.schema, moment))
+        if target == "kept":
+            drive(self.world.embedded.row_copies.keep(f"rows of {owner}", None))
+        elif target == "table":
+            self.make_target(owner.replace(" ", "-"))
+        self.copies.append(Copy(owner, dict(expected), target))
+
+    def make_target(self, name: str) -> None:
+        indexes = [
+            {
+                "IndexName": "by-x",
+                "KeySchema": [{"AttributeName": "x", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ]
+        self.world.request(
+            "CreateTable",
+            TableName=name,
+            AttributeDefinitions=[{"AttributeName": one, "AttributeType": "S"} for one in ("id", "x")],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+            GlobalSecondaryIndexes=indexes,
+        )
+        table = self.named(name).schema
+        restored_from = RestoredFrom(table.arn, 0.0)
+        assert drive(
+            self.world.embedded.catalog.replace(table, msgspec.structs.replace(table, restored_from=restored_from))
+        )
+
+    def go_on(self) -> None:
+        if not self.copies:
+            return
+        copy = self.chance.choice(self.copies)
+        copies = self.world.embedded.row_copies
+        if copy.target == "reader":
+            part = drive(copies.read(copy.owner, copy.read_up_to, 150))
+            copy.found |= {key: item for key, item in map(decoded, part.rows)}
+            copy.read_up_to = part.last_key
+            if self.chance.random() < 0.5 and part.rows:
+                drive(copies.passed(copy.owner, part.last_key))
+            is_last = part.is_last
+        else:
+            target = (
+                self.named(copy.owner.replace(" ", "-"))
+                if copy.target == "table"
+                else copies.kept()[f"rows of {copy.owner}"]
+            )
+            is_last = drive(copies.move(copy.owner, target)).is_last
+        if is_last:
+            self.copies.remove(copy)
+            self.finish(copy)
+
+    def finish(self, copy: Copy) -> None:
+        copies = self.world.embedded.row_copies
+        if copy.target == "kept":
+            source_id = copies.kept()[f"rows of {copy.owner}"]
+            copy.found = self.rows_of(source_id)
+            assert copy.found == copy.expected, copy.owner
+            assert copies.kept_statistics(source_id).item_count == len(copy.expected)
+            drive(copies.drop(f"rows of {copy.owner}"))
+        elif copy.target == "table":
+            name = copy.owner.replace(" ", "-")
+            table = self.named(name)
+            served = msgspec.structs.replace(table.schema, restored_from=None)
+            assert drive(self.world.embedded.catalog.replace(table.schema, served))
+            copy.found = {one["id"]["S"]: one for one in self.world.request("Scan", TableName=name)["Items"]}
+            entries = self.world.request("Scan", TableName=name, IndexName="by-x")["Items"]
+            assert sorted(one["id"]["S"] for one in entries) == sorted(k for k, one in copy.expected.items() if "x" in one)
+            self.world.request("DeleteTable", TableName=name)
+        assert copy.found == copy.expected, copy.owner
+        drive(copies.end(copy.owner))
+        self.checked += 1
+
+    def rows_of(self, source_id: bytes) -> Items:
+        rows = scan_prefix(self.world.embedded.engine, source_id)
+        return dict(decoded((Key(key[6:]), Row(row))) for key, row in rows)
+
+    # --- the end ------------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        for copy in self.copies:
+            if copy.target == "reader":  # what was read is gone with the reader; what was passed is with it
+                passed = self.world.embedded.row_copies.copies()[copy.owner].passed
+                copy.read_up_to = passed
+        self.world.kill()
+
+    def step(self) -> None:
+        actions = {
+            self.write: 20,
+            self.transfer: 5,
+            self.advance: 10,
+            self.begin: 3,
+            self.go_on: 30,
+            self.split: 2,
+            self.tend: 3,
+            self.kill: 1,
+            self.replace_table: 0.5,
+        }
+        self.chance.choices(list(actions), list(actions.values()))[0]()
+
+    def split(self) -> None:
+        self.world.split()
+
+    def tend(self) -> None:
+        drive(self.world.recovery_job.run_slice())
+
+    def close(self) -> None:
+        while self.copies:
+            self.go_on()
+        changed = msgspec.structs.replace(self.table.schema, recovery=None)
+        assert drive(self.world.embedded.catalog.replace(self.table.schema, changed))
+        while drive(self.world.recovery_job.run_slice()) is not None:
+            pass
+        engine = self.world.embedded.engine
+        for prefix in (layout.COPY_PREFIX, layout.STAGED_PREFIX, layout.KEPT_PREFIX, layout.WINDOW_PREFIX, layout.LOG_PREFIX):
+            assert list(scan_prefix(engine, prefix)) == []
+        assert self.rows_of(self.table.source_id) == self.items
+        assert self.world.close() == []
+
+
+def decoded(row: tuple[Key, Row]) -> tuple[str, dict[str, Any]]:
+    item: Any = decode_row(row[1])
+    return item["id"]["S"], item
+
+
+@pytest.mark.parametrize("seed", seeds(4, 60))
+def test_copies_have_the_rows_of_their_moment(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
+    monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 4)
+    walk = Walk(tmp_path / "data", seed)
+    for _ in range(STEPS):
+        walk.step()
+    walk.close()
+    assert walk.checked > 3
