@@ -38,6 +38,7 @@ class Scope:
         "documents",
         "maintenance",
         "region",
+        "row_copies",
         "see_watches",
         "settings",
         "state_delay",
@@ -52,6 +53,7 @@ class Scope:
         self.maintenance: Maintenance = store.maintenance
         """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
         self.documents = store.documents
+        self.row_copies = store.row_copies
         self.see_watches: Callable[[Table], None] = lambda table: None
         """Called after a change of what Contributor Insights watches of a table."""
         self.begin_times = BeginTimes(store.documents)

@@ -21,7 +21,7 @@ TransactionRefused with it; in the embedded store none ever meets one.
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -36,6 +36,9 @@ from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import WHOLE, HashRange, Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
+
+if TYPE_CHECKING:
+    from hashrange.store.row_copies import RowCopies
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -406,6 +409,10 @@ class WholeStore(Store, Durability, Protocol):
     @property
     def documents(self) -> Documents:
         """The documents of this store."""
+
+    @property
+    def row_copies(self) -> "RowCopies":
+        """The copies of tables in progress, and the rows that are kept without a table."""
 
     async def close(self) -> None:
         """Make all commits durable and release the data folder."""

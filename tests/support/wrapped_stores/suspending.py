@@ -216,6 +216,7 @@ class SuspendingStore:
         `look_limit`: most looks for the outcome of a commit whose reply was lost; None: no limit.
         """
         self.inner, self.unread, self.documents, self.is_kept = inner, inner.unread, inner.documents, inner.is_kept
+        self.row_copies = inner.row_copies
         self._time = time
         self._random = random.Random(seed)
         self._outcomes = Outcomes(random.Random(seed), self.suspend, look_limit)

@@ -13,6 +13,7 @@ class WrappedStore:
     def __init__(self, inner: WholeStore) -> None:
         self.inner = inner
         self.catalog, self.streams, self.documents = inner.catalog, inner.streams, inner.documents
+        self.row_copies = inner.row_copies
         self.maintenance, self.is_kept = inner.maintenance, inner.is_kept
         self.collection_size_bytes, self.statistics = inner.collection_size_bytes, inner.statistics
         self.position, self.durable_position = inner.position, inner.durable_position
