@@ -21,7 +21,7 @@ LAYERS = (
     {"operations", "jobs"},
     {"faults"},
     {"features"},
-    {"functions"},
+    {"functions", "backups"},
     {"triggers", "throughput", "cloudwatch"},
     {"autoscaling", "insights", "dax", "init"},
     {"service"},

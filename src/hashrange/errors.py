@@ -193,6 +193,34 @@ class TableNotFoundException(ApiError):
     """The table does not exist; backup operations use this code instead of ResourceNotFoundException."""
 
 
+class TableAlreadyExistsException(ApiError):
+    """A table is to be restored under the name of one that exists."""
+
+
+class TableInUseException(ApiError):
+    """A table of this name is being restored already, or the table is in a state that forbids the call."""
+
+
+class BackupNotFoundException(ApiError):
+    """There is no such backup."""
+
+
+class BackupInUseException(ApiError):
+    """The backup is being made, or a table is being restored from it."""
+
+
+class ContinuousBackupsUnavailableException(ApiError):
+    """The table is so new that backups are not enabled yet; the client may retry."""
+
+
+class PointInTimeRecoveryUnavailableException(ApiError):
+    """Point-in-time recovery of the table is off."""
+
+
+class InvalidRestoreTimeException(ApiError):
+    """The table cannot be restored to this time."""
+
+
 class PolicyNotFoundException(ApiError):
     """The resource's policy is not what the request expects: it is missing, present, or of another revision."""
 

@@ -70,6 +70,14 @@ LIST_TABLES_MAX = 100
 """Table names on one page of ListTables."""
 LISTED_MAX = 100
 """Members on one page of ListBackups and of ListContributorInsights."""
+RECOVERY_DAYS = 35
+"""Days for which a table can be restored to a point in time unless a request names fewer, and at most."""
+SYSTEM_BACKUP_SECONDS = 35 * 86_400.0
+"""How long the backup of a deleted table is kept. Source: developer guide, point-in-time recovery."""
+BACKUPS_ENABLED_SECONDS = 3.0
+"""How long after a table is ACTIVE backups of it become possible. Source: service behaviour, captures of Oct 2026."""
+RESTORES_MAX = 50
+"""Tables of one account and Region that are restored at the same time."""
 RULE_NAME_LENGTH_MAX = 128
 """Characters of the name of a rule of Contributor Insights. Source: service model."""
 TRANSFERS_LISTED_MAX = 25

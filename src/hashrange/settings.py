@@ -161,10 +161,26 @@ class Settings(msgspec.Struct, frozen=True):
     faults: Annotated[
         str | None, "TOML file of faults (docs/testing/faults.md): throttling, errors, lost replies, stale reads."
     ] = None
+    recovery_lag_seconds: Annotated[
+        float,
+        Meta(ge=0, le=86_400),
+        "How far the latest time to which a table can be restored lies behind now (docs/backups.md).",
+    ] = 0.0
+    """0: a table can be restored as it is now; DynamoDB itself takes five minutes."""
+    recovery_max_mb: (
+        Annotated[
+            int,
+            Meta(ge=1, le=1024**3),
+            "Megabytes of changes that are kept for point-in-time recovery, of all tables together; beyond it the"
+            " oldest go, and the earliest time to which tables can be restored moves forward."
+            " By default 10,000, and 256 in memory.",
+        ]
+        | None
+    ) = None
     like_aws: Annotated[
         bool,
-        "Let states, index entries and expired items take as long as in the service:"
-        " sets the three delays above that are 0.",
+        "Let states, index entries, expired items and recovery take as long as in the service:"
+        " sets the four delays above that are 0.",
     ] = False
     ttl_cooldown_seconds: Annotated[
         float,
@@ -201,7 +217,12 @@ class Settings(msgspec.Struct, frozen=True):
     ] = 65_536
 
 
-LIKE_AWS_DELAYS = {"table_state_delay_seconds": 5.0, "index_delay_seconds": 0.1, "ttl_delay_seconds": 300.0}
+LIKE_AWS_DELAYS = {
+    "table_state_delay_seconds": 5.0,
+    "index_delay_seconds": 0.1,
+    "ttl_delay_seconds": 300.0,
+    "recovery_lag_seconds": 300.0,
+}
 """Delays that `like_aws` sets, in seconds; the service takes about as long."""
 
 

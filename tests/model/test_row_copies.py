@@ -1,5 +1,5 @@
-"""Copies of a table that is written meanwhile, of now and of moments in the past, with splits, kills and deletions: each
-has the rows of its moment, and whatever has ended leaves nothing behind.
+"""Copies of a table that is written meanwhile, of now and of moments in the past, with splits, kills and deletions:
+each has the rows of its moment, and what has ended leaves nothing behind.
 """
 
 import random
@@ -145,7 +145,7 @@ class Walk:
         copies = self.world.embedded.row_copies
         if copy.target == "reader":
             part = drive(copies.read(copy.owner, copy.read_up_to, 150))
-            copy.found |= {key: item for key, item in map(decoded, part.rows)}
+            copy.found |= dict(map(decoded, part.rows))
             copy.read_up_to = part.last_key
             if self.chance.random() < 0.5 and part.rows:
                 drive(copies.passed(copy.owner, part.last_key))
@@ -176,7 +176,9 @@ class Walk:
             assert drive(self.world.embedded.catalog.replace(table.schema, served))
             copy.found = {one["id"]["S"]: one for one in self.world.request("Scan", TableName=name)["Items"]}
             entries = self.world.request("Scan", TableName=name, IndexName="by-x")["Items"]
-            assert sorted(one["id"]["S"] for one in entries) == sorted(k for k, one in copy.expected.items() if "x" in one)
+            assert sorted(one["id"]["S"] for one in entries) == sorted(
+                k for k, one in copy.expected.items() if "x" in one
+            )
             self.world.request("DeleteTable", TableName=name)
         assert copy.found == copy.expected, copy.owner
         drive(copies.end(copy.owner))
@@ -223,7 +225,13 @@ class Walk:
         while drive(self.world.recovery_job.run_slice()) is not None:
             pass
         engine = self.world.embedded.engine
-        for prefix in (layout.COPY_PREFIX, layout.STAGED_PREFIX, layout.KEPT_PREFIX, layout.WINDOW_PREFIX, layout.LOG_PREFIX):
+        for prefix in (
+            layout.COPY_PREFIX,
+            layout.STAGED_PREFIX,
+            layout.KEPT_PREFIX,
+            layout.WINDOW_PREFIX,
+            layout.LOG_PREFIX,
+        ):
             assert list(scan_prefix(engine, prefix)) == []
         assert self.rows_of(self.table.source_id) == self.items
         assert self.world.close() == []

@@ -1,6 +1,7 @@
 """`hashrange inspect DIR`: what does a data folder hold? Tables with statistics, or the item at a key."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from hashrange.cli.main import DONE, FAILED, WRONG_USE, count, refuse
@@ -55,9 +56,10 @@ def build_parser() -> CommandParser:
 
 def show_tables(data_dir: str, only: str | None) -> int:
     """Print account, Region, key and statistics of each table, or of those named `only`; returns the exit code."""
+    from hashrange.cli import inspect_backups
     from hashrange.store.embedded.inspect import inspect_store
 
-    overview = inspect_store(data_dir)
+    overview = inspect_store(data_dir, *inspect_backups.PREFIXES)
     tables = [(table, statistics) for table, statistics in overview.tables if only in {None, table.name}]
     if only is not None and not tables:
         near = did_you_mean(only, [table.name for table, _ in overview.tables])
@@ -66,8 +68,6 @@ def show_tables(data_dir: str, only: str | None) -> int:
     size = f"{overview.disk_size_bytes / 1e6:,.1f} MB on disk"
     rows_text = count(overview.row_count, "row")
     say(f"{data_dir}: format {overview.format_version}, {tables_text}, {rows_text}, {size}")
-    if not tables:
-        return DONE
     rows = [("table", "account", "Region", "key", "items", "bytes")]
     rows += [
         (
@@ -80,14 +80,23 @@ def show_tables(data_dir: str, only: str | None) -> int:
         )
         for table, statistics in tables
     ]
+    if tables:
+        say_columns(rows, 4)
+    for rows_of_kind, words in inspect_backups.listed(overview, only):
+        say("")
+        say_columns(rows_of_kind, words)
+    return DONE
+
+
+def say_columns(rows: Sequence[tuple[str, ...]], words: int) -> None:
+    """Print a table whose first row is its head; behind the first `words` columns, cells are numbers."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [
-            cell.rjust(width) if i > 3 else cell.ljust(width)
+            cell.rjust(width) if i >= words else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         say("  ".join(cells).rstrip())
-    return DONE
 
 
 def key_text(keys: KeySchema) -> str:

@@ -1,4 +1,4 @@
-"""Which error messages do operations on backups, insights, streaming and transfers send,
+"""Which error messages do operations on insights, streaming and transfers send,
 and those not supported yet? Each is defined once.
 
 Source: service behaviour, captures to October 2026, unless a comment says "our own".
@@ -7,7 +7,6 @@ Source: service behaviour, captures to October 2026, unless a comment says "our 
 # Our own wording: the service has no message for this, because it supports all of its operations.
 OPERATION_NOT_SUPPORTED_YET = "Hashrange does not support {operation} yet."
 
-BACKUP_TABLE_NOT_FOUND = "Table not found: {name}"
 # All of these say `enable`, whatever the operation is.
 _DESTINATION = "Table is not in a valid state to enable Kinesis Streaming Destination: "
 DESTINATION_LIVE = (

@@ -8,6 +8,7 @@ Source: service behaviour, errors section 2; captures to October 2026 for `check
 """
 
 import re
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,7 +27,7 @@ from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.tables.states import is_gone, serves_items, status, without_gone_indexes
+from hashrange.tables.states import is_being_restored, is_gone, serves_items, status, without_gone_indexes
 
 _NAME = re.compile(NAME_PATTERN).fullmatch
 _TABLE_ARN = re.compile(rf"arn:aws[a-z-]*:dynamodb:([a-z0-9-]+):([0-9]{{12}}):table/({NAME_PATTERN})").fullmatch
@@ -48,6 +49,20 @@ def find_active_table(scope: Scope, name_or_arn: str) -> OpenTable | None:
     if table.serves_from_seconds <= clock.last_service_seconds or table.serves_from_seconds <= clock.service_time():
         return table
     return None
+
+
+class ArnPlace(NamedTuple):
+    """What the ARN of a table names."""
+
+    region: str
+    account: str
+    name: str
+
+
+def read_table_arn(text: str) -> ArnPlace | None:
+    """What the ARN of a table names; None for any other text."""
+    match = _TABLE_ARN(text)
+    return None if match is None else ArnPlace(*match.groups())
 
 
 async def find_table(scope: Scope, name_or_arn: str) -> Table | None:
@@ -127,6 +142,20 @@ class TableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 async def described_table(scope: Scope, name_or_arn: str) -> Table:
     """The table, in any state; raises ResourceNotFoundException if there is none, Malformed for an impossible name."""
     table = await find_table(scope, name_or_arn)
+    if table is None:
+        raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))
+    return table
+
+
+async def find_whole_table(scope: Scope, name_or_arn: str) -> Table | None:
+    """The same as `find_table`, except that a table that is being restored does not exist yet."""
+    table = await find_table(scope, name_or_arn)
+    return None if table is not None and is_being_restored(table, scope.clock.service_time()) else table
+
+
+async def whole_table(scope: Scope, name_or_arn: str) -> Table:
+    """The same as `described_table`, except that a table that is being restored does not exist yet."""
+    table = await find_whole_table(scope, name_or_arn)
     if table is None:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=table_name(name_or_arn)))
     return table

@@ -1,5 +1,5 @@
 """How does a request name its tables? Functions and rules for operation records (`Operation`): TableName, TableArn,
-ResourceArn or StreamArn holds the name.
+ResourceArn, StreamArn or BackupArn holds the name.
 """
 
 from collections.abc import Iterable
@@ -40,6 +40,11 @@ def by_resource_arn(request: Any) -> Iterable[str]:
 def by_stream_arn(request: Any) -> Iterable[str]:
     """The ARN in `StreamArn`, which contains the table's name."""
     return (request.StreamArn,)
+
+
+def by_backup_arn(request: Any) -> Iterable[str]:
+    """The ARN in `BackupArn`, which contains the table's name."""
+    return (request.BackupArn,)
 
 
 def bare_name(name_or_arn: str) -> str:

@@ -1,26 +1,25 @@
-"""Which operations ask for what no table has here? Backups, exports, imports, bulk writes, global tables, auto scaling
-of replicas, and restoring to a point in time, which can only be turned off.
+"""Which operations ask for what no table has here? Exports, imports, bulk writes, global tables, and auto scaling of
+replicas.
 
 Tools ask for them nevertheless, and get an empty list or what the service says while a feature is off. NextToken is
 refused, as no reply contains one. Source: service behaviour, captures to October 2026.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Operation
-from hashrange.errors import TableNotFoundException, UnsupportedOperationException, ValidationException
-from hashrange.limits import LISTED_MAX, TRANSFERS_LISTED_MAX
+from hashrange.errors import ValidationException
+from hashrange.limits import TRANSFERS_LISTED_MAX
 from hashrange.messages import other_services as say
-from hashrange.operations.lookup import TableRequest, check_arn, described_table, find_table, table_name
-from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, by_table_arn, by_table_name, table_operation
+from hashrange.operations.lookup import TableRequest, check_arn, described_table, table_name
+from hashrange.operations.naming import by_table_arn, table_operation
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
-from hashrange.operations.shapes import TableName as NameOrArn
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.states import status
 from hashrange.wire.rules import NO_RULES, RequestRules
@@ -31,20 +30,6 @@ ArnOrName = Annotated[str, Meta(min_length=1, max_length=1024)]
 """A table as ListExports and ListImports name it (`TableArn`). The API model constrains only its length."""
 HEX_TOKEN_PATTERN = "([0-9a-f]{16})+"  # noqa: S105 - the form of a page token
 TransfersListed = Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})]
-BackupType = Literal["USER", "SYSTEM", "AWS_BACKUP", "ALL"]
-
-
-class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Table, time range (in epoch seconds) and type of the backups; the ARN to start after, and the page size.
-    A page may start after any backup ARN, as in the service's other lists.
-    """
-
-    TableName: NameOrArn | None = None
-    Limit: Annotated[int, Meta(ge=1, le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
-    TimeRangeLowerBound: float | None = None
-    TimeRangeUpperBound: float | None = None
-    ExclusiveStartBackupArn: Annotated[str, Meta(min_length=37, max_length=1024)] | None = None
-    BackupType: "BackupType | None" = None
 
 
 class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -107,50 +92,6 @@ def _empty_list(
     return Operation(name, request, list_nothing, JsonWire(rules=rules), tables=tables)
 
 
-# --- continuous backups -------------------------------------------------------------------------
-
-
-async def describe_continuous_backups(scope: Scope, request: TableRequest) -> Reply:
-    """DescribeContinuousBackups: return whether a table can be restored to a point in time; none can yet.
-
-    Order of checks: name → table exists (else `TableNotFoundException`, a code of backup operations). As in the
-    service, continuous backups are always ENABLED; point-in-time recovery, the part that can be switched, is off, so
-    the reply has no restorable times.
-    """
-    if await find_table(scope, request.TableName) is None:
-        raise TableNotFoundException(say.BACKUP_TABLE_NOT_FOUND.format(name=table_name(request.TableName)))
-    described = {
-        "ContinuousBackupsStatus": "ENABLED",
-        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
-    }
-    return {"ContinuousBackupsDescription": described}
-
-
-class PointInTimeRecoverySpecification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whether point-in-time recovery is on, and how many days back a table can be restored."""
-
-    PointInTimeRecoveryEnabled: bool
-    RecoveryPeriodInDays: Annotated[int, Meta(ge=1, le=35, extra={"shape": "Integer"})] | None = None
-
-
-class UpdateContinuousBackupsRequest(TableRequest, frozen=True, kw_only=True, gc=False):
-    """The table by name or ARN, and its new recovery settings."""
-
-    PointInTimeRecoverySpecification: PointInTimeRecoverySpecification
-
-
-async def update_continuous_backups(scope: Scope, request: UpdateContinuousBackupsRequest) -> Reply:
-    """UpdateContinuousBackups: switch point-in-time recovery off, which changes nothing.
-
-    Order of checks: name, member constraints → table exists (else `TableNotFoundException`) → the request is
-    supported: UnsupportedOperationException for switching it on.
-    """
-    reply = await describe_continuous_backups(scope, request)
-    if request.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled:
-        raise UnsupportedOperationException(say.OPERATION_NOT_SUPPORTED_YET.format(operation="UpdateContinuousBackups"))
-    return reply
-
-
 # --- replicas -----------------------------------------------------------------------------------
 
 _NOT_SCALED: dict[str, Any] = {"AutoScalingDisabled": True, "ScalingPolicies": []}
@@ -190,12 +131,9 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: TableReques
 
 
 OPERATIONS = (
-    _empty_list("ListBackups", ListBackupsRequest, "BackupSummaries", by_table_name, GIVEN_TABLE_NAME_FIRST),
     _empty_list("ListBulkOperations", ListBulkOperationsRequest, "BulkOperationsSummaryList"),
     _empty_list("ListExports", ListExportsRequest, "ExportSummaries", by_table_arn),
     _empty_list("ListGlobalTables", ListGlobalTablesRequest, "GlobalTables"),
     _empty_list("ListImports", ListImportsRequest, "ImportSummaryList", by_table_arn),
-    table_operation("DescribeContinuousBackups", describe_continuous_backups),
-    table_operation("UpdateContinuousBackups", update_continuous_backups, writes=True),
     table_operation("DescribeTableReplicaAutoScaling", describe_table_replica_auto_scaling),
 )

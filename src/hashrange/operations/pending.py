@@ -18,10 +18,7 @@ from hashrange.operations.operation import JSON, JsonWire, Scope
 
 PENDING_NAMES = (
     "CancelBulkOperation",
-    "CreateBackup",
     "CreateGlobalTable",
-    "DeleteBackup",
-    "DescribeBackup",
     "DescribeBulkOperation",
     "DescribeExport",
     "DescribeGlobalTable",
@@ -29,8 +26,6 @@ PENDING_NAMES = (
     "DescribeImport",
     "ExportTableToPointInTime",
     "ImportTable",
-    "RestoreTableFromBackup",
-    "RestoreTableToPointInTime",
     "SearchVectors",
     "StartBulkPutItems",
     "UpdateGlobalTable",

@@ -4,6 +4,7 @@
 
 from hashrange.aws_services.operation import Operation
 from hashrange.operations import account, not_there
+from hashrange.operations.backups import continuous_backups, on_demand_backups, restores
 from hashrange.operations.insights import contributor_insights
 from hashrange.operations.items import (
     batch_get_item,
@@ -38,6 +39,7 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         batch_get_item.OPERATION,
         batch_write_item.OPERATION,
         *contributor_insights.OPERATIONS,
+        *continuous_backups.OPERATIONS,
         create_table.OPERATION,
         delete_table.OPERATION,
         describe_table.OPERATION,
@@ -48,8 +50,10 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         *kinesis_streaming.OPERATIONS,
         list_tables.OPERATION,
         *not_there.OPERATIONS,
+        *on_demand_backups.OPERATIONS,
         query.OPERATION,
         *resource_policies.OPERATIONS,
+        *restores.OPERATIONS,
         scan.OPERATION,
         *stream.OPERATIONS,
         *tags.OPERATIONS,

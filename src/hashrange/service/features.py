@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from hashrange.autoscaling.feature import ALARMS_AND_SCALING
+from hashrange.backups.feature import BACKUPS
 from hashrange.cloudwatch.feature import METRICS
 from hashrange.dax.feature import DAX
 from hashrange.features.features import AnyFeature
@@ -13,6 +14,7 @@ from hashrange.throughput.feature import THROUGHPUT
 from hashrange.triggers.feature import KINESIS, TRIGGERS
 
 FEATURES: Sequence[AnyFeature] = (
+    BACKUPS,
     THROUGHPUT,
     METRICS,
     ALARMS_AND_SCALING,

@@ -12,6 +12,9 @@ from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 from hashrange.tables.partitions import one_partition, partitions_of_service
 
+RECOVERY_MAX_MB, RECOVERY_MAX_MB_IN_MEMORY = 10_000, 256
+"""Megabytes of changes that are kept for point-in-time recovery, unless the settings say otherwise."""
+
 
 def open_store_of(settings: Settings, clock: Clock) -> WholeStore:
     """Open the store of these settings, on the running loop. Raises StorageError."""
@@ -35,10 +38,12 @@ def _options(settings: Settings, lag_seconds: float = 0.0) -> Options:
     index_delay_seconds = max(settings.index_delay_seconds, lag_seconds)
     # Enforced throughput of fewer partitions than the service's would be too low.
     is_service = settings.initial_partitions == "service" or settings.throughput == "enforced"
+    usual_max_mb = RECOVERY_MAX_MB_IN_MEMORY if settings.data_dir is None else RECOVERY_MAX_MB
     return Options(
         (lambda: index_delay_seconds) if index_delay_seconds else None,
         settings.item_collection_limit_bytes,
         settings.ttl_delay_seconds,
         settings.partition_size_bytes,
         partitions_of_service if is_service else one_partition,
+        (settings.recovery_max_mb or usual_max_mb) * 1_000_000,
     )

@@ -35,9 +35,13 @@ TOGETHER_BYTES, TOGETHER_MAX = 32 * 1024, 100
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def below_in_pieces(documents: Documents, prefix: str) -> Iterator[Sequence[tuple[str, bytes]]]:
-    """Yield what `Documents.below` returns, some documents at a time. Raises StorageError."""
-    after, count = None, 1
+def below_in_pieces(
+    documents: Documents, prefix: str, after: str | None = None
+) -> Iterator[Sequence[tuple[str, bytes]]]:
+    """Yield what `Documents.below` returns, some documents at a time, those that follow the name `after`. Raises
+    StorageError.
+    """
+    count = 1
     while some := documents.some_below(prefix, after, count):
         yield some
         after = some[-1][0]
@@ -171,12 +175,12 @@ class KeptRecords(Generic[RecordT]):
             if generation == self.documents.generation:
                 return found
 
-    def walk(self, *begin: str) -> Iterator[tuple[str, RecordT]]:
-        """Path and record as in `by_path`, one after the other; gives way, and ends if the store's content is replaced
-        meanwhile.
+    def walk(self, *begin: str, after: str | None = None) -> Iterator[tuple[str, RecordT]]:
+        """Path and record as in `by_path`, one after the other, from the first one that follows the path `after`; gives
+        way, and ends if the store's content is replaced meanwhile.
         """
         generation = self.documents.generation
-        for some in self.pieces(*begin):
+        for some in self.pieces(*begin, after=after):
             yield from some
             look()
             if generation != self.documents.generation:
@@ -185,6 +189,7 @@ class KeptRecords(Generic[RecordT]):
     def pieces(
         self,
         *begin: str,
+        after: str | None = None,
         note_damaged: Callable[[str, str], None] | None = None,
         note: Callable[[str, bytes], None] = lambda _path, _document: None,
     ) -> Iterator[list[tuple[str, RecordT]]]:
@@ -193,7 +198,7 @@ class KeptRecords(Generic[RecordT]):
         called with path and document of each.
         """
         prefix = self._prefix + "".join([f"{part}/" for part in begin])
-        for some in below_in_pieces(self.documents, prefix):
+        for some in below_in_pieces(self.documents, prefix, None if after is None else self._prefix + after):
             read = []
             for name, document in some:
                 note(self._path(name), document)

@@ -8,6 +8,8 @@ Why: docs/adr/0071-row-copies.md.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -66,6 +68,13 @@ class RowCopies(Protocol):
 
     def kept(self) -> Mapping[str, SourceId]:
         """Owner → source of the rows that are kept for it."""
+
+    @property
+    def attended(self) -> AbstractSet[str]:
+        """Owners whose copy and rows an operation sees to at this moment: jobs leave them alone."""
+
+    def attending(self, owner: str) -> AbstractContextManager[None]:
+        """Within the context, the owner is `attended`. At its end, jobs look for work."""
 
     async def begin(self, owner: str, table: Table, at_seconds: float | None = None) -> Begun | None:
         """Begin a copy of a table's rows as of this commit, or as of a moment since which its change log tells

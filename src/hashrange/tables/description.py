@@ -11,7 +11,7 @@ from typing import Any
 
 from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
 from hashrange.tables.change_quotas import decreases_today
-from hashrange.tables.schema import Index, KeySchema, Table, Throughput
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
 from hashrange.tables.source_id import make_source_id
 from hashrange.tables.states import Status, former_units, index_status, shown_throughput, status
 
@@ -54,10 +54,11 @@ def table_description(
         StreamSpecification=view_type and {"StreamEnabled": True, "StreamViewType": view_type},
         LatestStreamLabel=label,
         LatestStreamArn=label and f"{table.arn}/stream/{label}",
+        RestoreSummary=_restore(table, current),
         SSEDescription=_encryption(table, now_seconds),
         TableClassSummary=_table_class(table),
         DeletionProtectionEnabled=table.is_deletion_protected,
-        OnDemandThroughput=_on_demand(table),
+        OnDemandThroughput=on_demand_maxima(table),
         WarmThroughput=_warm(table, None, now_seconds, current),
     )
 
@@ -118,6 +119,12 @@ def _at_least(floor: Throughput, subject: Table | Index, now_seconds: float | No
     return Throughput(max(floor.read_units, asked.read_units), max(floor.write_units, asked.write_units))
 
 
+def units_shown(throughput: Throughput | None) -> dict[str, int]:
+    """ProvisionedThroughput in wire form, as of what is on demand if there is none."""
+    units = throughput or Throughput(0, 0)
+    return {"ReadCapacityUnits": units.read_units, "WriteCapacityUnits": units.write_units}
+
+
 def _throughput(subject: Table | Index, now_seconds: float) -> dict[str, Any]:
     """ProvisionedThroughputDescription of a table or index; its units are 0 for on-demand tables."""
     decreased_at = subject.throughput_decreased_at_seconds
@@ -148,7 +155,7 @@ def _warm(table: Table, index: Index | None, now_seconds: float, shown_status: s
     }
 
 
-def _on_demand(subject: Table | Index) -> dict[str, int] | None:
+def on_demand_maxima(subject: Table | Index) -> dict[str, int] | None:
     """OnDemandThroughput in wire form, without a maximum that is not set; None if neither is set."""
     read, write = subject.on_demand_max_read_units, subject.on_demand_max_write_units
     return _given(MaxReadRequestUnits=read, MaxWriteRequestUnits=write) or None
@@ -165,6 +172,19 @@ def _billing(table: Table, current: Status, now_seconds: float) -> dict[str, Any
     return _given(BillingMode=table.billing_mode, LastUpdateToPayPerRequestDateTime=switched_at if is_told else None)
 
 
+def _restore(table: Table, current: Status) -> dict[str, Any] | None:
+    """RestoreSummary while a restored table is CREATING; None otherwise."""
+    source = table.restored_from
+    if source is None or current != "CREATING":
+        return None
+    return _given(
+        SourceBackupArn=source.backup_arn,
+        SourceTableArn=source.table_arn,
+        RestoreDateTime=source.at_seconds,
+        RestoreInProgress=True,
+    )
+
+
 def _global_index(
     table: Table, index: Index, now_seconds: float, statistics: StatisticsBySource, current: Status
 ) -> dict[str, Any]:
@@ -175,7 +195,7 @@ def _global_index(
         IndexStatus=shown,
         Backfilling=current == "ACTIVE" if is_created else None,
         ProvisionedThroughput=_throughput(index, now_seconds),
-        OnDemandThroughput=_on_demand(index),
+        OnDemandThroughput=on_demand_maxima(index),
         WarmThroughput=_warm(table, index, now_seconds, shown),
     )
 
@@ -183,15 +203,19 @@ def _global_index(
 def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) -> dict[str, Any]:
     """The members of an index's description that local and global indexes share."""
     item_count, size_bytes = statistics[make_source_id(table.table_id, index.index_id)]
-    kind, names = index.projection.kind, list(index.projection.non_key_names)
     return {
         "IndexName": index.name,
         "KeySchema": describe_keys(index.keys),
-        "Projection": _given(ProjectionType=kind, NonKeyAttributes=names or None),
+        "Projection": describe_projection(index.projection),
         "IndexSizeBytes": size_bytes,
         "ItemCount": item_count,
         "IndexArn": f"{table.arn}/index/{index.name}",
     }
+
+
+def describe_projection(projection: IndexProjection) -> dict[str, Any]:
+    """Projection in wire form."""
+    return _given(ProjectionType=projection.kind, NonKeyAttributes=list(projection.non_key_names) or None)
 
 
 def describe_encryption(table: Table, shown_status: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class OpenTable:
         self.partition_name = keys.partition_names[0]
         self.sort_name = keys.sort_names[0] if keys.sort_names else None
         self.has_item_collections = schema.has_item_collections
-        is_served = schema.deleted_at_seconds is None and schema.restored_from is None
+        is_served = schema.deleted_at_seconds is None and not schema.is_filling
         self.serves_from_seconds = schema.active_at_seconds if is_served else inf
         """Service time from which items are served; infinity while the table is being deleted or restored."""
         self.usual_key, self.lookup_key, self.item_key = key_functions(keys)

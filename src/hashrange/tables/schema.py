@@ -138,12 +138,14 @@ class Recovery(msgspec.Struct, frozen=True):
 
 
 class RestoredFrom(msgspec.Struct, frozen=True):
-    """What a table is being restored from, until that is complete."""
+    """What a table is being restored from."""
 
     table_arn: str
     at_seconds: float
     """The moment whose items it gets, in service time."""
     backup_arn: str | None = None
+    is_complete: bool = False
+    """True once the table has all items; it is still CREATING until its time."""
 
 
 RunningChange = Literal["units", "mode", "class", "stream", "index"]
@@ -221,7 +223,12 @@ class Table(msgspec.Struct, frozen=True):
     recovery: Recovery | None = None
     """Point-in-time recovery; None while it is off."""
     restored_from: RestoredFrom | None = None
-    """Set while the table is being restored: it is CREATING."""
+    """What the table has been restored from: CREATING at least until it has all items."""
+
+    @property
+    def is_filling(self) -> bool:
+        """True until a table that is being restored has all items."""
+        return self.restored_from is not None and not self.restored_from.is_complete
 
     @property
     def source_id(self) -> SourceId:

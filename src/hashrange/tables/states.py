@@ -27,7 +27,7 @@ def status(table: Table, now_seconds: float) -> Status:
     """The state at `now_seconds` of a table that is not gone."""
     if table.deleted_at_seconds is not None:
         return "DELETING"
-    if table.restored_from is not None or table.active_at_seconds > now_seconds:
+    if table.is_filling or table.active_at_seconds > now_seconds:
         return "CREATING"
     if table.updating_until_seconds > now_seconds:
         return "UPDATING"
@@ -147,6 +147,9 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
 
 def serves_items(table: Table, now_seconds: float) -> bool:
     """True if the data plane may read and write: the table is ACTIVE or UPDATING."""
-    return (
-        table.deleted_at_seconds is None and table.restored_from is None and table.active_at_seconds <= now_seconds
-    )
+    return table.deleted_at_seconds is None and not table.is_filling and table.active_at_seconds <= now_seconds
+
+
+def is_being_restored(table: Table, now_seconds: float) -> bool:
+    """True until a restored table is ACTIVE for the first time."""
+    return table.restored_from is not None and status(table, now_seconds) == "CREATING"

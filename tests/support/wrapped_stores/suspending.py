@@ -174,6 +174,11 @@ class SuspendingMaintenance:
         await self._suspend()
         return await self._inner.tend_streams(lease)
 
+    async def tend_recovery(self, lease: Lease) -> float | None:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.tend_recovery(lease)
+
     async def split_partitions(self, lease: Lease) -> bool:
         """Calls the inner store, after a pause."""
         await self._suspend()

@@ -2,20 +2,26 @@
 
 Order of checks: name → table exists → no index is CREATING, UPDATING or DELETING, and it is ACTIVE (a DELETING table is
 described, not refused) → it is not protected → not too many tables change now.
+A table whose point-in-time recovery is on leaves a backup (`backups/system_backups.py`).
+
 With `table_state_delay_seconds` the table stays DELETING until its deadline, then the next control-plane operation that
 finds it purges it; without a delay it is deleted immediately.
 """
+
+from functools import partial
 
 import msgspec
 
 from hashrange.errors import ResourceInUseException, ValidationException
 from hashrange.messages import tables as say
+from hashrange.operations.backups.system_backups import delete_with_backup
 from hashrange.operations.lookup import TableRequest, described_table, require_active
 from hashrange.operations.naming import table_operation
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.description import describe_deleted
+from hashrange.tables.schema import Table
 from hashrange.tables.states import index_status, is_changing, status
 
 
@@ -40,15 +46,19 @@ async def delete_table(scope: Scope, request: TableRequest) -> Reply:
             raise ValidationException(say.TABLE_PROTECTED)
         check_changes(scope)
         delay_seconds = scope.state_delay(table.name, "DeleteTable")
-        catalog = scope.store.catalog
-        if delay_seconds > 0:
-            deleting = msgspec.structs.replace(table, deleted_at_seconds=now_seconds + delay_seconds)
-            is_done = await catalog.replace(table, deleting)
-        else:
-            is_done = await catalog.delete(table)
-        if is_done:
+        delete = partial(_delete, scope, table, now_seconds, delay_seconds)
+        if await delete_with_backup(scope, table, delay_seconds, delete):
             scope.see_watches(table)
             return reply
+
+
+async def _delete(scope: Scope, table: Table, now_seconds: float, delay_seconds: float) -> bool:
+    """Delete the table, or set its deletion deadline; False if it has changed meanwhile."""
+    catalog = scope.store.catalog
+    if delay_seconds > 0:
+        deleting = msgspec.structs.replace(table, deleted_at_seconds=now_seconds + delay_seconds)
+        return await catalog.replace(table, deleting)
+    return await catalog.delete(table)
 
 
 OPERATION = table_operation("DeleteTable", delete_table, writes=True)

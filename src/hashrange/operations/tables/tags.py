@@ -19,7 +19,7 @@ from hashrange.aws_services.tagging import Tagging, TagsChange, TagSet, is_reser
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.lookup import check_arn, find_table, require_serving
+from hashrange.operations.lookup import check_arn, find_whole_table, require_serving
 from hashrange.operations.naming import TABLE_ARN_FIRST, by_resource_arn
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
@@ -106,7 +106,7 @@ def _checked(scope: Scope, _: Scope, request: TaggedTableRequest) -> TaggedTable
 
 async def _find_table(scope: Scope, request: TaggedTableRequest) -> Table:
     """The table of the ARN. Raises ResourceNotFoundException."""
-    table = await find_table(scope, request.ResourceArn)
+    table = await find_whole_table(scope, request.ResourceArn)
     if table is None:
         not_found = say.RESOURCE_NOT_FOUND if isinstance(request, UntagResourceRequest) else say.ARN_NOT_FOUND
         raise ResourceNotFoundException(not_found.format(arn=request.ResourceArn))

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from hashrange.errors import ValidationException
 from hashrange.messages import tables as say
-from hashrange.operations.lookup import TableRequest, described_table, require_active
+from hashrange.operations.lookup import TableRequest, require_active, whole_table
 from hashrange.operations.naming import table_operation
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
@@ -46,7 +46,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
     """
     wanted = request.TimeToLiveSpecification
     while True:
-        table = await described_table(scope, request.TableName)
+        table = await whole_table(scope, request.TableName)
         now_seconds = scope.clock.service_time()
         require_active(table, now_seconds)
         _refuse(wanted, table.time_to_live, now_seconds, scope.settings.ttl_cooldown_seconds)
@@ -91,7 +91,7 @@ async def describe_time_to_live(scope: Scope, request: TableRequest) -> Reply:
 
     State of time to live, and the attribute's name unless the state is DISABLED.
     """
-    time_to_live = (await described_table(scope, request.TableName)).time_to_live
+    time_to_live = (await whole_table(scope, request.TableName)).time_to_live
     status = time_to_live_status(time_to_live, scope.clock.service_time())
     description: dict[str, str] = {"TimeToLiveStatus": status}
     if time_to_live is not None and status != "DISABLED":

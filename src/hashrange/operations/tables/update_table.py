@@ -17,7 +17,7 @@ import msgspec
 from hashrange.errors import ResourceNotFoundException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.lookup import find_table, table_name
+from hashrange.operations.lookup import find_whole_table, table_name
 from hashrange.operations.naming import TABLE_NAME_FIRST, table_operation
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
@@ -61,7 +61,7 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
     name = table_name(request.TableName)
     check_table_update(request)
     while True:
-        table = await find_table(scope, request.TableName)
+        table = await find_whole_table(scope, request.TableName)
         if table is None:
             raise ResourceNotFoundException(say.TABLE_NOT_FOUND.format(name=name))
         now_seconds = scope.clock.service_time()

@@ -157,7 +157,7 @@ class EmbeddedCatalog:
                 self._list(self._opened.reopen(table))
 
     def reopen_table(self, table_id: int) -> None:
-        """Open a table anew, if it is there, because a participant may now take part in its writes, or no longer does."""
+        """Open a table anew, if it is there, because a participant may now take part in its writes, or no longer."""
         table = self._opened.find(table_id)
         if table is not None:
             self._list(self._opened.reopen(table))

@@ -3,11 +3,13 @@
 - Rows decode, are canonical (re-encode to the same bytes), carry their true size and are stored at their item's key.
 - Every item has its index entries, and every entry its item.
 - Statistics and sizes of item collections equal a recount.
-- Partitions cover all hashes, every table's id is below the next one to be given out, and every row belongs to a table.
+- Partitions cover all hashes, every table's id is below the next one to be given out, and every row belongs to a table,
+  is kept without one, or is read by a copy.
 - Every item that expires is in the queue of expiries of its table.
 - Each idempotency token has one row in the queue of token expiries, which holds no other rows.
 - Streams agree with their tables, and records with items (`check_streams.py`).
 - Long documents are whole.
+- Copies in progress, kept rows and windows of recovery are sound (`check_copies.py`).
 """
 
 from collections import defaultdict
@@ -25,6 +27,7 @@ from hashrange.items.sizes import item_size_bytes
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.check_copies import CopyCheck
 from hashrange.store.embedded.check_streams import StreamCheck
 from hashrange.store.embedded.delayed_entries import waiting_writes
 from hashrange.store.embedded.documents import long_documents
@@ -116,6 +119,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     yield from [f"source {source_id} is said to be an index that is being built" for source_id in indexes.stray_sources]
     expiries = ExpiryCheck(engine, tables, now_seconds)
     yield from expiries.queue_faults()
+    copies = CopyCheck(engine, [table.schema for table in tables])
     counted: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
     # Every row whose key begins with a table id, whether or not that table exists.
     for engine_key, row in scan_range(engine, FIRST_TABLE, BEHIND_TABLES):
@@ -125,7 +129,8 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
             continue
         statistics = counted[source_id]
         statistics[0] += 1
-        fault, size_bytes = _check_row(table, indexes, engine_key, Row(row))
+        is_loose = table is None and source_id in copies.loose_sources
+        fault, size_bytes = _check_row(table, indexes, engine_key, Row(row), is_loose=is_loose)
         statistics[1] += size_bytes
         yield fault
         if table is not None and fault is None and source_id == table.source_id:
@@ -136,7 +141,8 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
     if format_version(engine) >= PARTITIONS_SINCE_VERSION:
         yield from partition_faults(engine, [table.schema for table in tables])
     if format_version(engine) >= STREAMS_SINCE_VERSION:
-        yield from StreamCheck(engine, [table.schema for table in tables], format_version(engine)).faults()
+        yield from StreamCheck(engine, [table.schema for table in tables], copies, format_version(engine)).faults()
+    yield from copies.faults()
     if format_version(engine) >= PIECES_SINCE_VERSION:
         yield from _document_faults(engine)
     yield from _check_tokens(engine)
@@ -160,12 +166,16 @@ def _check_catalog(engine: Engine, tables: list[OpenTable]) -> Iterator[str]:
         names.add(place)
 
 
-def _check_row(table: OpenTable | None, indexes: "IndexCheck", engine_key: bytes, row: Row) -> tuple[str | None, int]:
-    """The fault of an item's or index entry's row, or None; and the size in bytes it states, 0 if `table` is None."""
+def _check_row(
+    table: OpenTable | None, indexes: "IndexCheck", engine_key: bytes, row: Row, *, is_loose: bool
+) -> tuple[str | None, int]:
+    """The fault of an item's or index entry's row, or None; and the size in bytes it states, 0 if it belongs to
+    nothing. `is_loose`: the row may stand without a table.
+    """
     place = f"row {engine_key.hex()}"
-    if table is None:
+    if table is None and not is_loose:
         return f"{place} belongs to no table", 0
-    place = f"{place} of table {table.name}"
+    place = f"kept {place}" if table is None else f"{place} of table {table.name}"
     size_bytes = row_size_bytes(row)
     try:
         item = decode_row(row)
@@ -174,6 +184,8 @@ def _check_row(table: OpenTable | None, indexes: "IndexCheck", engine_key: bytes
             return f"{place} is not in canonical form", size_bytes
         if true_size_bytes != size_bytes or item_size_bytes(item) != size_bytes:
             return f"{place} says {size_bytes} bytes and has {true_size_bytes}", size_bytes
+        if table is None:
+            return None, size_bytes
         if source_id_of(engine_key) != table.source_id:
             return indexes.entry_fault(table, engine_key, item), size_bytes
         if table.item_key(item) != key_in_source(engine_key):

@@ -12,6 +12,7 @@ from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.row_layout import is_same_item
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.check_copies import CopyCheck
 from hashrange.store.embedded.delayed_entries import waiting_partitions
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FEED_KEY_END, former_rows
@@ -38,9 +39,11 @@ class StreamCheck:
     Damaged descriptions of streams and shards raise an exception; unreadable records are reported as faults.
     """
 
-    def __init__(self, engine: Engine, tables: Sequence[Table], version: int) -> None:
-        """`version`: format version of the folder. Records of former formats are not compared with items."""
-        self._engine = engine
+    def __init__(self, engine: Engine, tables: Sequence[Table], copies: CopyCheck, version: int) -> None:
+        """`copies`: knows the records that no shard needs to show. `version`: format version of the folder. Records of
+        former formats are not compared with items.
+        """
+        self._engine, self._copies = engine, copies
         self._has_logs = version >= LOG_SINCE_VERSION
         self._tables = {table.table_id: table for table in tables}
         self._first_waiting = {one.prefix: one.first for one in waiting_partitions(engine)}
@@ -128,7 +131,7 @@ class StreamCheck:
             table = self._waits_in(log_key, row)
             if not shards and table is None:
                 if not self._is_behind(log_key):
-                    yield f"{place} belongs to no shard of a stream"
+                    yield from self._kept_record_faults(place, log_key, row)
                 continue
             keys = self._streams[shards[0].stream_id].keys if table is None else table.keys
             shown_in = [self._streams[one.stream_id] for one in shards]
@@ -141,6 +144,20 @@ class StreamCheck:
                 continue
             if shards and not _is_within(HashRange(hash_, hash_), shards[0].hashes):
                 yield f"{place} is of an item whose hash is not in its shard"
+
+    def _kept_record_faults(self, place: str, log_key: bytes, row: bytes) -> Iterator[str]:
+        """Report a record that no shard shows, unless it is kept for recovery or a copy, and can be read."""
+        table_id = int.from_bytes(log_key[len(layout.LOG_PREFIX) : layout.LOG_PREFIX_BYTES - 4], "big")
+        if not self._copies.keeps_record(table_id, layout.record_sequence(log_key)):
+            yield f"{place} belongs to no shard of a stream"
+            return
+        keys = self._copies.keys_of_table(table_id)
+        if keys is None:
+            return  # it is to be deleted with others of a deleted table
+        try:
+            _key_of(keys, decode_record(plain_record(row), streams.ALL_IMAGES, keys.names))
+        except Exception as error:  # noqa: BLE001 - any error that damaged bytes cause is a finding
+            yield f"{place} cannot be read: {type(error).__name__}: {error}"
 
     def _around(self, shards: Sequence[streams.Shard], log_key: bytes) -> list[streams.Shard]:
         """Those of a partition's shards in whose sequence numbers the record lies; none if its key has a wrong

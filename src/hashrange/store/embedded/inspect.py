@@ -7,10 +7,13 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
-from hashrange.store.embedded.statistics import NO_ROWS, read_statistics
+from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.embedded.statistics import NO_ROWS, TableStatistics, read_statistics
 from hashrange.store.interface import Statistics
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.source_id import make_source_id, table_prefix
 from hashrange.written.names import did_you_mean
 
 
@@ -25,11 +28,15 @@ class StoreOverview(NamedTuple):
     """Rows of items and of index entries, by the stored statistics."""
     tables: list[tuple[OpenTable, Statistics]]
     """Tables with the statistics of their own rows, ordered by table id."""
+    documents: list[tuple[str, bytes]]
+    """Name and value of the documents that were asked for, in order of their names."""
+    kept: dict[str, Statistics]
+    """Owner → statistics of the rows that are kept for it."""
 
 
-def inspect_store(data_dir: str) -> StoreOverview:
-    """Summarise a data folder that no server has open. Quick at any size, because item counts and sizes are the stored
-    statistics. Raises StorageError.
+def inspect_store(data_dir: str, *prefixes: str) -> StoreOverview:
+    """Summarise a data folder that no server has open, with its documents of at most 64 KB whose names begin with one
+    of these prefixes. Quick at any size, because item counts and sizes are the stored statistics. Raises StorageError.
     """
     with read_offline(data_dir) as engine:
         statistics = read_statistics(engine)
@@ -42,7 +49,23 @@ def inspect_store(data_dir: str) -> StoreOverview:
             files.folder_size_bytes(data_dir),
             sum(count for _, by_source in found for count, _ in by_source.values()),
             tables,
+            [
+                (engine_key[len(layout.DOCUMENT_PREFIX) :].decode(), document)
+                for prefix in prefixes
+                for engine_key, document in scan_prefix(engine, layout.DOCUMENT_PREFIX + prefix.encode())
+            ],
+            _kept(engine, statistics),
         )
+
+
+def _kept(engine: Engine, statistics: dict[bytes, TableStatistics]) -> dict[str, Statistics]:
+    found: dict[str, Statistics] = {}
+    for engine_key, _ in scan_prefix(engine, layout.KEPT_PREFIX):
+        place = engine_key[len(layout.KEPT_PREFIX) :]
+        source_id = make_source_id(int.from_bytes(place[:4], "big"))
+        figures = statistics.get(table_prefix(source_id), {}).get(source_id, NO_ROWS)
+        found[place[4:].decode()] = Statistics(*figures)
+    return found
 
 
 def inspect_row(data_dir: str, table_name: str, key: dict[str, dict[str, str]]) -> list[tuple[OpenTable, Item | None]]:

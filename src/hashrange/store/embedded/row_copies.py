@@ -1,14 +1,15 @@
-"""How are rows read as of one moment while they are written? A write to a row that a copy has not passed keeps the former
-row for it; changes between a moment in the past and the begin of the copy are undone by the table's change log.
+"""How are rows read as of one moment while they are written? A write to a row that a copy has not passed keeps the
+former row for it; changes between a moment in the past and the begin of the copy are undone by the table's change log.
 
     prefix ‖ number of the copy ‖ key     → sequence number of the change ‖ row before it (nothing: there was none)
 
-So a copy walks over the present rows in the order of their keys, and takes the kept row where there is one. Writers never
-wait, and all that a copy is stands in the engine: it goes on after a kill. Rows may stay without their table, while
+So a copy walks over the present rows in the order of their keys, and takes the kept row where there is one. Writers
+never wait, and all that a copy is stands in the engine: it goes on after a kill. Rows may stay without their table, while
 a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -69,7 +70,7 @@ class StoredCopy(msgspec.Struct, frozen=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = layout.row_decoder(msgspec.msgpack.Decoder(StoredCopy).decode, "a copy in progress")
+decode_copy = layout.row_decoder(msgspec.msgpack.Decoder(StoredCopy).decode, "a copy in progress")
 
 
 class StagedRows(Participant):
@@ -77,6 +78,7 @@ class StagedRows(Participant):
 
     def __init__(self, terms: Terms) -> None:
         self._streams = terms.streams
+        self.wake = terms.wake
         self.by_number: dict[int, StoredCopy] = {}
         self.by_owner: dict[str, int] = {}
         self.kept: dict[str, SourceId] = {}
@@ -88,7 +90,7 @@ class StagedRows(Participant):
         """Read the copies and kept rows of a newly opened engine."""
         self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, {}, {}
         for engine_key, row in scan_prefix(engine, layout.COPY_PREFIX):
-            self.see(int.from_bytes(engine_key[len(layout.COPY_PREFIX) :], "big"), _decode(row))
+            self.see(int.from_bytes(engine_key[len(layout.COPY_PREFIX) :], "big"), decode_copy(row))
         for engine_key, _ in scan_prefix(engine, layout.KEPT_PREFIX):
             place = engine_key[len(layout.KEPT_PREFIX) :]
             self.kept[place[4:].decode()] = make_source_id(int.from_bytes(place[:4], "big"))
@@ -147,6 +149,17 @@ class EmbeddedRowCopies:
         participants = self._opened.participants
         self._staged = next(one for one in participants if isinstance(one, StagedRows))
         self._windows = next(one.windows for one in participants if isinstance(one, ChangeLog))
+        self.attended: set[str] = set()
+
+    @contextmanager
+    def attending(self, owner: str) -> Iterator[None]:
+        """Implements `RowCopies.attending`."""
+        self.attended.add(owner)
+        try:
+            yield
+        finally:
+            self.attended.discard(owner)
+            self._staged.wake()
 
     # --- what there is ----------------------------------------------------------------------------
 
@@ -321,8 +334,8 @@ class EmbeddedRowCopies:
             if before is None or before[:SEQUENCE_BYTES] > sequence:
                 staged[staged_key] = sequence + (old or b"")
             left_bytes -= len(record)
-        for staged_key, row in staged.items():
-            draft.batch.put(staged_key, row)
+        for staged_key, before in staged.items():
+            draft.batch.put(staged_key, before)
         if is_last:
             self._windows.leave_untrimmed(draft, table_id_of(copy.source_id))
         self._put(draft, number, msgspec.structs.replace(copy, undone=undone, is_ready=is_last))
@@ -378,9 +391,7 @@ def _merged(
     lower = after + b"\x00" if after else b""
     rows: list[tuple[Key, Row]] = []
     left_bytes, last = limit_bytes, None
-    present = scan_range(
-        engine, source_id + lower, prefix_upper_bound(source_id), skipped_keys_max=skipped_keys_max
-    )
+    present = scan_range(engine, source_id + lower, prefix_upper_bound(source_id), skipped_keys_max=skipped_keys_max)
     for engine_key, row in present:
         rows.append((key_in_source(engine_key), Row(row)))
         left_bytes -= len(row)

@@ -239,7 +239,9 @@ class TableLog:
         partitions = table.partitions[table.source_id]
         self._places = [layout.encode_counter(one.hashes.first) for one in partitions[1:]]
         self._prefixes = [layout.log_prefix(self.table_id, one.number) for one in partitions]
-        needed = ALL_IMAGES if self._window is not None else images_of([one.stream.view_type for one in self.views.values()])
+        needed = (
+            ALL_IMAGES if self._window is not None else images_of([one.stream.view_type for one in self.views.values()])
+        )
         self.encode = record_encoder(needed, table.keys)
         self.encode_whole = record_encoder(ALL_IMAGES, table.keys)
         self._table = table
@@ -353,7 +355,7 @@ def marks(engine: Engine) -> Iterator[tuple[bytes, bytes]]:
 
 
 def partitions_with_records(engine: Engine, table_id: int, start: int, count_max: int) -> list[int]:
-    """Numbers of a table's partitions, from `start` on, that have records in its log. Raises the engine's exceptions."""
+    """Numbers of a table's partitions, from `start` on, that have records in its log. Raises the engine's errors."""
     upper = prefix_upper_bound(layout.table_log_prefix(table_id))
     found: list[int] = []
     while len(found) < count_max and start < 2**32:

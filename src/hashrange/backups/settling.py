@@ -1,0 +1,104 @@
+"""What has a kill left half done of backups and restores? What had begun goes on, and the rest is removed.
+
+| a record | and | becomes |
+|---|---|---|
+| of a backup, BEGUN | | removed: its client has had no reply |
+| of a deleted table, BEGUN | the table is still there | removed |
+| of a deleted table, BEGUN | the table is deleted, its rows are kept | AVAILABLE |
+| of a backup, CREATING | its copy has ended | AVAILABLE |
+| of a backup, DELETED | | removed |
+| of a restore | the table is complete, or gone | removed |
+| of a restore | the table waits for items, and no copy has begun | begun again; deleted if the source is gone |
+| none | a copy, or kept rows | ended, dropped |
+
+Copies with a record go on by themselves (`copying.py`).
+"""
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from hashrange.messages.backups import LOG_RESTORE_ENDED
+from hashrange.operations.backups.kept_backups import (
+    BACKUP_PREFIX,
+    RESTORE_PREFIX,
+    Backup,
+    Restore,
+    backup_path,
+    backups_of,
+    restore_path,
+    restores_of,
+)
+from hashrange.operations.backups.row_moves import forget_restore, remove_backup, restored_table
+from hashrange.operations.backups.system_backups import make_available
+from hashrange.operations.operation import Scope
+from hashrange.store.interface import WholeStore
+
+_log = logging.getLogger("hashrange.backups")
+
+
+async def settle(store: WholeStore, scope_of: Callable[[str, str], Scope]) -> None:
+    """Settle everything in a store to whose owners no operation sees at this moment. Gives way. Raises StorageError and
+    RecordsChanged.
+    """
+    backups, restores, attended = backups_of(store.documents), restores_of(store.documents), store.row_copies.attended
+    for backup in list(backups.by_path().values()):
+        now = backups.get(*backup_path(backup))
+        if now is not None and now.owner not in attended:
+            await _settle_backup(scope_of(now.account, now.region), now)
+    for restore in list(restores.by_path().values()):
+        still = restores.get(*restore_path(restore))
+        if still is not None and still.owner not in attended:
+            await _settle_restore(scope_of(still.account, still.region), still)
+    for owner in {*store.row_copies.copies(), *store.row_copies.kept()}:
+        is_ours = owner.startswith((BACKUP_PREFIX, RESTORE_PREFIX))
+        if is_ours and owner not in attended and store.documents.get(owner) is None:
+            await end_copy(store, owner)
+
+
+async def end_copy(store: WholeStore, owner: str) -> None:
+    """End the copy of an owner without a record, and keep its rows no longer."""
+    await store.row_copies.end(owner)
+    await store.row_copies.drop(owner)
+
+
+async def _settle_backup(scope: Scope, backup: Backup) -> None:
+    is_kept = backup.owner in scope.row_copies.kept()
+    if backup.state == "BEGUN" and backup.is_system and is_kept and not _is_alive(scope, backup):
+        await make_available(scope, backup)
+    elif backup.state in ("BEGUN", "DELETED") or not is_kept:
+        await remove_backup(scope, backup)
+    elif backup.state == "CREATING" and backup.owner not in scope.row_copies.copies():
+        records = backups_of(scope.documents)
+        await records.write(records.change(msgspec.structs.replace(backup, state="AVAILABLE"), *backup_path(backup)))
+
+
+def _is_alive(scope: Scope, backup: Backup) -> bool:
+    """True if the table of a backup is there, and is not being deleted."""
+    table = scope.store.catalog.find_id(backup.table.table_id)
+    return table is not None and table.schema.uuid == backup.table.uuid and table.schema.deleted_at_seconds is None
+
+
+async def _settle_restore(scope: Scope, restore: Restore) -> None:
+    table = restored_table(scope, restore)
+    if table is None:
+        await scope.row_copies.end(restore.owner)
+        await forget_restore(scope, restore)
+    elif restore.owner not in scope.row_copies.copies() and not await _begin_again(scope, restore):
+        _log.warning(LOG_RESTORE_ENDED, restore.table_name, restore.account, restore.region)
+        await scope.store.catalog.delete(table.schema)
+        await forget_restore(scope, restore)
+
+
+async def _begin_again(scope: Scope, restore: Restore) -> bool:
+    """Begin the copy of a restore; False if what it is restored from is gone."""
+    if restore.source is None:
+        source_id = scope.row_copies.kept().get(restore.backup or "")
+        if source_id is not None:
+            await scope.row_copies.begin_of_kept(restore.owner, source_id)
+        return source_id is not None
+    since_seconds = scope.row_copies.restorable_since(restore.source)
+    if restore.at_seconds is not None and (since_seconds is None or since_seconds > restore.at_seconds):
+        return False
+    return await scope.row_copies.begin(restore.owner, restore.source, restore.at_seconds) is not None

@@ -1,0 +1,73 @@
+"""What does `hashrange inspect` list of recovery, backups and restores? Tables of text, only if there is anything."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from hashrange.errors import StorageCorruption
+from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, RESTORE_PREFIX, Backup, Restore
+from hashrange.store.embedded.inspect import StoreOverview
+from hashrange.store.interface import Statistics
+from hashrange.store.records import decode_document
+
+PREFIXES = (BACKUP_PREFIX, RESTORE_PREFIX)
+"""How names of the documents begin that are listed."""
+_decode_backup = msgspec.json.Decoder(Backup).decode
+_decode_restore = msgspec.json.Decoder(Restore).decode
+Listed = tuple[list[tuple[str, ...]], int]
+"""Rows, of which the first is the head, and how many columns are words; the others are numbers."""
+
+
+def listed(overview: StoreOverview, only: str | None) -> Iterator[Listed]:
+    """What is listed behind the tables; of one table if `only` names it. Raises StorageCorruption."""
+    backups, restores = _records(overview)
+    recovery = [
+        (table.name, table.schema.account, table.schema.region, _time(one.since_seconds), f"{one.period_days}")
+        for table, _ in overview.tables
+        if (one := table.schema.recovery) is not None and only in (None, table.name)
+    ]
+    if recovery:
+        yield [("recovery of", "account", "Region", "on since", "days"), *recovery], 4
+    kept = [_backup_row(overview, one) for one in backups if only in (None, one.table.name)]
+    if kept:
+        yield [("backup of", "account", "Region", "id", "name", "status", "items", "bytes"), *kept], 6
+    filling = [row for one in restores if only in (None, one.table_name) and (row := _restore_row(overview, one))]
+    if filling:
+        yield [("restore of", "account", "Region", "from", "items", "done"), *filling], 4
+
+
+def _records(overview: StoreOverview) -> tuple[list[Backup], list[Restore]]:
+    backups, restores = [], []
+    for name, document in overview.documents:
+        if name.startswith(BACKUP_PREFIX):
+            backups.append(decode_document(_decode_backup, name, document, "backup"))
+        else:
+            restores.append(decode_document(_decode_restore, name, document, "restore of a table"))
+    return [one for one in backups if one.state in ("CREATING", "AVAILABLE")], restores
+
+
+def _backup_row(overview: StoreOverview, backup: Backup) -> tuple[str, ...]:
+    figures = overview.kept.get(backup.owner)
+    if figures is None:
+        raise StorageCorruption(f"no rows are kept for {backup.owner}")
+    place = (backup.table.name, backup.account, backup.region)
+    return (*place, backup.backup_id, backup.name, backup.state, f"{figures.item_count:,}", f"{figures.size_bytes:,}")
+
+
+def _restore_row(overview: StoreOverview, restore: Restore) -> tuple[str, ...] | None:
+    """The row of a restore that is in progress; None if it has ended."""
+    place = (restore.account, restore.region, restore.table_name)
+    found: list[Statistics] = [
+        figures
+        for table, figures in overview.tables
+        if (table.schema.account, table.schema.region, table.name) == place and table.schema.is_filling
+    ]
+    if not found:
+        return None
+    source = restore.backup.rpartition("/")[2] if restore.backup else f"table {restore.source and restore.source.name}"
+    return (*place[2:], *place[:2], source, f"{restore.item_count:,}", f"{found[0].item_count:,}")
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
