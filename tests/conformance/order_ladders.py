@@ -458,13 +458,67 @@ INSIGHTS: list[list[Fault]] = [
         Fault("index", {"IndexName": "no-index"}, "Index: no-index not found", "ResourceNotFoundException"),
     ],
 ]
+BACKUP_NAME = Fault("constraints", {"BackupName": "a;c"}, "at 'backupName' failed to satisfy")
+CREATE_BACKUP: list[list[Fault]] = [
+    [types({"BackupName": 5}), NAME_REQUIRED, BACKUP_NAME, NO_TABLE_FOR_BACKUPS],
+    [NAME_LENGTH, BACKUP_NAME],
+    [PATTERN, NO_TABLE_FOR_BACKUPS],
+]
+BACKUP_ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/order-of-checks/backup/01234567890123-0123abcd"
+NO_BACKUP = Fault("backup", {}, f"Backup not found: {BACKUP_ARN}", "BackupNotFoundException")
+OTHERS_BACKUP = Fault(
+    "account", {"BackupArn": BACKUP_ARN.replace("000000000000", "999999999999")}, "Access is denied",
+    "AccessDeniedException",
+)  # fmt: skip
+BACKUP: list[list[Fault]] = [
+    [types({"BackupArn": 5}), Fault("ARN", {"BackupArn": "x" * 40}, "Invalid Backup ARN"), NO_BACKUP],
+    [OTHERS_BACKUP, NO_BACKUP],
+]
+TARGET_NAME = Fault("constraints", {"TargetTableName": "a;c"}, "at 'targetTableName' failed to satisfy")
+NO_ENCRYPTION = Fault(
+    "encryption", {"BackupArn": BACKUP_ARN.replace("us-east-1", "eu-north-1")}, "SSESpecificationOverride must be"
+)
+RESTORE_BACKUP: list[list[Fault]] = [
+    [types({"BackupArn": 5}), TARGET_NAME, Fault("ARN", {"BackupArn": "x" * 40}, "Invalid Backup ARN"), NO_BACKUP],
+    [TARGET_NAME, OTHERS_BACKUP, NO_BACKUP],
+    [NO_ENCRYPTION, NO_BACKUP],
+]
+ONE_TIME = Fault("times", {"RestoreDateTime": 1}, "Either one of RestoreDateTime or UseLatestRestorableTime must be")
+ONE_SOURCE = Fault("sources", {"SourceTableName": None}, "Must provide exactly one of: sourceTableArn, sourceTableName")
+NO_SOURCE = Fault("source", {"SourceTableName": MISSING}, f"Table not found: {MISSING}", "TableNotFoundException")
+RECOVERY_OFF = Fault(
+    "recovery", {}, "Point in time recovery is not enabled for table", "PointInTimeRecoveryUnavailableException"
+)
+RESTORE_TO_TIME: list[list[Fault]] = [
+    [types({"TargetTableName": 5}), TARGET_NAME, ONE_TIME, ONE_SOURCE],
+    [ONE_TIME, NO_SOURCE, RECOVERY_OFF],
+]
+NO_PERIOD: Body = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False, "RecoveryPeriodInDays": 7}}
+LONG_PERIOD: Body = {
+    "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 36}
+}
+UPDATE_BACKUPS: list[list[Fault]] = [
+    [
+        types({"PointInTimeRecoverySpecification": 5}, ""),
+        NAME_REQUIRED,
+        Fault("constraints", LONG_PERIOD, "recoveryPeriodInDays' failed to satisfy constraint"),
+        NO_TABLE_FOR_BACKUPS,
+    ],
+    [NAME_LENGTH, Fault("period", NO_PERIOD, "Cannot specify RecoveryPeriodInDays"), NO_TABLE_FOR_BACKUPS],
+    [PATTERN],
+]
 LIST_BACKUPS: list[list[Fault]] = [
     [
         types({"TableName": 5}),
         NAME_LENGTH,
         Fault("constraints", {"BackupType": "x"}, "at 'backupType' failed to satisfy"),
     ],
-    [types({"TimeRangeLowerBound": "x"}, "STRING_VALUE cannot be converted to Double"), PATTERN],
+    [
+        types({"TimeRangeLowerBound": "x"}, "STRING_VALUE cannot be converted to Double"),
+        PATTERN,
+        Fault("time range", {"TimeRangeLowerBound": 2, "TimeRangeUpperBound": 1}, "Time range lower bound must be"),
+        Fault("ARN", {"ExclusiveStartBackupArn": "x" * 40}, "Invalid Backup ARN"),
+    ],
 ]
 BAD_TOKEN = Fault("NextToken", {"NextToken": "0123456789abcdef" * 7}, "NextToken is not valid")
 BAD_ARN = Fault("ARN", {"TableArn": "nothing"}, "ARNs must start with 'arn:'")
@@ -575,6 +629,12 @@ LADDERS: dict[str, list[Ladder]] = {
     "DeleteResourcePolicy": [Ladder(DELETE_POLICY)],
     "GetResourcePolicy": [Ladder([types({"ResourceArn": 5})]), Ladder([POLICY_ARN]), Ladder([NO_POLICY_TABLE])],
     "PutResourcePolicy": [Ladder(faults) for faults in PUT_POLICY],
+    "CreateBackup": [Ladder(faults) for faults in CREATE_BACKUP],
+    "DeleteBackup": [Ladder(faults) for faults in BACKUP],
+    "DescribeBackup": [Ladder(faults) for faults in BACKUP],
+    "RestoreTableFromBackup": [Ladder(faults) for faults in RESTORE_BACKUP],
+    "RestoreTableToPointInTime": [Ladder(faults) for faults in RESTORE_TO_TIME],
+    "UpdateContinuousBackups": [Ladder(faults) for faults in UPDATE_BACKUPS],
     "DescribeContinuousBackups": [Ladder(faults) for faults in NAMED_BACKUPS],
     "DescribeContributorInsights": [Ladder(faults) for faults in INSIGHTS],
     "DescribeKinesisStreamingDestination": [Ladder(faults) for faults in NAMED],
@@ -620,6 +680,19 @@ BODIES: dict[str, Body] = {
     "DeleteResourcePolicy": {"ResourceArn": ARN},
     "GetResourcePolicy": {"ResourceArn": ARN},
     "PutResourcePolicy": {"ResourceArn": ARN, "Policy": json.dumps({"Statement": STATEMENT})},
+    "CreateBackup": {"TableName": TABLE, "BackupName": "nightly"},
+    "DeleteBackup": {"BackupArn": BACKUP_ARN},
+    "DescribeBackup": {"BackupArn": BACKUP_ARN},
+    "RestoreTableFromBackup": {"TargetTableName": "order-of-checks-new", "BackupArn": BACKUP_ARN},
+    "RestoreTableToPointInTime": {
+        "SourceTableName": TABLE,
+        "TargetTableName": "order-of-checks-new",
+        "UseLatestRestorableTime": True,
+    },
+    "UpdateContinuousBackups": {
+        "TableName": TABLE,
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False},
+    },
     "DescribeContinuousBackups": {"TableName": TABLE},
     "DescribeContributorInsights": {"TableName": TABLE},
     "DescribeKinesisStreamingDestination": {"TableName": TABLE},

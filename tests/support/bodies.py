@@ -6,6 +6,7 @@ from typing import Any
 TABLE = "fuzzed"
 ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
 STREAM_ARN = f"{ARN}/stream/2026-10-01T12:00:00.123"
+BACKUP_ARN = f"{ARN}/backup/01234567890123-0123abcd"
 SHARD_ID = "shardId-00000001800000000000-00000001"
 DATA_STREAM_ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
@@ -281,7 +282,11 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {"TableName": ARN, "StreamArn": DATA_STREAM_ARN, "EnableKinesisStreamingConfiguration": {}},
     ],
     "UpdateContinuousBackups": [
-        {"TableName": TABLE, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False}}
+        {"TableName": TABLE, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": False}},
+        {
+            "TableName": ARN,
+            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 7},
+        },
     ],
     "UpdateContributorInsights": [
         {"TableName": TABLE, "IndexName": "global", "ContributorInsightsAction": "DISABLE"},
@@ -308,13 +313,37 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         }
     ],
     "DeleteResourcePolicy": [{"ResourceArn": ARN, "ExpectedRevisionId": "1"}],
+    "CreateBackup": [{"TableName": TABLE, "BackupName": "nightly"}, {"TableName": ARN, "BackupName": "nightly"}],
+    "DeleteBackup": [{"BackupArn": BACKUP_ARN}],
+    "DescribeBackup": [{"BackupArn": BACKUP_ARN}],
+    "RestoreTableFromBackup": [
+        {
+            "TargetTableName": "fuzzed-too",
+            "BackupArn": BACKUP_ARN,
+            "BillingModeOverride": "PROVISIONED",
+            "GlobalSecondaryIndexOverride": NEW_TABLE["GlobalSecondaryIndexes"],
+            "LocalSecondaryIndexOverride": NEW_TABLE["LocalSecondaryIndexes"],
+            "ProvisionedThroughputOverride": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+            "SSESpecificationOverride": {"Enabled": True, "SSEType": "KMS"},
+        },
+        {
+            "TargetTableName": "fuzzed-too",
+            "BackupArn": BACKUP_ARN,
+            "OnDemandThroughputOverride": {"MaxReadRequestUnits": 5, "MaxWriteRequestUnits": -1},
+        },
+    ],
+    "RestoreTableToPointInTime": [
+        {"SourceTableName": TABLE, "TargetTableName": "fuzzed-too", "UseLatestRestorableTime": True},
+        {"SourceTableArn": ARN, "TargetTableName": "fuzzed-too", "RestoreDateTime": 1.5}
+        | {"GlobalSecondaryIndexOverride": [], "BillingModeOverride": "PAY_PER_REQUEST"},
+    ],
     "ListBackups": [
         {
             "TableName": TABLE,
             "Limit": 5,
             "TimeRangeLowerBound": 0,
             "TimeRangeUpperBound": 1.5,
-            "ExclusiveStartBackupArn": f"{ARN}/backup/01234567890123-0123abcd",
+            "ExclusiveStartBackupArn": BACKUP_ARN,
             "BackupType": "ALL",
         }
     ],

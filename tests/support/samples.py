@@ -5,7 +5,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, overload
 
 from hashrange.items.types import Row
-from hashrange.store.interface import Statistics, WholeStore
+from hashrange.store.interface import WholeStore
+from hashrange.store.statistics import Statistics
 from hashrange.tables.schema import KeySchema, Table
 
 T = TypeVar("T")

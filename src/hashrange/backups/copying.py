@@ -6,7 +6,7 @@ of earlier slices. Once for each content of the store it first settles what a ki
 
 from collections.abc import Callable
 
-from hashrange.backups.settling import end_copy, settle
+from hashrange.backups.settling import end_copy, settle_backups
 from hashrange.clock import Clock
 from hashrange.jobs.job import AT_ONCE
 from hashrange.limits import SYSTEM_BACKUP_SECONDS
@@ -21,14 +21,11 @@ from hashrange.operations.backups.row_moves import fill_backup, fill_table, remo
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import WholeStore
 
-ScopeOf = Callable[[str, str], Scope]
-"""`scope_of(account, region)`: what serves them."""
-
 
 class RowCopying:
     """The job that moves rows, of one store."""
 
-    def __init__(self, store: WholeStore, clock: Clock, scope_of: ScopeOf) -> None:
+    def __init__(self, store: WholeStore, clock: Clock, scope_of: Callable[[str, str], Scope]) -> None:
         self._store, self._clock, self._scope_of = store, clock, scope_of
         self._copies = store.row_copies
         self._settled_generation: int | None = None
@@ -40,7 +37,7 @@ class RowCopying:
         """Move the next rows. Raises StorageError and RecordsChanged."""
         generation = self._store.documents.generation
         if self._settled_generation != generation:
-            await settle(self._store, self._scope_of)
+            await settle_backups(self._store, self._scope_of)
             self._settled_generation = generation
         owner = self._next_owner()
         if owner is None:

@@ -38,7 +38,7 @@ from hashrange.store.interface import WholeStore
 _log = logging.getLogger("hashrange.backups")
 
 
-async def settle(store: WholeStore, scope_of: Callable[[str, str], Scope]) -> None:
+async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope]) -> None:
     """Settle everything in a store to whose owners no operation sees at this moment. Gives way. Raises StorageError and
     RecordsChanged.
     """

@@ -8,8 +8,8 @@ import msgspec
 from hashrange.errors import StorageCorruption
 from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, RESTORE_PREFIX, Backup, Restore
 from hashrange.store.embedded.inspect import StoreOverview
-from hashrange.store.interface import Statistics
 from hashrange.store.records import decode_document
+from hashrange.store.statistics import Statistics
 
 PREFIXES = (BACKUP_PREFIX, RESTORE_PREFIX)
 """How names of the documents begin that are listed."""

@@ -21,7 +21,7 @@ TransactionRefused with it; in the embedded store none ever meets one.
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -30,15 +30,14 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
 from hashrange.store.documents import Documents
 from hashrange.store.request_ids import RequestId
+from hashrange.store.row_copies import RowCopies
+from hashrange.store.statistics import Statistics
 from hashrange.store.streams import Streams
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import WHOLE, HashRange, Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
-
-if TYPE_CHECKING:
-    from hashrange.store.row_copies import RowCopies
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -137,13 +136,6 @@ class Lease(NamedTuple):
 
 WHOLE_LEASE = Lease(WHOLE, math.inf)
 """Lease of all hashes that never ends in time: that of a store's only server."""
-
-
-class Statistics(NamedTuple):
-    """Item count and size of one source."""
-
-    item_count: int
-    size_bytes: int
 
 
 TableChanged = Callable[[OpenTable | None, OpenTable | None], None]
@@ -411,7 +403,7 @@ class WholeStore(Store, Durability, Protocol):
         """The documents of this store."""
 
     @property
-    def row_copies(self) -> "RowCopies":
+    def row_copies(self) -> RowCopies:
         """The copies of tables in progress, and the rows that are kept without a table."""
 
     async def close(self) -> None:

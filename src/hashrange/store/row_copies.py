@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from hashrange.items.types import Key, Row
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId

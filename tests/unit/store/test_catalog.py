@@ -11,7 +11,7 @@ from hashrange.clock import SystemClock
 from hashrange.items.types import Key
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.index_entries import IndexEntries
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span

@@ -20,7 +20,7 @@ from hashrange.store.embedded import layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_row, inspect_store
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, table_maker
 

@@ -10,7 +10,7 @@ from hashrange.items.keys import encode_partition_key
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.inspect import inspect_store
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from tests.unit.store.collections_world import Collections, item
 
 SIZES = b"\0\0\0\1\xff\xff"

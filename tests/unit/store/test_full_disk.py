@@ -14,7 +14,7 @@ from hashrange.items.types import Key
 from hashrange.soon import settled
 from hashrange.store.embedded import engine, files, health, open_store
 from hashrange.store.embedded.reading import CHUNK_ROWS
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from hashrange.tables.span import Span
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run, sync_thread_is_idle

@@ -18,7 +18,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import engine as engine_module
 from hashrange.store.embedded.stalls import STALL_DELAYS_SECONDS
 from hashrange.store.embedded.stand_ins import RefusingEngine
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.engines import FaultyEngine

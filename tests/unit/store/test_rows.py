@@ -7,7 +7,8 @@ from hashrange.items.row_layout import RowMetadata, with_metadata
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
-from hashrange.store.interface import Statistics, TransactionStep
+from hashrange.store.interface import TransactionStep
+from hashrange.store.statistics import Statistics
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of, statistics_of, table_maker

@@ -11,7 +11,7 @@ from hashrange.store.embedded import layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.statistics import read_statistics
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World
 

@@ -23,7 +23,8 @@ from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, draft, engine, layout, open_store
 from hashrange.store.embedded.engine import WriteBatch
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.interface import IdempotencyToken, Statistics, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.interface import IdempotencyToken, Transacted, TransactionRefused, TransactionStep
+from hashrange.store.statistics import Statistics
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import StreamViewType

@@ -23,7 +23,8 @@ from hashrange.operations.tables import (
     update_table,
 )
 from hashrange.settings import Settings
-from hashrange.store.interface import Statistics, WholeStore
+from hashrange.store.interface import WholeStore
+from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from tests.support.asking import run_operation

@@ -1,6 +1,6 @@
 """TableDescription: its members, and when each is present."""
 
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from tests.unit.tables.control_plane import ARN_PREFIX, ControlPlane, global_index, units
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}

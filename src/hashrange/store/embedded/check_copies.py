@@ -139,10 +139,10 @@ class CopyCheck:
             elif len(row) < streams.SEQUENCE_BYTES:
                 yield f"{name} says of no change that it is before it"
             elif former := row[streams.SEQUENCE_BYTES :]:
-                yield from unreadable(name, Row(former))
+                yield from row_faults(name, Row(former))
 
 
-def unreadable(place: str, row: Row) -> Iterator[str]:
+def row_faults(place: str, row: Row) -> Iterator[str]:
     """Report a row that cannot be read."""
     try:
         row_size_bytes(row)

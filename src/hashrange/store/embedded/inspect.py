@@ -11,7 +11,7 @@ from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.statistics import NO_ROWS, TableStatistics, read_statistics
-from hashrange.store.interface import Statistics
+from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import make_source_id, table_prefix
 from hashrange.written.names import did_you_mean

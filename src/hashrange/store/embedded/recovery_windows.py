@@ -16,7 +16,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
-from hashrange.store.embedded.stream_states import PARTITIONS_TOGETHER, Window, marks, partitions_with_records
+from hashrange.store.embedded.stream_states import PARTITIONS_TOGETHER, RecoveryWindow, marks, partitions_with_records
 from hashrange.tables.schema import Table
 from hashrange.tables.streams import (
     SEQUENCE_MAX,
@@ -44,7 +44,7 @@ class RecoveryWindows:
         self._wake = terms.wake
         self._find_table = terms.find_table
         self._limit_bytes = terms.options.recovery_max_bytes
-        self._windows: dict[int, Window] = {}
+        self._windows: dict[int, RecoveryWindow] = {}
         """Table id → window."""
         self._untrimmed: dict[int, int] = {}
         """Id of a table whose log may have records that nobody needs → number of the next partition to look at."""
@@ -59,13 +59,13 @@ class RecoveryWindows:
                 self._untrimmed[table_id] = 0
                 continue
             size_bytes = layout.decode_counter(row)
-            window = self._windows.setdefault(table_id, Window(table_id, sequence))
+            window = self._windows.setdefault(table_id, RecoveryWindow(table_id, sequence))
             window.marks.append((sequence, size_bytes))
             window.size_bytes += size_bytes
         for window in self._windows.values():
             self._begun(window)
 
-    def _begun(self, window: Window) -> None:
+    def _begun(self, window: RecoveryWindow) -> None:
         self._windows[window.table_id] = window
         self._streams.log_of(window.table_id).window = window
         self._streams.holds[self, window.table_id] = (window.table_id, window.first)
@@ -83,7 +83,7 @@ class RecoveryWindows:
             assert new is not None
             first = next_sequence(self._streams.last, draft.at_seconds)
             draft.batch.put(layout.window_key(new.table_id, first), layout.encode_counter(0))
-            window = Window(new.table_id, first)
+            window = RecoveryWindow(new.table_id, first)
             window.marks.append((first, 0))
             draft.afterwards.append(lambda: self._begun(window))
 
@@ -106,7 +106,7 @@ class RecoveryWindows:
         self._untrimmed[table_id] = 0
         self._wake()
 
-    def added(self, draft: Draft, window: Window, sequence: SequenceNumber, size_bytes: int) -> None:
+    def added(self, draft: Draft, window: RecoveryWindow, sequence: SequenceNumber, size_bytes: int) -> None:
         """Note that the draft has a record of a table's log. 0.2 µs."""
         window.size_bytes += size_bytes
         window.unmarked_bytes += size_bytes
@@ -166,7 +166,7 @@ class RecoveryWindows:
             since = sequence_seconds(window.marks[count][0])
             draft.afterwards.append(lambda name=name, since=since: _log.warning(LOG_WINDOW_SHORTENED, name, since))  # type: ignore[misc]
 
-    def _shorten_by_age(self, draft: Draft, window: Window) -> float:
+    def _shorten_by_age(self, draft: Draft, window: RecoveryWindow) -> float:
         """Move the begin of a window behind changes that are older than the period. Returns the seconds until its next
         mark is that old.
         """
@@ -184,7 +184,7 @@ class RecoveryWindows:
             return MARK_SECONDS
         return max(0.001, sequence_seconds(window.marks[1][0]) + period_seconds - draft.at_seconds)
 
-    def _shorten(self, draft: Draft, window: Window, count: int) -> None:
+    def _shorten(self, draft: Draft, window: RecoveryWindow, count: int) -> None:
         """Let a window begin at its mark of this place: the changes up to there need no longer be kept."""
         first = window.marks[count][0]
         gone_bytes = sum([size_bytes for _, size_bytes in list(window.marks)[: count + 1]])
@@ -194,7 +194,7 @@ class RecoveryWindows:
         self.leave_untrimmed(draft, window.table_id)
         draft.afterwards.append(lambda: self._shortened(window, count, gone_bytes))
 
-    def _shortened(self, window: Window, count: int, gone_bytes: int) -> None:
+    def _shortened(self, window: RecoveryWindow, count: int, gone_bytes: int) -> None:
         for _ in range(count):
             window.marks.popleft()
         window.first = window.marks[0][0] + 1

@@ -4,8 +4,8 @@ former row for it; changes between a moment in the past and the begin of the cop
     prefix ‖ number of the copy ‖ key     → sequence number of the change ‖ row before it (nothing: there was none)
 
 So a copy walks over the present rows in the order of their keys, and takes the kept row where there is one. Writers
-never wait, and all that a copy is stands in the engine: it goes on after a kill. Rows may stay without their table, while
-a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md.
+never wait, and all that a copy is stands in the engine: it goes on after a kill. Rows may stay without their table,
+while a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,8 +30,8 @@ from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.streams import delete_rows
-from hashrange.store.interface import Statistics
 from hashrange.store.row_copies import Begun, CopiedRows, Moved, RowCopy
+from hashrange.store.statistics import Statistics
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.keys import key_functions
@@ -48,7 +48,6 @@ UNDONE_TOGETHER, UNDONE_BYTES = 128, 512 * 1024
 """Changes that one slice undoes, and the length of their records."""
 AFTER_BEGIN = layout.encode_sequence(SEQUENCE_MAX)
 """Stands before rows that writes have kept: a change that is undone is an earlier one."""
-_START = Key(b"")
 
 
 class StoredCopy(msgspec.Struct, frozen=True):

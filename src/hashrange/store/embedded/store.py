@@ -36,8 +36,9 @@ from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
 from hashrange.store.embedded.walks import Walks
-from hashrange.store.interface import Page, Payer, Statistics
+from hashrange.store.interface import Page, Payer
 from hashrange.store.pause import PAUSE
+from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 

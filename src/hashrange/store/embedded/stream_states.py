@@ -179,7 +179,7 @@ class StreamState:
         self.due_seconds = due[0][0] if due else inf
 
 
-class Window(msgspec.Struct, eq=False):
+class RecoveryWindow(msgspec.Struct, eq=False):
     """The part of a table's change log from which the table can be restored to a point in time."""
 
     table_id: int
@@ -200,7 +200,7 @@ class TableLog:
         self.table_id = table_id
         self.views: dict[rules.Purpose, StreamState] = {}
         """The table's streams that are on."""
-        self._window: Window | None = None
+        self._window: RecoveryWindow | None = None
         self._table: OpenTable | None = None
         """The table that the other members are about; None: they are to be made."""
         self._places: list[bytes] = []
@@ -213,12 +213,12 @@ class TableLog:
         """Makes the record of a change with all images, which streams show and whose index entries wait."""
 
     @property
-    def window(self) -> "Window | None":
+    def window(self) -> "RecoveryWindow | None":
         """What is kept of the log for recovery; None while it is off."""
         return self._window
 
     @window.setter
-    def window(self, window: "Window | None") -> None:
+    def window(self, window: "RecoveryWindow | None") -> None:
         self._window = window
         self._table = None
 
