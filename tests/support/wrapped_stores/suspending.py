@@ -27,7 +27,6 @@ from hashrange.store.interface import (
     Page,
     Payer,
     SeeChanges,
-    Statistics,
     Transacted,
     TransactionRefused,
     TransactionStep,
@@ -35,6 +34,7 @@ from hashrange.store.interface import (
 )
 from hashrange.store.pause import PAUSE
 from hashrange.store.request_ids import RequestId, new_request_id
+from hashrange.store.statistics import Statistics
 from hashrange.store.streams import ChangedShards, NewsMark, RecordPage
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned

@@ -37,7 +37,7 @@ def added(tmp_path: Path) -> Iterator[tuple[ModuleType, Any]]:
         source = source.replace(
             "from hashrange.store.embedded.participant import",
             f"from {NAME} import WriteCounts\nfrom hashrange.store.embedded.participant import",
-        ).replace("    Expiries,\n)", "    Expiries,\n    WriteCounts,\n)")
+        ).replace("    StagedRows,\n)", "    StagedRows,\n    WriteCounts,\n)")
         changed: dict[str, Any] = {}
         exec(compile(source, "participants.py", "exec"), changed)
         assert changed["PARTICIPANTS"][-1] is module.WriteCounts

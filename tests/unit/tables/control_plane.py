@@ -121,6 +121,12 @@ class FakeDocuments:
         return []
 
 
+class FakeRowCopies:
+    """The copies of a store that has none."""
+
+    attended: frozenset[str] = frozenset()
+
+
 class FakeStore:
     """A store with a catalog, and statistics that the test sets."""
 
@@ -129,6 +135,7 @@ class FakeStore:
         self.streams = FakeStreams()
         self.documents = FakeDocuments()
         self.maintenance = self
+        self.row_copies = FakeRowCopies()
         self.figures = Statistics(0, 0)
 
     def position(self) -> int:
