@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from hashrange.backups.copying import RowCopying
 from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
-from hashrange.jobs.job import Job
+from hashrange.jobs.job import AT_ONCE, Job
 from hashrange.jobs.store_jobs import jobs_of
 from hashrange.limits import PARTITION_SIZE_MAX_BYTES
 from hashrange.operations.registry import OPERATIONS
@@ -102,6 +103,7 @@ class World:
         self.shards_job = jobs["stream shards"]
         self.splits_job = jobs["partition splits"]
         self.recovery_job = jobs["recovery windows"]
+        self.copying = RowCopying(self.store, self.clock, lambda _account, _region: self.scope)
 
     def restart(self) -> None:
         """Close and reopen the store; only on disk."""
@@ -203,6 +205,14 @@ class World:
     def split(self) -> float | None:
         """Run the job that splits partitions until no grown one is left; return the pause that it requests."""
         return _until_done(self.splits_job)
+
+    def copy(self) -> float | None:
+        """Run the job that moves rows into backups and restored tables until nothing is left to do; return the pause
+        that it requests.
+        """
+        while (pause_seconds := drive(self.copying.run_slice())) == AT_ONCE:
+            pass
+        return pause_seconds  # type: ignore[no-any-return]
 
     def described(self) -> Any:
         return self.ask("DescribeTable")["Table"]
