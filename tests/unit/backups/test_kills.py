@@ -1,0 +1,127 @@
+"""Kills behind each commit of every operation on backups, and of the job: what had not begun is gone, what had begun
+is completed, no copy and no kept row is left without its record, and all that clients see is whole.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, RESTORE_PREFIX
+from tests.unit.backups.world import (
+    ALL,
+    LATEST,
+    OFF,
+    backup_of,
+    backups,
+    fill,
+    items_of,
+    killed_behind,
+    small_slices,
+)
+from tests.unit.jobs.world import TABLE, World
+
+COMMITS_MAX = 60
+"""No work here has more commits."""
+DELAY_SECONDS = 5.0
+Work = Callable[[World], object]
+
+
+def create_backup(world: World) -> None:
+    world.ask("CreateBackup", BackupName="second")
+    world.copy()
+
+
+def restore_backup(world: World) -> None:
+    world.request("RestoreTableFromBackup", TargetTableName="target", BackupArn=backups(world)[0])
+    world.copy()
+
+
+def restore_to_time(world: World) -> None:
+    world.request("RestoreTableToPointInTime", TargetTableName="target", **LATEST)
+    world.copy()
+
+
+def restore_to_past(world: World) -> None:
+    window = world.ask("DescribeContinuousBackups")["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    at = window["LatestRestorableDateTime"]
+    world.clock.advance(1)
+    world.put(2, n={"N": "9"})
+    world.ask("DeleteItem", Key={"id": {"S": "o3"}})
+    members = {"SourceTableName": TABLE, "RestoreDateTime": at}
+    world.request("RestoreTableToPointInTime", TargetTableName="target", **members)
+    world.copy()
+
+
+def delete_backup(world: World) -> None:
+    world.request("DeleteBackup", BackupArn=backups(world)[0])
+
+
+def delete_table(world: World) -> None:
+    world.ask("DeleteTable")
+
+
+def give_up(world: World) -> None:
+    world.ask("DeleteTable")
+    world.ask("UpdateContinuousBackups", PointInTimeRecoverySpecification=OFF)
+
+
+def opened(folder: Path, delay_seconds: float) -> World:
+    world = World(folder, delay_seconds=delay_seconds)
+    world.clock.advance(DELAY_SECONDS)
+    fill(world)
+    backup_of(world)
+    return world
+
+
+def require_settled(world: World) -> None:
+    """Let the job settle what it finds; each copy and each kept row then has its record, and each record is whole."""
+    world.copy()
+    world.clock.advance(DELAY_SECONDS)
+    world.copy()
+    store = world.store
+    assert dict(store.row_copies.copies()) == {}
+    names = {name for name, _ in store.documents.below("")}
+    assert {name for name in names if name.startswith(RESTORE_PREFIX)} == set()
+    assert {name for name in names if name.startswith(BACKUP_PREFIX)} == set(store.row_copies.kept())
+    assert len(backups(world)) == len(store.row_copies.kept())
+
+
+def require_restorable(world: World) -> None:
+    """Each backup has all items, as has the table that was to be restored, if it is there."""
+    for number, arn in enumerate(backups(world)):
+        name = f"from-{number}"
+        world.request("RestoreTableFromBackup", TargetTableName=name, BackupArn=arn)
+        world.copy()
+        world.clock.advance(DELAY_SECONDS)
+        assert items_of(world, name) == ALL, arn
+    if "target" in world.request("ListTables")["TableNames"]:
+        assert items_of(world, "target") == ALL
+
+
+WORKS: list[Work] = [create_backup, restore_backup, restore_to_time, restore_to_past, delete_backup, delete_table]
+
+
+@pytest.mark.parametrize(
+    ("work", "delay_seconds"),
+    [(work, delay) for work in WORKS for delay in (0.0, DELAY_SECONDS)] + [(give_up, DELAY_SECONDS)],
+)
+def test_a_kill_behind_each_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Work, delay_seconds: float
+) -> None:
+    small_slices(monkeypatch)
+    for commits in range(1, COMMITS_MAX):
+        world = opened(tmp_path / str(commits), delay_seconds)
+        was_killed = killed_behind(world, monkeypatch, commits, lambda world=world: work(world))  # type: ignore[misc]
+        require_settled(world)
+        is_gone = TABLE not in world.request("ListTables")["TableNames"]
+        if work is delete_table:
+            assert len(backups(world, "SYSTEM")) == is_gone
+        elif work is give_up and not was_killed:
+            assert (is_gone, backups(world, "SYSTEM")) == (True, [])
+        require_restorable(world)
+        assert world.close() == []
+        if not was_killed:
+            assert commits > 2
+            return
+    raise AssertionError("it has more commits")
