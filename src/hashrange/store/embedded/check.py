@@ -68,7 +68,7 @@ class CheckReport(NamedTuple):
 
     table_count: int
     row_count: int
-    """Rows of items and of index entries."""
+    """Rows of items and of index entries; kept rows are none of a table, and not counted."""
     faults: list[str]
 
 
@@ -112,7 +112,7 @@ def _check_files(data_dir: str) -> Iterator[str]:
 
 
 def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -> Iterator[str | None]:
-    """Yield None for each sound row, and one sentence for each fault."""
+    """Yield None for each sound row of a table, and one sentence for each fault."""
     yield from _check_catalog(engine, tables)
     by_id = {table.table_id: table for table in tables}
     indexes = IndexCheck(engine, tables)
@@ -132,7 +132,8 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
         is_loose = table is None and source_id in copies.loose_sources
         fault, size_bytes = _check_row(table, indexes, engine_key, Row(row), is_loose=is_loose)
         statistics[1] += size_bytes
-        yield fault
+        if fault is not None or not is_loose:
+            yield fault
         if table is not None and fault is None and source_id == table.source_id:
             yield from indexes.item_faults(table, key_in_source(engine_key), Row(row))
             yield from expiries.item_faults(table, key_in_source(engine_key), Row(row))
