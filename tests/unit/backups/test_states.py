@@ -239,13 +239,13 @@ def require_restoring(world: World, arn: str) -> None:
         ("UntagResource", {"ResourceArn": table_arn, "TagKeys": ["a"]}),
         ("ListTagsOfResource", {"ResourceArn": table_arn}),
     ):
-        assert refused(world, operation, **members)[0] == "ResourceNotFoundException", operation  # type: ignore[arg-type]
+        assert refused(world, operation, **members)[0] == "ResourceNotFoundException", operation
     for operation, members in (
         ("DescribeContinuousBackups", {}),
         ("UpdateContinuousBackups", {"PointInTimeRecoverySpecification": ON}),
         ("CreateBackup", {"BackupName": "one"}),
     ):
-        assert refused(world, operation, TableName="target", **members) == (  # type: ignore[arg-type]
+        assert refused(world, operation, TableName="target", **members) == (
             "TableNotFoundException",
             "Table not found: target",
         )
