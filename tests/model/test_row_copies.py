@@ -94,8 +94,8 @@ class Walk:
         self.note()
 
     def replace_table(self) -> None:
-        """Delete the table, and make another one of the same name."""
-        self.world.ask("DeleteTable")
+        """Delete the table in the store, which leaves no backup, and make another one of the same name."""
+        assert drive(self.world.embedded.catalog.delete(self.table.schema))
         self.world.create_table()
         self.items = {}
         self.switch_on()

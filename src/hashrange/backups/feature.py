@@ -22,7 +22,7 @@ BACKUPS = Feature(
     "backups",
     _make,
     prefixes=(BACKUP_PREFIX, RESTORE_PREFIX),
-    has_work=lambda store: bool(store.row_copies.kept()) or bool(store.row_copies.copies()),
+    finds_work=lambda store: bool(store.row_copies.kept()) or bool(store.row_copies.copies()),
     code=("hashrange.backups.copying", "hashrange.backups.settling"),
     jobs=(FeatureJob("row copying", lambda part, _: part.run_slice),),
 )

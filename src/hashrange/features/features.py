@@ -99,7 +99,7 @@ class Feature(msgspec.Struct, Generic[PartT], frozen=True):
     """True if these settings ask for the feature."""
     prefixes: tuple[str, ...] = ()
     """How names of documents begin for which the feature has work: if the store has one of them, it is loaded."""
-    has_work: Callable[[WholeStore], bool] = lambda store: False
+    finds_work: Callable[[WholeStore], bool] = lambda store: False
     """True if the store has work for the feature that operations have made; then it is loaded. Cheap: asked often."""
     code: tuple[str, ...] = ()
     """Modules that `make`, `jobs` and `apis` use and that no start loads: they take long to load."""
@@ -256,7 +256,7 @@ class Features:
         known, generation = self._by_name[feature.name], self.store.documents.generation
         if known.is_loaded:
             return False
-        if feature.has_work(self.store):
+        if feature.finds_work(self.store):
             return True
         if known.looked_generation == generation:
             return False
