@@ -186,6 +186,15 @@ class StubStore:
     async def expire_now(self, lease: object, table: object, see: object) -> int:
         return 0
 
+    def kept(self) -> dict[str, bytes]:
+        return {}
+
+    def copies(self) -> dict[str, object]:
+        return {}
+
+    async def tend_recovery(self, lease: object) -> None:
+        pass
+
     async def tend_streams(self, lease: object) -> None:
         return None
 
