@@ -17,6 +17,7 @@ from msgspec import Meta
 from hashrange import limits
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
+    ApiError,
     BackupInUseException,
     BackupNotFoundException,
     InvalidRestoreTimeException,
@@ -87,9 +88,7 @@ async def restore_table_from_backup(scope: Scope, request: RestoreTableFromBacku
     if is_restoring(scope, backup):
         raise BackupInUseException(say.BACKUP_BEING_RESTORED.format(arn=arn))
     require_available(backup, arn)
-    source_id = scope.row_copies.kept().get(backup.owner)
-    if source_id is None:
-        raise BackupNotFoundException(say.BACKUP_NOT_FOUND.format(arn=arn))
+    source_id = scope.row_copies.kept()[backup.owner]
     restored_from = RestoredFrom(backup.table.arn, backup.created_at_seconds, backup.arn)
     planned = planned_restore(scope, request, backup.table, request.TargetTableName, restored_from)
     count = scope.row_copies.kept_statistics(source_id).item_count
@@ -97,9 +96,10 @@ async def restore_table_from_backup(scope: Scope, request: RestoreTableFromBacku
 
     async def begin() -> bool:
         await scope.row_copies.begin_of_kept(restore.owner, source_id)
-        return True
+        return scope.row_copies.kept().get(backup.owner) == source_id  # it may have been deleted meanwhile
 
-    return await _restore(scope, planned, restore, begin)
+    gone = BackupNotFoundException(say.BACKUP_NOT_FOUND.format(arn=arn))
+    return await _restore(scope, planned, restore, begin, gone)
 
 
 def _require_encryption(scope: Scope, request: RestoreRequest, region: str) -> None:
@@ -150,7 +150,8 @@ async def restore_table_to_point_in_time(scope: Scope, request: RestoreTableToPo
     async def begin() -> bool:
         return await scope.row_copies.begin(restore.owner, source, at_seconds) is not None
 
-    return await _restore(scope, planned, restore, begin)
+    gone = TableNotFoundException(say.TABLE_NOT_FOUND_BY_BACKUPS.format(name=source.name))
+    return await _restore(scope, planned, restore, begin, gone)
 
 
 async def _source(scope: Scope, request: RestoreTableToPointInTimeRequest) -> Table:
@@ -200,10 +201,11 @@ def _date(seconds: float) -> str:
 # --- both -----------------------------------------------------------------------------------------
 
 
-async def _restore(scope: Scope, planned: Table, restore: Restore, begin: Callable[[], Awaitable[bool]]) -> Reply:
-    """Make the planned table, begin its copy and move the first rows. `begin` returns False if the source is gone.
-
-    Raises what `_require_free` raises, TableNotFoundException and StorageError.
+async def _restore(
+    scope: Scope, planned: Table, restore: Restore, begin: Callable[[], Awaitable[bool]], gone: ApiError
+) -> Reply:
+    """Make the planned table, begin its copy and move the first rows. Raises `gone` if `begin` returns False, because
+    the source is gone; what `_require_free` raises, and StorageError.
     """
     await _require_free(scope, planned, restore)
     records, catalog = restores_of(scope.documents), scope.store.catalog
@@ -219,9 +221,9 @@ async def _restore(scope: Scope, planned: Table, restore: Restore, begin: Callab
         reply = {"TableDescription": table_description(table, planned.created_at_seconds, statistics, "CREATING")}
         if not await begin():
             await catalog.delete(table)
+            await scope.row_copies.end(restore.owner)
             await forget_restore(scope, restore)
-            name = restore.table_name if restore.source is None else restore.source.name
-            raise TableNotFoundException(say.TABLE_NOT_FOUND_BY_BACKUPS.format(name=name))
+            raise gone
         await fill_table(scope, restore)
     return reply
 
