@@ -5,7 +5,6 @@
 | of a backup, BEGUN | | removed: its client has had no reply |
 | of a deleted table, BEGUN | the table is still there | removed |
 | of a deleted table, BEGUN | the table is deleted, its rows are kept | AVAILABLE |
-| of a backup, CREATING | its copy has ended | AVAILABLE |
 | of a backup, DELETED | | removed |
 | of a restore | the table is complete, or gone | removed |
 | of a restore | the table waits for items, and no copy has begun | begun again; deleted if the source is gone |
@@ -16,8 +15,6 @@ Copies with a record go on by themselves (`copying.py`).
 
 import logging
 from collections.abc import Callable
-
-import msgspec
 
 from hashrange.messages.backups import LOG_RESTORE_ENDED
 from hashrange.operations.backups.kept_backups import (
@@ -69,9 +66,6 @@ async def _settle_backup(scope: Scope, backup: Backup) -> None:
         await make_available(scope, backup)
     elif backup.state in ("BEGUN", "DELETED") or not is_kept:
         await remove_backup(scope, backup)
-    elif backup.state == "CREATING" and backup.owner not in scope.row_copies.copies():
-        records = backups_of(scope.documents)
-        await records.write(records.change(msgspec.structs.replace(backup, state="AVAILABLE"), *backup_path(backup)))
 
 
 def _is_alive(scope: Scope, backup: Backup) -> bool:

@@ -113,6 +113,9 @@ def test_a_kill_behind_each_commit(
     for commits in range(1, COMMITS_MAX):
         world = opened(tmp_path / str(commits), delay_seconds)
         was_killed = killed_behind(world, monkeypatch, commits, lambda world=world: work(world))  # type: ignore[misc]
+        assert {one.partition("/backup/")[2] for one in backups(world)} <= {
+            owner.rpartition("/")[2] for owner in world.store.row_copies.kept()
+        }, "clients see only backups with rows, before anything is settled"
         require_settled(world)
         is_gone = TABLE not in world.request("ListTables")["TableNames"]
         if work is delete_table:

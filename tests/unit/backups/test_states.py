@@ -165,6 +165,21 @@ def test_several_backups_are_made_in_turn(world: World) -> None:
     assert backups(world) == arns
 
 
+def test_what_an_operation_sees_to_is_left_alone(world: World) -> None:
+    """An operation may wait for a stalled engine between its commits, and the job runs meanwhile."""
+    arn = world.ask("CreateBackup", BackupName="one")["BackupDetails"]["BackupArn"]
+    (owner,) = world.store.row_copies.copies()
+    with world.store.row_copies.attending(owner):
+        assert drive(world.copying.run_slice()) is None
+    assert drive(world.copying.run_slice()) == AT_ONCE
+    world.copy()
+    world.request("DeleteBackup", BackupArn=arn)
+    now_ms = int(world.clock.service_time() * 1000)
+    with world.store.row_copies.attending(f"backup/000000000000/us-east-1/{now_ms:014d}-0123abcd"):
+        other = world.ask("CreateBackup", BackupName="two")["BackupDetails"]["BackupArn"]
+    assert other.rpartition("/")[2].startswith(f"{now_ms + 1:014d}-")
+
+
 def test_the_backup_of_a_deleted_table(slow: World) -> None:
     slow.ask("DeleteTable")
     made_at = slow.clock.service_time()
