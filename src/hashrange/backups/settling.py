@@ -16,7 +16,8 @@ Copies with a record go on by themselves (`copying.py`).
 import logging
 from collections.abc import Callable
 
-from hashrange.messages.backups import LOG_RESTORE_ENDED
+from hashrange.items.steps import look
+from hashrange.messages.backups import LOG_RECORD_DAMAGED, LOG_RESTORE_ENDED
 from hashrange.operations.backups.kept_backups import (
     BACKUP_PREFIX,
     RESTORE_PREFIX,
@@ -31,6 +32,7 @@ from hashrange.operations.backups.row_moves import forget_restore, remove_backup
 from hashrange.operations.backups.system_backups import make_available
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import WholeStore
+from hashrange.store.records import KeptRecords, RecordT
 
 _log = logging.getLogger("hashrange.backups")
 
@@ -40,11 +42,11 @@ async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope
     RecordsChanged.
     """
     backups, restores, attended = backups_of(store.documents), restores_of(store.documents), store.row_copies.attended
-    for backup in list(backups.by_path().values()):
+    for backup in _sound(backups):
         now = backups.get(*backup_path(backup))
         if now is not None and now.owner not in attended:
             await _settle_backup(scope_of(now.account, now.region), now)
-    for restore in list(restores.by_path().values()):
+    for restore in _sound(restores):
         still = restores.get(*restore_path(restore))
         if still is not None and still.owner not in attended:
             await _settle_restore(scope_of(still.account, still.region), still)
@@ -52,6 +54,15 @@ async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope
         is_ours = owner.startswith((BACKUP_PREFIX, RESTORE_PREFIX))
         if is_ours and owner not in attended and store.documents.get(owner) is None:
             await end_copy(store, owner)
+
+
+def _sound(records: KeptRecords[RecordT]) -> list[RecordT]:
+    """All records; a document that holds none is logged. Gives way."""
+    found: list[RecordT] = []
+    for some in records.pieces(note_damaged=lambda _, wrong: _log.error(LOG_RECORD_DAMAGED, wrong)):
+        found += [record for _, record in some]
+        look()
+    return found
 
 
 async def end_copy(store: WholeStore, owner: str) -> None:

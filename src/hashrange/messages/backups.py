@@ -63,3 +63,4 @@ LOG_RESTORE_ENDED = (
     "The restore of table %s in account %s, Region %s, which was interrupted before its begin, has ended: what it was"
     " restored from no longer exists. Restore it anew."
 )
+LOG_RECORD_DAMAGED = "What is kept of a backup or restore cannot be read, so it is left as it is: %s"

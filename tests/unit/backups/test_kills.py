@@ -19,7 +19,7 @@ from tests.unit.backups.world import (
     killed_behind,
     small_slices,
 )
-from tests.unit.jobs.world import TABLE, World
+from tests.unit.jobs.world import TABLE, World, drive
 
 COMMITS_MAX = 60
 """No work here has more commits."""
@@ -128,3 +128,20 @@ def test_a_kill_behind_each_commit(
             assert commits > 2
             return
     raise AssertionError("it has more commits")
+
+
+def test_a_damaged_record_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    small_slices(monkeypatch)
+    world = opened(tmp_path / "data", 0.0)
+    assert killed_behind(world, monkeypatch, 4, lambda: create_backup(world))
+    damaged = {"backup/000000000000/us-east-1/00000000000001-0123abcd": b"{", "restore/0/r/t": b"[]"}
+    drive(world.store.documents.write(damaged))
+    world.restart()
+    world.copy()
+    assert len([message for message in caplog.messages if "cannot be read" in message]) == 2
+    assert dict(world.store.row_copies.copies()) == {}
+    drive(world.store.documents.write(dict.fromkeys(damaged)))
+    require_restorable(world)
+    assert world.close() == []
