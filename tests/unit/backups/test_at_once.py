@@ -4,6 +4,7 @@ answer is one of the service's, and in the end every backup and every table is w
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import boto3
@@ -89,13 +90,11 @@ def test_everything_is_whole(seed: int, store: str, monkeypatch: pytest.MonkeyPa
         with ThreadPoolExecutor(CLIENTS) as pool:
             list(pool.map(lambda number: work(running.endpoint, 100 * seed + number), range(CLIENTS)))
         for target in client.list_tables()["TableNames"]:
-            wait_until(lambda target=target: is_active(client, target))
-            assert client.scan(TableName=target, Select="COUNT", ConsistentRead=True)["Count"] == ITEMS, target
+            assert count_of(client, target) == ITEMS, target
         for number, arn in enumerate(arns(client)):
-            wait_until(lambda arn=arn: status_of(client, arn) == "AVAILABLE")
+            wait_until(partial(is_available, client, arn))
             client.restore_table_from_backup(TargetTableName=f"again-{number}", BackupArn=arn)
-            wait_until(lambda number=number: is_active(client, f"again-{number}"))
-            assert client.scan(TableName=f"again-{number}", Select="COUNT", ConsistentRead=True)["Count"] == ITEMS
+            assert count_of(client, f"again-{number}") == ITEMS
         wait_until(lambda: not running.service.store.row_copies.copies())
         names = [name for name, _ in running.service.store.documents.below("")]
         assert {name for name in names if not name.startswith("metric")} == set(running.service.store.row_copies.kept())
@@ -103,9 +102,16 @@ def test_everything_is_whole(seed: int, store: str, monkeypatch: pytest.MonkeyPa
         running.stop()
 
 
+def count_of(client: Any, name: str) -> int:
+    """Items of a table, once it is ACTIVE."""
+    wait_until(partial(is_active, client, name))
+    return int(client.scan(TableName=name, Select="COUNT", ConsistentRead=True)["Count"])
+
+
 def is_active(client: Any, name: str) -> bool:
     return bool(client.describe_table(TableName=name)["Table"]["TableStatus"] == "ACTIVE")
 
 
-def status_of(client: Any, arn: str) -> str:
-    return str(client.describe_backup(BackupArn=arn)["BackupDescription"]["BackupDetails"]["BackupStatus"])
+def is_available(client: Any, arn: str) -> bool:
+    details = client.describe_backup(BackupArn=arn)["BackupDescription"]["BackupDetails"]
+    return bool(details["BackupStatus"] == "AVAILABLE")
