@@ -40,6 +40,9 @@ class RowCopying:
             await settle_backups(self._store, self._scope_of)
             self._settled_generation = generation
         owner = self._next_owner()
+        if owner is None and self._has_stuck_restore():
+            await settle_backups(self._store, self._scope_of)
+            owner = self._next_owner()
         if owner is None:
             return await self._expire()
         self._last = owner
@@ -57,11 +60,22 @@ class RowCopying:
         behind = [one for one in owners if one > self._last]
         return next(iter(behind or owners), None)
 
+    def _has_stuck_restore(self) -> bool:
+        """True if there is a restore without a copy, because a commit of its operation has failed."""
+        attended = self._copies.attended
+        if any(owner.startswith(RESTORE_PREFIX) for owner in attended):
+            return False
+        pieces = restores_of(self._store.documents).pieces(note_damaged=lambda _, __: None)
+        return any(some for some in pieces)
+
     async def _move(self, owner: str) -> None:
         documents = self._store.documents
         if owner.startswith(BACKUP_PREFIX):
             path = owner.removeprefix(BACKUP_PREFIX).split("/")
             backup = backups_of(documents).get(*path)
+            if backup is not None and backup.state == "BEGUN":  # a commit of its operation has failed
+                await remove_backup(self._scope_of(backup.account, backup.region), backup)
+                return
             if backup is not None and owner in self._copies.kept():
                 await fill_backup(self._scope_of(backup.account, backup.region), backup)
                 return

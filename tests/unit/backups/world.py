@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.errors import ApiError
+from hashrange.errors import ApiError, StorageError
 from hashrange.store.embedded import row_copies
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
@@ -63,6 +63,26 @@ def refused(world: World, operation: str, **members: Any) -> tuple[str, str | No
     except ApiError as error:
         return error.code, error.message
     raise AssertionError(reply)
+
+
+def failed_behind(world: World, monkeypatch: pytest.MonkeyPatch, commits: int, work: Callable[[], Any]) -> bool:
+    """Do `work`, and let the commit behind this many of it fail, as on a full disk; False if it has fewer."""
+    left, commit = commits, Commits._commit
+
+    def counted(self: Commits, make: Callable[[Draft], Any]) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise StorageError("the disk is full")
+        return commit(self, make)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Commits, "_commit", counted)
+        try:
+            work()
+        except StorageError:
+            return True
+    return False
 
 
 def killed_behind(world: World, monkeypatch: pytest.MonkeyPatch, commits: int, work: Callable[[], Any]) -> bool:
