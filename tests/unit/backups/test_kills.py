@@ -133,8 +133,8 @@ def test_a_kill_behind_each_commit(
 
 @pytest.mark.parametrize("work", [create_backup, restore_backup, restore_to_time, restore_to_past, delete_backup])
 def test_a_commit_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
-    """The job goes on in the same process, once the disk takes commits again; what clients do not see may stay until the
-    next start: the record of a backup that has not begun, and the rows of a deleted one.
+    """The job goes on in the same process, once the disk takes commits again; what clients do not see may stay until
+    the next start: the record of a backup that has not begun, and the rows of a deleted one.
     """
     small_slices(monkeypatch)
     for commits in range(COMMITS_MAX):
