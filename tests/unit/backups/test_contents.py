@@ -268,6 +268,24 @@ def test_inspect_lists_them(tmp_path: Path, capsys: Printed) -> None:
     assert check_store(str(folder)).faults == []
 
 
+def test_a_long_record_is_inspected(tmp_path: Path, capsys: Printed) -> None:
+    """The description of a table may be so long that the record of its backup is kept in pieces."""
+    folder = tmp_path / "data"
+    names = [chr(0x1F600 + number) * 255 for number in range(64)]
+    projections = [{"ProjectionType": "INCLUDE", "NonKeyAttributes": names[at : at + 3]} for at in range(0, 60, 3)]
+    indexes = [
+        {"IndexName": f"index-{at}", "KeySchema": keys(names[63]), "Projection": projection}
+        for at, projection in enumerate(projections)
+    ]
+    with server(Settings(data_dir=str(folder), port=0)) as database:
+        client = database.client()
+        definitions_of = definitions("id", names[63])
+        client.create_table(**create_request(NAME, AttributeDefinitions=definitions_of, GlobalSecondaryIndexes=indexes))
+        arn = made(client)
+        restored_count(client, arn)
+    assert any(arn.rpartition("/")[2] in line for line in inspected(folder, capsys))
+
+
 def test_a_plain_folder_is_inspected_as_before(tmp_path: Path, capsys: Printed) -> None:
     folder = tmp_path / "data"
     with server(Settings(data_dir=str(folder), port=0)) as database:

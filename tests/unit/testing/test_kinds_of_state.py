@@ -192,6 +192,12 @@ def targets(database: Database) -> list[tuple[int, int]]:
     return [(one["MinCapacity"], one["MaxCapacity"]) for one in found["ScalableTargets"]]
 
 
+def recovery(database: Database) -> tuple[str, Any]:
+    described = client_of(database).describe_continuous_backups(TableName="music")["ContinuousBackupsDescription"]
+    one = described["PointInTimeRecoveryDescription"]
+    return one["PointInTimeRecoveryStatus"], one.get("EarliestRestorableDateTime")
+
+
 KINDS = {
     "tables": Kind(
         lambda db: None,
@@ -276,6 +282,18 @@ KINDS = {
         ],
     ),
     "scalable targets": Kind(register_target, targets),
+    "backups": Kind(
+        lambda db: client_of(db).create_backup(TableName="music", BackupName="nightly"),
+        lambda db: [one["BackupArn"] for one in client_of(db).list_backups()["BackupSummaries"]],
+        ("COPY_PREFIX", "STAGED_PREFIX", "KEPT_PREFIX"),
+    ),
+    "point-in-time recovery": Kind(
+        lambda db: client_of(db).update_continuous_backups(
+            TableName="music", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+        ),
+        recovery,
+        ("WINDOW_PREFIX",),
+    ),
     "contributor insights": Kind(
         lambda db: client_of(db).update_contributor_insights(TableName="music", ContributorInsightsAction="ENABLE"),
         lambda db: client_of(db).list_contributor_insights()["ContributorInsightsSummaries"],

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from hashrange.items.types import Key
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.tables.streams import SEQUENCE_BYTES
@@ -38,10 +39,14 @@ BOUNDS = {
     "TOKEN_PREFIX": 32 * KB,
     "TOKEN_EXPIRY_PREFIX": 0,
     "WAITING_PREFIX": 24,
+    "COPY_PREFIX": 8 * KB,
+    "KEPT_PREFIX": 0,
+    "WINDOW_PREFIX": layout.NUMBER_BYTES,
 }
 """Kind of row → most bytes of it."""
 UNBOUNDED = {
     "LOG_PREFIX": "stream records",
+    "STAGED_PREFIX": "former rows of items",
 }
 SINGLE = {"NEXT_TABLE_ID_KEY", "NEXT_STREAM_ID_KEY", "AHEAD_KEY", "SEQUENCE_KEY"}
 """Rows below COUNTER_PREFIX."""
@@ -129,6 +134,24 @@ def make_long_documents(database: Database) -> None:
     )
 
 
+def make_copies(database: Database) -> None:
+    """A backup of the table with the longest description, and the begin of a copy of it, with a former row."""
+    client, name = database.client(), "t" * 255
+    switch = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
+    client.update_continuous_backups(TableName=name, **switch)
+    client.create_backup(TableName=name, BackupName="b" * 255)
+    store = database._process.service.store
+
+    async def begin() -> None:
+        (table,) = [one for one in store.catalog.all_tables() if one.name == name]
+        await store.row_copies.begin("o" * 300, table.schema)
+        await store.row_copies.passed("o" * 300, Key(table.item_key(item(1)) + b"passed"))
+
+    database._process.run(begin)
+    for number in range(90, 99):  # some of them lie behind the key that the copy has passed
+        client.put_item(TableName=name, Item=item(number))
+
+
 def rows(database: Database) -> Iterator[tuple[bytes, int]]:
     """Key and length of each system row."""
     engine: Any = database._process.service.store
@@ -146,6 +169,7 @@ def database() -> Iterator[Database]:
         client.put_item(TableName="t" * 255, Item=item(1) | {long_name(5000): {"N": "4000000000"}})
         put_with_a_token(client)
         make_long_documents(database)
+        make_copies(database)
         yield database
 
 
@@ -164,3 +188,5 @@ def test_no_row_is_longer_than_its_kind_may_be(database: Database) -> None:
     assert longest["PIECE_PREFIX"] == layout.DOCUMENT_ROW_BYTES_MAX
     assert longest["CATALOG_PREFIX"] > 500_000
     assert longest["TOKEN_PREFIX"] > 25_000
+    assert longest["COPY_PREFIX"] > 5_000
+    assert {"KEPT_PREFIX", "STAGED_PREFIX", "WINDOW_PREFIX"} <= longest.keys()

@@ -1,5 +1,6 @@
 """What does a data folder hold? Returns statistics and single items as data; the command line prints them."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hashrange.errors import StorageError
@@ -7,8 +8,10 @@ from hashrange.items.rows import decode_row
 from hashrange.items.types import Item
 from hashrange.items.values import check_item
 from hashrange.store.embedded import files, layout
+from hashrange.store.embedded.documents import long_documents
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.offline import format_version, read_offline, read_tables
+from hashrange.store.embedded.pieces import document_pieces
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.statistics import NO_ROWS, TableStatistics, read_statistics
 from hashrange.store.statistics import Statistics
@@ -35,8 +38,8 @@ class StoreOverview(NamedTuple):
 
 
 def inspect_store(data_dir: str, *prefixes: str) -> StoreOverview:
-    """Summarise a data folder that no server has open, with its documents of at most 64 KB whose names begin with one
-    of these prefixes. Quick at any size, because item counts and sizes are the stored statistics. Raises StorageError.
+    """Summarise a data folder that no server has open, with its documents whose names begin with one of these
+    prefixes. Quick at any size, because item counts and sizes are the stored statistics. Raises StorageError.
     """
     with read_offline(data_dir) as engine:
         statistics = read_statistics(engine)
@@ -49,13 +52,18 @@ def inspect_store(data_dir: str, *prefixes: str) -> StoreOverview:
             files.folder_size_bytes(data_dir),
             sum(count for _, by_source in found for count, _ in by_source.values()),
             tables,
-            [
-                (engine_key[len(layout.DOCUMENT_PREFIX) :].decode(), document)
-                for prefix in prefixes
-                for engine_key, document in scan_prefix(engine, layout.DOCUMENT_PREFIX + prefix.encode())
-            ],
+            sorted(_documents(engine, prefixes)),
             _kept(engine, statistics),
         )
+
+
+def _documents(engine: Engine, prefixes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    for prefix in prefixes:
+        for engine_key, document in scan_prefix(engine, layout.DOCUMENT_PREFIX + prefix.encode()):
+            yield engine_key[len(layout.DOCUMENT_PREFIX) :].decode(), document
+    for name, long in long_documents(engine):
+        if name.startswith(tuple(prefixes)):
+            yield name, b"".join(document_pieces(engine, name, long))
 
 
 def _kept(engine: Engine, statistics: dict[bytes, TableStatistics]) -> dict[str, Statistics]:
