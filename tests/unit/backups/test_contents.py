@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from hashrange.backups.feature import BACKUPS
 from hashrange.cli.main import DONE, main
+from hashrange.faults.fault import Fault
 from hashrange.service.store_opening import _options
 from hashrange.settings import Settings
 from hashrange.store.embedded import recovery_windows, row_copies
@@ -140,6 +141,23 @@ def test_restores_in_turn_take_service_time(database: Database) -> None:
     client.restore_table_from_backup(TargetTableName="target", BackupArn=arn)
     database.clock.advance(0)
     assert count_of(client, "target") == ITEMS
+
+
+def test_a_restore_may_take_hours(database: Database) -> None:
+    client = database.client()
+    fill_table(client)
+    arn = made(client)
+    database.faults.use(Fault("table-states", table="target", seconds=7200))
+    client.restore_table_from_backup(TargetTableName="target", BackupArn=arn)
+    for hours in (0, 1):
+        database.clock.advance(3600 * hours)
+        target = client.describe_table(TableName="target")["Table"]
+        assert (target["TableStatus"], target["RestoreSummary"]["RestoreInProgress"]) == ("CREATING", True)
+        with pytest.raises(ClientError, match="BackupInUseException"):
+            client.delete_backup(BackupArn=arn)
+    database.clock.advance(3600)
+    assert count_of(client, "target") == ITEMS
+    client.delete_backup(BackupArn=arn)
 
 
 # --- restarts and kills ---------------------------------------------------------------------------

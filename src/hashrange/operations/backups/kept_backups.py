@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from hashrange.errors import AccessDeniedException, BackupNotFoundException, ValidationException
+from hashrange.items.steps import spend
 from hashrange.messages import backups as say
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
@@ -21,6 +22,8 @@ from hashrange.tables.schema import Table
 
 BACKUP_PREFIX = "backup/"
 RESTORE_PREFIX = "restore/"
+TAKEN_STEPS = 20
+"""Steps that looking for a backup of one millisecond takes."""
 SYSTEM_SUFFIX = "00000000"
 """How ids of backups of deleted tables end."""
 _BACKUP_ARN = re.compile(
@@ -118,6 +121,7 @@ def new_backup(scope: Scope, table: Table, name: str, suffix: str | None = None)
     now_ms = int(now_seconds * 1000)
     place = f"{BACKUP_PREFIX}{scope.account}/{scope.region}/"
     while _is_taken(scope, f"{place}{now_ms:014d}-"):
+        spend(TAKEN_STEPS)
         now_ms += 1
     digest = hashlib.sha256(f"{scope.account}/{scope.region}/{table.uuid}/{now_ms}".encode()).hexdigest()
     backup_id = f"{now_ms:014d}-{suffix or _not_system(digest[:8])}"
