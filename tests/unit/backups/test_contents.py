@@ -143,6 +143,24 @@ def test_restores_in_turn_take_service_time(database: Database) -> None:
     assert count_of(client, "target") == ITEMS
 
 
+def test_other_regions_restore_with_encryption(database: Database) -> None:
+    client, other = database.client(region_name="us-east-1"), database.client(region_name="eu-north-1")
+    fill_table(client)
+    arn = made(client)
+    database.clock.advance(0)
+    encrypted = {"SSESpecificationOverride": {"Enabled": True, "SSEType": "KMS"}}
+    other.restore_table_from_backup(TargetTableName="backed-up", BackupArn=arn, **encrypted)
+    source = client.describe_table(TableName=NAME)["Table"]["TableArn"]
+    latest = {"SourceTableArn": source, "UseLatestRestorableTime": True}
+    other.restore_table_to_point_in_time(TargetTableName="to-time", **latest, **encrypted)
+    database.clock.advance(0)
+    assert [count_of(other, name) for name in ("backed-up", "to-time")] == [ITEMS, ITEMS]
+    assert other.list_backups()["BackupSummaries"] == []
+    assert other.describe_table(TableName="to-time")["Table"]["SSEDescription"]["KMSMasterKeyArn"].split(":")[3] == (
+        "eu-north-1"
+    )
+
+
 def test_a_restore_may_take_hours(database: Database) -> None:
     client = database.client()
     fill_table(client)
