@@ -60,6 +60,7 @@ class World:
         clock: Steered | None = None,
         ttl_delay_seconds: float = 0.0,
         partition_size_max_bytes: int = PARTITION_SIZE_MAX_BYTES,
+        recovery_max_bytes: int = 10**9,
     ) -> None:
         self.data_dir = None if data_dir is None else str(data_dir)
         self.is_suspending = is_suspending
@@ -67,6 +68,7 @@ class World:
         self.index_delay = index_delay
         self.ttl_delay_seconds = ttl_delay_seconds
         self.partition_size_max_bytes = partition_size_max_bytes
+        self.recovery_max_bytes = recovery_max_bytes
         self.clock: Steered = clock or VirtualClock()
         self.deletions: list[Sequence[Change]] = []
         """The changes of each commit that was to delete expired items."""
@@ -92,6 +94,7 @@ class World:
                 self.index_delay,
                 ttl_delay_seconds=self.ttl_delay_seconds,
                 partition_size_max_bytes=self.partition_size_max_bytes,
+                recovery_max_bytes=self.recovery_max_bytes,
             ),
         )
         self.store: WholeStore = as_distributed(self.embedded, 3) if self.is_suspending else self.embedded
