@@ -11,7 +11,6 @@ while a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from typing import TypeVar
 
 import msgspec
@@ -247,10 +246,12 @@ class EmbeddedRowCopies:
         if not copy.is_ready:
             await self._undo(number)
             return CopiedRows((), after, is_last=False)
-        return await self._rows(number, copy, after, limit_bytes)
+        return await self._rows(number, copy, after, limit_bytes, SLICE_ROWS)
 
-    async def _rows(self, number: int, copy: StoredCopy, after: Key, limit_bytes: int) -> CopiedRows:
-        return await self._scan(copy.source_id, partial(_merged, number, copy.source_id, after, limit_bytes))
+    async def _rows(self, number: int, copy: StoredCopy, after: Key, limit_bytes: int, limit_rows: int) -> CopiedRows:
+        return await self._scan(
+            copy.source_id, partial(_merged, number, copy.source_id, after, limit_bytes, limit_rows)
+        )
 
     async def _scan(self, source_id: bytes, look: Callable[[Engine, int], T]) -> T:
         """The result of `look`, called with how many deleted keys it may pass; again, with any number, when what it
@@ -284,29 +285,29 @@ class EmbeddedRowCopies:
         if not copy.is_ready:
             await self._undo(number)
             return Moved(0, 0, is_last=False)
-        part = await self._rows(number, copy, Key(copy.passed), SLICE_BYTES)
-        sizes_bytes = row_sizes_bytes([row for _, row in part.rows])
-        if isinstance(target, OpenTable):
+        filled = self._opened.existing(target) if isinstance(target, OpenTable) else None
+        sources = 1 if filled is None else 1 + len(filled.indexes)
+        part = await self._rows(number, copy, Key(copy.passed), SLICE_BYTES // sources, SLICE_ROWS // sources)
+        size_bytes = sum(row_sizes_bytes([row for _, row in part.rows]))
+        if filled is not None and filled.participants:
             changes = [
-                Change(target, key, None, row, derive_entry_writes(target, key, None, row), origin="restore")
+                Change(filled, key, None, row, derive_entry_writes(filled, key, None, row), origin="restore")
                 for key, row in part.rows
             ]
+            add = partial(self._commits.put_changes, table=filled, changes=changes)
+        else:
+            add = partial(_put_rows, source_id=_source_of(target), rows=part.rows, size_bytes=size_bytes)
+        table_id = table_id_of(_source_of(target))
 
         def write(draft: Draft) -> None:
-            if isinstance(target, OpenTable):
-                self._commits.put_changes(draft, target, changes)
-            else:
-                put = draft.batch.put
-                for key, row in part.rows:
-                    put(target + key, row)
-                draft.deltas = {target: (len(part.rows), sum(sizes_bytes))}
-            draft.only_of = target.table_id if isinstance(target, OpenTable) else table_id_of(target)
+            add(draft)
+            draft.only_of = table_id
             self._pass(draft, number, part.last_key)
 
         await self._commits.commit(write)
-        if not isinstance(target, OpenTable):
-            self._site.changed_at.pop(table_id_of(target), None)
-        return Moved(len(part.rows), sum(sizes_bytes), part.is_last)
+        if self._opened.find(table_id) is None:
+            self._site.changed_at.pop(table_id, None)
+        return Moved(len(part.rows), size_bytes, part.is_last)
 
     async def _undo(self, number: int) -> None:
         """Undo the next changes between the moment of a copy and its begin."""
@@ -383,8 +384,26 @@ class EmbeddedRowCopies:
             draft.afterwards.append(lambda: site.housekeeper.compact(site.engine, source_id, upper))
 
 
+def _source_of(target: SourceId | OpenTable) -> SourceId:
+    return target.source_id if isinstance(target, OpenTable) else target
+
+
+def _put_rows(draft: Draft, source_id: SourceId, rows: Sequence[tuple[Key, Row]], size_bytes: int) -> None:
+    """Add rows from which nothing else follows."""
+    put = draft.batch.put
+    for key, row in rows:
+        put(source_id + key, row)
+    draft.deltas = {source_id: (len(rows), size_bytes)}
+
+
 def _merged(
-    number: int, source_id: bytes, after: Key, limit_bytes: int, engine: Engine, skipped_keys_max: int
+    number: int,
+    source_id: bytes,
+    after: Key,
+    limit_bytes: int,
+    limit_rows: int,
+    engine: Engine,
+    skipped_keys_max: int,
 ) -> CopiedRows:
     """The next rows of a copy: the present ones, and in their place those that were kept for it."""
     lower = after + b"\x00" if after else b""
@@ -394,15 +413,15 @@ def _merged(
     for engine_key, row in present:
         rows.append((key_in_source(engine_key), Row(row)))
         left_bytes -= len(row)
-        if left_bytes <= 0 or len(rows) == SLICE_ROWS:
+        if left_bytes <= 0 or len(rows) >= limit_rows:
             last = rows[-1][0]
             break
     prefix = layout.staged_prefix(number)
     upper = prefix_upper_bound(prefix) if last is None else prefix + last + b"\x00"
     staged: list[tuple[Key, bytes]] = []
     left_bytes = limit_bytes
-    for engine_key, kept in islice(scan_range(engine, prefix + lower, upper), SLICE_ROWS + 1):
-        if left_bytes <= 0 or len(staged) == SLICE_ROWS:
+    for engine_key, kept in scan_range(engine, prefix + lower, upper):
+        if left_bytes <= 0 or len(staged) >= limit_rows:
             last = staged[-1][0]
             break
         staged.append((Key(engine_key[len(prefix) :]), kept))
