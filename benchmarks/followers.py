@@ -1,5 +1,5 @@
-"""`python -m benchmarks.followers`: how much do a stream, a Kinesis destination, a delayed index and time to live add
-to a write, and how much does reading a stream cost?
+"""`python -m benchmarks.followers`: how much do a stream, a Kinesis destination, recovery, a backup, a delayed index
+and time to live add to a write, and how much does reading a stream cost?
 
 Measured in process: items of 400 bytes are replaced; µs of CPU of one thread, the least of many rounds, in which the
 kinds of tables take turns. Sockets, signatures and the engine's threads are left out, so only the differences count.
@@ -33,16 +33,34 @@ from hashrange.store.interface import WHOLE_LEASE, WholeStore
 
 ITEMS = 100
 TEXT_BYTES = 330
-KINDS = ("plain", "keys", "images", "feed", "images-and-feed", "expiry-stays", "expiry-moves")
-VIEWS = {"keys": "KEYS_ONLY", "images": "NEW_AND_OLD_IMAGES", "images-and-feed": "NEW_AND_OLD_IMAGES"}
+KINDS = (
+    "plain",
+    "keys",
+    "images",
+    "feed",
+    "images-and-feed",
+    "recovery",
+    "images-and-recovery",
+    "copied",
+    "expiry-stays",
+    "expiry-moves",
+)
+VIEWS = {"keys": "KEYS_ONLY"} | dict.fromkeys(
+    ("images", "images-and-feed", "images-and-recovery"), "NEW_AND_OLD_IMAGES"
+)
 """Kind of table → view type of its stream."""
 FED = ("feed", "images-and-feed")
 """Kinds of tables with a Kinesis destination."""
+RECOVERABLE = ("recovery", "images-and-recovery")
+"""Kinds of tables with point-in-time recovery."""
 TARGETS_US = {
     "keys": (12, 16),
     "images": (16, 24),
     "feed": (16, 24),
     "images-and-feed": (17, 25),
+    "recovery": (12, 18),
+    "images-and-recovery": (18, 26),
+    "copied": (3, 3),
     "expiry-stays": (3, 3),
     "expiry-moves": (14, 24),
 }
@@ -52,6 +70,9 @@ TITLES = {
     "images": "a stream of both images",
     "feed": "a Kinesis destination",
     "images-and-feed": "a stream of both images and a Kinesis destination",
+    "recovery": "point-in-time recovery",
+    "images-and-recovery": "a stream of both images and recovery",
+    "copied": "a backup that has kept the items before",
     "expiry-stays": "time to live, the value stays",
     "expiry-moves": "time to live, the value changes",
 }
@@ -99,6 +120,10 @@ def make_tables(scope: Scope) -> None:
             ask(scope, "UpdateTimeToLive", TableName=kind, TimeToLiveSpecification=on)
         if kind in FED:
             ask(scope, "EnableKinesisStreamingDestination", TableName=kind, StreamArn=DATA_STREAM)
+        if kind in RECOVERABLE:
+            on = {"PointInTimeRecoveryEnabled": True}
+            ask(scope, "UpdateContinuousBackups", TableName=kind, PointInTimeRecoverySpecification=on)
+    run(scope.row_copies.begin("benchmark", scope.tables["copied"].schema))
 
 
 def make_index(scope: Scope) -> None:
