@@ -1,4 +1,4 @@
-"""How far back a table can be restored: by its period, and by the store's limit, told truly before and after a restart."""
+"""How far back can a table be restored? By its period and the store's limit, before and after a restart."""
 
 import logging
 from pathlib import Path
