@@ -195,18 +195,29 @@ def test_the_first_query_can_be_made_again(tmp_path: Path) -> None:
 
 def test_a_day_of_auto_scaling(tmp_path: Path) -> None:
     drawing = tmp_path / "day.svg"
-    for words in ([], [str(drawing)]):
-        done = subprocess.run(
-            [sys.executable, str(EXAMPLES / "scaling_day.py"), *words],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.count("Successful: Setting read capacity units") >= 5
-        assert done.stdout.splitlines()[-1].startswith(
-            "The day is drawn in " if words else "With the path of an SVG file "
-        )
-        assert list(tmp_path.iterdir()) == [drawing] * len(words)
+    said = run_day(EXAMPLES / "scaling_day.py", tmp_path, str(drawing))
+    assert said.count("Successful: Setting read capacity units") >= 5
+    assert said.splitlines()[-1].startswith("The day is drawn in ")
+    assert list(tmp_path.iterdir()) == [drawing]
     assert drawing.read_text() == (EXAMPLES.parent / "scaling-day.svg").read_text()
+
+
+def test_an_hour_that_is_not_drawn(tmp_path: Path) -> None:
+    program = (EXAMPLES / "scaling_day.py").read_text()
+    assert "DAY_MINUTES = 24 * 60\n" in program
+    short = tmp_path / "scaling_hour.py"
+    short.write_text(program.replace("DAY_MINUTES = 24 * 60\n", "DAY_MINUTES = 60\n"))
+    assert run_day(short, tmp_path).splitlines()[-1].startswith("With the path of an SVG file ")
+    assert list(tmp_path.iterdir()) == [short]
+
+
+def run_day(program: Path, folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(program), *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,20 @@ import pytest
 from docs.draw import Text, all_texts, main
 
 Draw = Callable[..., str]
-DRAW = Path(__file__).parents[2] / "docs" / "draw.py"
+ROOT = Path(__file__).parents[2]
+DRAW = ROOT / "docs" / "draw.py"
+FEW_SOURCES = ROOT / "src" / "hashrange" / "items"
 
 
-def draw(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(DRAW), *arguments], capture_output=True, text=True, check=False)
+def draw(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the program; with a folder, on its files instead of all sources."""
+    words = [str(DRAW)]
+    if folder is not None:
+        program = "import sys; from pathlib import Path; from docs import draw; draw.SOURCE = Path(sys.argv.pop(1))"
+        words = ["-c", f"{program}; sys.exit(draw.main(sys.argv[1:]))", str(folder)]
+    return subprocess.run(
+        [sys.executable, *words, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +39,20 @@ def draw_here(texts: list[Text], monkeypatch: pytest.MonkeyPatch, capsys: pytest
     """A function that draws in this process."""
     monkeypatch.setattr("docs.draw.all_texts", lambda: texts)
 
-    def drawn(*arguments: str) -> str:
-        assert main(list(arguments)) == 0
-        return capsys.readouterr().out
-
-    return drawn
+    return partial(drawn_here, capsys)
 
 
-def test_the_same_seed_draws_the_same_texts(draw_here: Draw) -> None:
-    one, again, other = draw("7", "5"), draw_here("7", "5"), draw_here("8", "5")
+def drawn_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_the_same_seed_draws_the_same_texts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = draw("7", "5", folder=FEW_SOURCES)
+    monkeypatch.setattr("docs.draw.SOURCE", FEW_SOURCES)
+    again, other = (drawn_here(capsys, seed, "5") for seed in ("7", "8"))
     assert one.returncode == 0
     assert one.stdout == again != other
     assert [line for line in again.splitlines() if line[:2] in ("1.", "2.", "3.", "4.", "5.")]

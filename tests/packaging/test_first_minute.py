@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from docs.record import CAST, PROGRAM, ROOT, Shown, first_commands, read_cast, run_first_minute, write_cast
+from tests.support.quick_installs import offline_variables, quick_python
 
 pytestmark = [pytest.mark.packaging, pytest.mark.skipif(sys.platform == "win32", reason="the commands are a shell's")]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,7 +32,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Shown]:
     """What the terminal of a new user shows."""
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
-    return list(run_first_minute(tmp_path_factory.mktemp("first"), port=0))
+    python = quick_python(tmp_path_factory.mktemp("programs"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sys, "_base_executable", str(python))
+        for name, value in offline_variables().items():
+            patched.setenv(name, value)
+        return list(run_first_minute(tmp_path_factory.mktemp("first"), port=0))
 
 
 def test_three_commands_lead_to_an_answered_query(shown: list[Shown]) -> None:

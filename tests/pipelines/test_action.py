@@ -15,6 +15,7 @@ import pytest
 
 from tests.pipelines.action_runs import ActionRun, plain_environment
 from tests.pipelines.validators import ROOT, schema_verdict, shell_verdict
+from tests.support.quick_installs import offline_variables, quick_python
 
 SCRIPTS = sorted((ROOT / ".github").glob("*/*.sh"))
 NEXT_STEP = """
@@ -32,8 +33,11 @@ print(json.dumps([arn, len(streams), database.meta.endpoint_url]))
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The command that the action's first step has installed."""
-    folder = tmp_path_factory.mktemp("install")
-    run = ActionRun(folder, {"port": "no port"}, plain_environment())
+    folder, programs = tmp_path_factory.mktemp("install"), tmp_path_factory.mktemp("programs")
+    quick_python(programs, "python3.13")  # which the action tries first
+    environment = plain_environment() | offline_variables()
+    environment["PATH"] = os.pathsep.join([str(programs), environment["PATH"]])
+    run = ActionRun(folder, {"port": "no port"}, environment)
     assert run.run() == 1
     assert "::error title=Hashrange::The input `port` is 'no port'" in run.printed
     (path,) = folder.glob("hashrange-environment-*/*/hashrange*")
