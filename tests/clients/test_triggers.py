@@ -37,7 +37,7 @@ from tests.clients.triggers.deployment import (
 )
 from tests.clients.triggers.mail_service import mail_service
 
-BEFORE, AFTER = range(1, 81), range(81, 161)
+BEFORE, AFTER = range(1, 41), range(41, 81)
 """Numbers of the orders that are placed before handlers are deployed over the API, and after."""
 PYTHON_CODE = Code(PYTHON, f"python3.{sys.version_info.minor}")
 COMPILED = Code(TYPESCRIPT / "dist", "nodejs20.x")

@@ -21,7 +21,7 @@ from tests.support.waiting import wait_until
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 OTHER_REGION = "eu-west-1"
-ROUNDS = 3
+ROUNDS = 2
 WRITES = 80
 """Number of writes in each round: orders of some 60 bytes, in partitions of 2 KB."""
 
