@@ -16,7 +16,7 @@ from hashrange.store.embedded.check import check_store
 from tests.crash.test_server_kills import ServerProcess
 
 FULL_MB, ROOMY_MB = 24, 100
-REFUSALS = 400
+REFUSALS = 150
 ATTEMPTS_MAX = 30_000
 
 

@@ -17,8 +17,8 @@ from tests.crash.test_server_kills import ServerProcess
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 
-ITEMS = 10_000
-"""Number of items for which an index takes some 100 ms, so that most kills come before it is complete."""
+ITEMS = 4_000
+"""Number of items for which an index takes some 40 ms, so that most kills come before it is complete."""
 KILLS = max(3, ROUNDS // 10)
 POLLS_MAX = 20_000
 TABLE = {

@@ -33,7 +33,7 @@ from tests.support.scopes import scope_of
 from tests.support.seeds import seeds
 from tests.support.wrapped_stores.suspending import SuspendingStore
 
-SEEDS = seeds(50, 150)
+SEEDS = seeds(25, 150)
 CLIENTS = 8
 STEPS = 7
 ITEMS = tuple(f"item-{number}" for number in range(4))

@@ -177,7 +177,7 @@ def _with(before: Datapoint | None, at_seconds: int, one: Observation) -> Datapo
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk", "suspending"])
-@pytest.mark.parametrize("seed", seeds(2, 4))
+@pytest.mark.parametrize("seed", seeds(1, 4))
 def test_datapoints_agree_with_all_observations(open_world: Callable[[str], World], kind: str, seed: int) -> None:
     model = Model(seed, open_world(kind))
     for _ in range(120):

@@ -216,7 +216,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=600, derandomize=True, deadline=None)
+@settings(max_examples=300, derandomize=True, deadline=None)
 @given(texts, st.integers(min_value=0, max_value=3), items)
 def test_any_text_gives_a_result_or_an_api_error(text: str, room: int, item: dict[str, Any]) -> None:
     names = {"#n": "n.n"}

@@ -20,6 +20,7 @@ from hashrange.errors import (
     TransactionCanceledException,
     TransactionConflictException,
 )
+from hashrange.faults import drawing, fault_step
 from hashrange.faults.fault import FAULTS_MAX, Fault, Faults
 from hashrange.faults.fault_step import FaultStep
 from hashrange.operations.registry import ALL_OPERATIONS
@@ -91,7 +92,10 @@ def test_counting_capacity_goes_on_with_and_without_faults(database: Database) -
 # --- what is kept -------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
+def test_nothing_is_kept_of_tables_that_are_gone(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (drawing.TABLES_MAX, fault_step.STREAMS_MAX) == (100, 100)
+    monkeypatch.setattr(drawing, "TABLES_MAX", 10)
+    monkeypatch.setattr(fault_step, "STREAMS_MAX", 10)
     client = database.client()
     streamed = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
     database.faults.use(
@@ -100,7 +104,7 @@ def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
         Fault("late-records", seconds=10),
     )
     streams = database.client("dynamodbstreams")
-    for _ in range(150):
+    for _ in range(15):
         make_music(client, "songs", **streamed)
         client.put_item(TableName="songs", Item=song("a"))
         client.scan(TableName="songs")
@@ -110,10 +114,10 @@ def test_nothing_is_kept_of_tables_that_are_gone(database: Database) -> None:
         client.delete_table(TableName="songs")
     client.scan(TableName="music")
     streams_seen: Any = database._process.service.scope("000000000000", "us-east-1").store.streams
-    drawing = database._process.service.requests.drawing
-    assert drawing is not None
-    assert len(drawing._of_tables) <= 100
-    assert len(streams_seen._names) <= 100
+    drawn = database._process.service.requests.drawing
+    assert drawn is not None
+    assert len(drawn._of_tables) <= 10
+    assert len(streams_seen._names) <= 10
 
 
 def test_a_read_that_may_meet_faults_looks_at_no_other_tables(

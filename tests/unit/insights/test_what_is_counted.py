@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from hashrange.settings import Settings
 from hashrange.testing import Fault, server
 from hashrange.testing.database import Database
+from hashrange.throughput import capacity_side
 from tests.unit.insights.seen import ONCE, TABLE, report, units, values, watch
 
 INDEXES = "INDEXES"
@@ -285,7 +286,9 @@ def test_only_what_is_watched_costs_anything(database: Database) -> None:
     assert service.store.documents.below("insight-counts/") == []
 
 
-def test_throttled_keys_in_both_modes() -> None:
+def test_throttled_keys_in_both_modes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table keeps the units of 30 seconds instead of 300, so that they are used up sooner."""
+    monkeypatch.setattr(capacity_side, "BURST_SECONDS", 30)
     capacity = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
     with server(Settings(data_dir=None, throughput="enforced")) as database:
         database.clock.freeze()
@@ -296,15 +299,15 @@ def test_throttled_keys_in_both_modes() -> None:
         rules = watch(client, ContributorInsightsMode="THROTTLED_KEYS")
         assert list(rules) == ["PKT", "SKT"]
         throttled: Counter[str] = Counter()
-        for number in range(310):
-            page = "hot" if number > 290 else "cold"
+        for number in range(40):
+            page = "hot" if number > 20 else "cold"
             try:
                 client.put_item(TableName="visits", Item=key(page, str(number)))
             except client.exceptions.ProvisionedThroughputExceededException:
                 throttled[page] += 1
         assert values(database, rules["PKT"]) == throttled
         assert report(database, rules["SKT"])["ApproximateUniqueCount"] == throttled.total()
-        for _ in range(700):
+        for _ in range(100):
             try:
                 client.query(
                     TableName="visits",

@@ -31,7 +31,7 @@ def changed(value: dict[str, Any], other: dict[str, Any], source: random.Random)
     return {"M": copy}
 
 
-@settings(**SETTINGS, max_examples=300)
+@settings(**SETTINGS, max_examples=150)
 @given(old=values, other=values, seed=st.integers(0, 1000))
 def test_a_change_is_the_difference_of_two_sizes(old: dict[str, Any], other: dict[str, Any], seed: int) -> None:
     before, replacement = check_value({"M": {"m": old}})[0], check_value(other)[0]

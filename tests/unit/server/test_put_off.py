@@ -15,7 +15,7 @@ from hashrange.operations.reply import Reply
 from hashrange.service.workers import LARGE_TOGETHER_BYTES, LARGE_WAITING_MAX
 from tests.unit.server.harness import EchoRequest, FakeTransport, FrontEnd, Turns, replies
 
-ITEM: dict[str, Any] = {"pk": {"S": "a"}, "v": {"S": "\x01" * 390_000}}
+ITEM: dict[str, Any] = {"pk": {"S": "a"}, "v": {"S": "\x01" * 100_000}}
 REPLY_BYTES = len(msgspec.json.encode({"Item": ITEM}))
 CLIENTS = 2 * LARGE_WAITING_MAX
 MADE_TOGETHER = 1 + LARGE_TOGETHER_BYTES // REPLY_BYTES

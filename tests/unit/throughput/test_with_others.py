@@ -12,32 +12,39 @@ from botocore.exceptions import ClientError
 
 from hashrange.settings import AdaptiveSetting, Settings
 from hashrange.testing import Database, Fault, server
+from hashrange.throughput import capacity_side
 from tests.unit.throughput.admin import buckets_of, set_throughput
 from tests.unit.throughput.test_enforced import ONCE, create, put, put_until_throttled, reasons
 
 
-def test_one_table_is_enforced_while_others_are_not() -> None:
+@pytest.fixture
+def short_burst(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table keeps the units of 30 seconds instead of 300, so that they are used up sooner."""
+    monkeypatch.setattr(capacity_side, "BURST_SECONDS", 30)
+
+
+def test_one_table_is_enforced_while_others_are_not(short_burst: None) -> None:
     with server(Settings(data_dir=None, port=0, admin=True)) as database:
         database.clock.freeze()
         client = database.client(config=ONCE)
         create(client, writes=1)
-        for number in range(400):
+        for number in range(40):
             put(client, number)
         assert buckets_of(database, "orders")["table"] is None
         shown = set_throughput(database, "orders", mode="enforced")
         assert shown["table"]["writes"] == {
             "units_per_second": 1,
-            "units_left": 300,
+            "units_left": 30,
             "partitions": {"1": 1_000},
             "isolated_items": 0,
         }
-        assert put_until_throttled(client)[0] == 300
+        assert put_until_throttled(client)[0] == 30
         set_throughput(database, "orders", mode="unlimited")
-        for number in range(400):
+        for number in range(40):
             put(client, number)
 
 
-def test_faults_and_throughput_meet_the_same_requests() -> None:
+def test_faults_and_throughput_meet_the_same_requests(short_burst: None) -> None:
     with server(Settings(data_dir=None, port=0, admin=True)) as database:
         database.clock.freeze()
         client = database.client(config=ONCE)
@@ -49,7 +56,7 @@ def test_faults_and_throughput_meet_the_same_requests() -> None:
         count, response = put_until_throttled(client)
         assert (count, reasons(response)[0]["reason"]) == (0, "TableWriteAccountLimitExceeded")
         count, response = put_until_throttled(client)
-        assert (count, reasons(response)[0]["reason"]) == (300, "TableWriteProvisionedThroughputExceeded")
+        assert (count, reasons(response)[0]["reason"]) == (30, "TableWriteProvisionedThroughputExceeded")
         with urlopen(Request(f"{database.endpoint}/_hashrange/v1/faults", method="DELETE")):
             pass
         assert put_until_throttled(client)[0] == 0
@@ -75,18 +82,18 @@ def test_faults_go_on_when_throughput_is_switched() -> None:
         assert client.get_item(TableName="orders", Key={"pk": {"S": "1"}}).get("Item") is None
 
 
-def test_a_fork_and_a_reset_begin_with_full_buckets() -> None:
+def test_a_fork_and_a_reset_begin_with_full_buckets(short_burst: None) -> None:
     with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
         database.clock.freeze()
         client = database.client(config=ONCE)
         create(client, writes=1)
         snapshot = database.snapshot()
-        assert put_until_throttled(client)[0] == 300
+        assert put_until_throttled(client)[0] == 30
         with database.fork() as fork:
             fork.clock.freeze()
-            assert put_until_throttled(fork.client(config=ONCE))[0] == 300
+            assert put_until_throttled(fork.client(config=ONCE))[0] == 30
         database.restore(snapshot)
-        assert put_until_throttled(client)[0] == 300
+        assert put_until_throttled(client)[0] == 30
 
 
 @pytest.mark.parametrize(("adaptive", "most"), [("instant", 1_000), ("shares", 1_500), ("off", 3_000)])
@@ -174,7 +181,7 @@ class Advancing:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "standard"])
-def test_retries_of_a_client_go_through(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retries_of_a_client_go_through(mode: str, monkeypatch: pytest.MonkeyPatch, short_burst: None) -> None:
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
         database.clock.freeze()
@@ -189,16 +196,16 @@ def test_retries_of_a_client_go_through(mode: str, monkeypatch: pytest.MonkeyPat
         assert advancing.requests >= 10
 
 
-def test_a_batch_writer_writes_what_was_left() -> None:
+def test_a_batch_writer_writes_what_was_left(short_burst: None) -> None:
     with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
         database.clock.freeze()
         client = database.client(config=ONCE)
         create(client, reads=100, writes=3)
-        for number in range(890):
+        for number in range(80):
             put(client, number)
         resource = database.resource(config=ONCE)
         resource.meta.client.meta.events.register("before-send.dynamodb.BatchWriteItem", Advancing(database))
         with resource.Table("orders").batch_writer() as batch:
             for number in range(100):
                 batch.put_item(Item={"pk": f"batch-{number}"})
-        assert client.scan(TableName="orders", Select="COUNT")["Count"] == 990
+        assert client.scan(TableName="orders", Select="COUNT")["Count"] == 180

@@ -122,7 +122,6 @@ def steps_of(operation_name: str, body: dict[str, Any]) -> int:
     """The number of calls of Python functions until the first fault is found, of whatever kind."""
     decoded = msgspec.json.decode(msgspec.json.encode(body))
     look()  # restarts the counting of steps
-    gc.collect()
     gc.disable()  # callbacks left by other tests would be counted
     try:
         return calls_of(read_and_refuse, operation_name, decoded)
