@@ -101,7 +101,8 @@ bench: $(DEV_READY)
 soak: $(DEV_READY)
 	HASHRANGE_SOAK=1000 HASHRANGE_FUZZ_REQUESTS=20000 HASHRANGE_FUZZ_ROUNDS=40000 \
 		$(BIN)/python -m pytest -s tests/soak tests/crash tests/fuzz tests/model tests/packages \
-		tests/unit/cloudwatch/test_metrics_model.py tests/unit/triggers/test_kinesis_model.py $(PYTEST_FLAGS)
+		tests/unit/cloudwatch/test_metrics_model.py tests/unit/triggers/test_kinesis_model.py \
+		tests/unit/faults/test_application.py $(PYTEST_FLAGS)
 	$(BIN)/python -m torture --only stalls
 
 # Fails when a bound is broken; ARGS="--only loss --seed 7", ARGS="--kinds query-page --seconds 1" and the like select.

@@ -23,7 +23,7 @@ from tests.support.servers import ThreadServer
 from tests.support.signing import sign
 from tests.support.stores import make_store
 
-REQUESTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250"))
+REQUESTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "125"))
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 
 

@@ -18,7 +18,7 @@ from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.support.dax_client import HANDSHAKE, DaxClient, authorization, expression, path, request_bytes, value
 
-CONNECTIONS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) // 5
+CONNECTIONS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "125")) // 5
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 TABLE = b"films"
 ATTRIBUTES = cbor2.dumps(1)

@@ -14,7 +14,7 @@ from hashrange.triggers.filter_operators import InvalidPattern
 from hashrange.triggers.filter_patterns import compile_filters, members_of
 from tests.fuzz.mutations import odd_value, places, spoiled
 
-PATTERNS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 8
+PATTERNS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "125")) * 8
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 SOUND: dict[str, Any] = {
     "eventName": ["INSERT", {"anything-but": ["REMOVE", "x"]}],

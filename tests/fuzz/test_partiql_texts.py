@@ -23,7 +23,7 @@ from tests.model.world import drive
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
 
-REQUESTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 8
+REQUESTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "125")) * 8
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 CALLS_PER_CHARACTER_MAX = 30
 """Highest number of calls per character: the longest way through the parser takes 8, quadratic time takes thousands."""

@@ -13,7 +13,7 @@ from hashrange.operations.policies.document import ResourceKind, read_document, 
 from hashrange.operations.policies.lockout import locks_out
 from tests.fuzz.mutations import spoiled
 
-DOCUMENTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 8
+DOCUMENTS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "125")) * 8
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 ACCOUNT = "000000000000"
 ARN = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/fuzzed"

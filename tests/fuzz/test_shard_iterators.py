@@ -17,7 +17,7 @@ from tests.fuzz.mutations import spoil_bytes
 from tests.unit.jobs.streaming import DAY, begin, change, pass_time, sequence, shards, switch_off, switch_on
 from tests.unit.jobs.world import World
 
-ITERATORS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250")) * 4
+ITERATORS = int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "125")) * 4
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 REFUSALS = {
     "ValidationException",

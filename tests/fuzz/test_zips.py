@@ -23,7 +23,7 @@ from hashrange.functions import code as module
 from hashrange.functions.code import CodeUnusable, unpack_code
 from tests.support.function_servers import FunctionServer, zip_of
 
-ZIPS = 4 * int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "250"))
+ZIPS = 4 * int(os.environ.get("HASHRANGE_FUZZ_REQUESTS", "125"))
 SEED = int(os.environ.get("HASHRANGE_FUZZ_SEED", "1"))
 CREATIONS = min(ZIPS // 20, 1000)
 GOOD = b"def handler(event, context): return 1"

@@ -26,9 +26,16 @@ TOGETHER = {
         "tests/unit/testing/test_mock_moto.py",
     ),
     "tests/pipelines": ("tests/pipelines/",),
+    "sources": (
+        "tests/test_architecture.py",
+        "tests/test_formats.py",
+        "tests/test_messages.py",
+        "tests/test_names.py",
+        "tests/test_rules.py",
+    ),
 }
 """Group → the beginnings of its tests, which run one after another, in one process. They share environments and
-servers, open thousands of connections, or measure. The longest beginning counts.
+servers, open thousands of connections, measure, or read all sources. The longest beginning counts.
 """
 FETCHING = frozenset({MACHINE, "DAX", "documents"})
 """Groups whose tests run programs and libraries of others."""
@@ -74,6 +81,7 @@ SECONDS = {
     "tests/packaging/test_wheel.py": 10,
     "tests/unit/functions/test_hostile_handlers.py": 9,
     "tests/unit/exposition/test_otlp.py": 9,
+    "sources": 9,
     "tests/unit/cli/test_init.py": 8,
     "tests/unit/server/test_functions_copies.py": 8,
     "tests/clients/test_mcp.py": 8,
@@ -86,7 +94,6 @@ SECONDS = {
     "tests/unit/throughput/test_with_others.py": 7,
     "tests/torture/test_kinds.py": 7,
     "tests/unit/insights/test_what_is_counted.py": 7,
-    "tests/test_architecture.py": 7,
     "tests/unit/functions/test_functions.py": 7,
     "tests/unit/faults/test_application.py": 7,
     "tests/unit/cli/test_spoiled_replies.py": 6,
@@ -102,7 +109,6 @@ SECONDS = {
     "tests/model/test_online_indexes.py": 5,
     "tests/unit/cloudwatch_math/test_searches_in_long_texts.py": 5,
     "tests/unit/jobs/test_steps_over_stores.py": 5,
-    "tests/test_rules.py": 5,
     "tests/unit/faults/test_given_faults.py": 5,
 }
 """Group → seconds, if at least five, from `make test PYTEST_FLAGS=--times`. Only the order of the groups matters."""

@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 
 from hashrange.faults.fault import Fault
 from hashrange.testing.database import Database, server
+from tests.support.seeds import seeds
 
 ACCOUNTS = ["ada", "bob", "cyd", "dan"]
 FAULTS = (
@@ -229,7 +230,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda seconds: None)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(3, 8))
 def test_the_data_are_what_the_application_was_told(seed: int) -> None:
     with server() as database:
         _, report = run(database, seed, 60)
