@@ -20,7 +20,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.clients.programs import MAVEN_VARIABLES, SHORT_JAVA, go_tests, node, program, succeed
+from tests.clients.programs import MAVEN_VARIABLES, go_tests, node, program, succeed
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
 from tests.support.kept_builds import identity_of, kept_build
@@ -186,7 +186,7 @@ def test_junit_empties_the_database_before_each_test() -> None:
     reports = folder / "target" / "surefire-reports"
     for report in reports.glob("*"):
         report.unlink()
-    run = run_tests([maven, "-q", "-B", "test", f"-DargLine={' '.join(SHORT_JAVA)}"], folder, **MAVEN_VARIABLES)
+    run = run_tests([maven, "-q", "-B", "test", "-DforkCount=0"], folder, **MAVEN_VARIABLES)
     assert surefire_results(reports) == {
         "shop.OrdersTest.anOrderIsPlacedOnce": "passed",
         "shop.OrdersTest.ordersAreSorted": "passed",

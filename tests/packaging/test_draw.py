@@ -23,9 +23,7 @@ def draw(*arguments: str, folder: Path | None = None) -> subprocess.CompletedPro
     if folder is not None:
         program = "import sys; from pathlib import Path; from docs import draw; draw.SOURCE = Path(sys.argv.pop(1))"
         words = ["-c", f"{program}; sys.exit(draw.main(sys.argv[1:]))", str(folder)]
-    return subprocess.run(
-        [sys.executable, *words, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, *words, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,8 @@ def offline_variables() -> dict[str, str]:
 
 def kept_wheels() -> Path:
     """A folder with wheels of what Hashrange needs, and of ROOTS, in the versions of requirements-dev.txt."""
-    serving, locked = ((ROOT / name).read_text(encoding="utf-8") for name in ("requirements.txt", "requirements-dev.txt"))
+    files = ("requirements.txt", "requirements-dev.txt")
+    serving, locked = ((ROOT / name).read_text(encoding="utf-8") for name in files)
     pins = {pin.partition("==")[0]: pin for pin in re.findall(r"^[\w.-]+==[^\s;]+", locked, re.MULTILINE)}
     wanted = [*re.findall(r"^([\w.-]+)==", serving, re.MULTILINE), *ROOTS]
 
@@ -48,8 +49,7 @@ def kept_wheels() -> Path:
 
 def quick_python(folder: Path, name: str = "python3") -> Path:
     """Write a program `name` into the folder; it is the Python that made this environment."""
-    # SLF001: no public name tells it
-    python = sys._base_executable  # type: ignore[attr-defined]  # noqa: SLF001
+    python = sys._base_executable  # type: ignore[attr-defined]
     script = SCRIPT.format(
         python=shlex.quote(python),
         packages=shlex.quote(str(_kept_pip(python) / "packages")),
