@@ -9,7 +9,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
-from tests.clients.programs import WHEELS, succeed
+from tests.clients.programs import WHEELS, environment, succeed
 from tests.support.kept_builds import identity_of, kept_build
 
 ROOT = Path(__file__).parents[2]
@@ -40,8 +40,9 @@ def kept_wheels() -> Path:
 
     def build(place: Path) -> None:
         (place / "locked.txt").write_text("\n".join(pins.values()), encoding="utf-8")
-        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        succeed(place, [*pip, "download", *WHEELS, "-d", ".", "-c", "locked.txt", *wanted])
+        _, pip = environment(place / ".venv")
+        options = ["--quiet", "--disable-pip-version-check", *WHEELS, "-d", ".", "-c", "locked.txt"]
+        succeed(place, [*pip, "download", *options, *wanted])
 
     ingredients = [serving.encode(), locked.encode(), sys.version.encode()]
     return kept_build("wheels", ingredients, build)
