@@ -78,6 +78,7 @@ def test_the_following_step_finds_the_server(command: str, tmp_path: Path, start
     run = start(tmp_path, command, port="0", region="eu-west-1", args="--in-memory  --admin\n--access-log")
     assert run.run() == 0, run.printed
     endpoint = run.outputs()["endpoint"]
+    assert run.exported["AWS_REGION"] == "eu-west-1"  # which SDKs other than boto3 read
     assert next_step(run) == ["arn:aws:dynamodb:eu-west-1:000000000000:table/Orders", 1, endpoint]
     assert "POST / DynamoDB_20120810.CreateTable 200" in Path(run.outputs()["log"]).read_text()
 

@@ -406,7 +406,7 @@ def store_functions(world: FunctionsWorld, count: int) -> None:
 def test_a_thousand_functions_are_listed_in_pages() -> None:
     async def test(world: FunctionsWorld) -> None:
         await world.create()
-        store_functions(world, 1_000)
+        store_functions(world, 1_001)
         names: list[str] = []
         marker: dict[str, str] = {}
         while True:
@@ -416,7 +416,7 @@ def test_a_thousand_functions_are_listed_in_pages() -> None:
                 break
             assert len(reply["Functions"]) == 50
             marker = {"Marker": reply["NextMarker"]}
-        assert names == [f"f{number:05}" for number in range(1_000)]
+        assert names == [f"f{number:05}" for number in range(1_001)]
         assert [one["FunctionName"] for one in (await world.call("ListFunctions", MaxItems=2))["Functions"]] == names[
             :2
         ]
