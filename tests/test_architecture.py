@@ -14,7 +14,7 @@ from tests.support.source_trees import ROOT, SOURCE, source_trees
 
 LAYERS = (
     {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "work_threads", "written"},
-    {"items", "aws_services"},
+    {"items", "aws_services", "s3"},
     {"expressions", "wire", "sts"},
     {"tables"},
     {"store"},
