@@ -14,9 +14,9 @@ from tests.support.source_trees import ROOT, SOURCE, source_trees
 
 LAYERS = (
     {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "work_threads", "written"},
-    {"items", "aws_services", "s3"},
+    {"items", "aws_services"},
     {"expressions", "wire", "sts"},
-    {"tables"},
+    {"tables", "s3"},
     {"store"},
     {"operations", "jobs"},
     {"faults"},

@@ -9,25 +9,28 @@ Every call may raise S3Failure, which has S3's own code and words. An iterator t
 file or connection until it is closed: `async with contextlib.aclosing(objects.read(…)) as chunks`.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from typing import NamedTuple, Protocol
 
-from hashrange.errors import HashrangeError
+from hashrange.errors import ApiError
 
 CHUNK_BYTES_MAX = 1024 * 1024
 """Most bytes of a chunk that `Objects.read` yields."""
 
 
-class S3Failure(HashrangeError):
-    """S3 has refused something, or could not be reached."""
+class S3Failure(ApiError):
+    """S3 has refused something, or could not be reached. Clients of the server's own S3 get it as it is;
+    an operation of DynamoDB must not let it through.
 
-    def __init__(self, code: str, message: str, http_status: int = 400) -> None:
-        super().__init__(message)
+    `code` is S3's: NoSuchBucket, NoSuchKey, AccessDenied, SlowDown, …; that of an endpoint which does not answer is
+    ServiceUnavailable. `message` has S3's words, such as `The specified bucket does not exist`.
+    """
+
+    message: str
+
+    def __init__(self, code: str, message: str, http_status: int = 400, **members: object) -> None:
+        super().__init__(message, **members)
         self.code = code
-        """S3's code: NoSuchBucket, NoSuchKey, AccessDenied, SlowDown, …; an endpoint that does not answer is
-        RequestTimeout or ServiceUnavailable."""
-        self.message = message
-        """S3's words, such as `The specified bucket does not exist`."""
         self.http_status = http_status
 
 
@@ -55,8 +58,8 @@ NO_OPTIONS = ObjectOptions()
 
 
 class Objects(Protocol):
-    """The buckets of one S3. `owner` is an account that must own the bucket, as in `x-amz-expected-bucket-owner`;
-    a folder's buckets belong to every account.
+    """The buckets of one S3, as one account sees them. `owner` is an account that must own the bucket, as in
+    `x-amz-expected-bucket-owner`; empty: whoever owns it.
     """
 
     def list_objects(self, bucket: str, prefix: str, *, owner: str = "") -> AsyncGenerator[ObjectInfo, None]:
@@ -93,5 +96,10 @@ class Objects(Protocol):
         ...
 
     async def close(self) -> None:
-        """Free connections and threads. Calls that still run raise."""
+        """Free connections and threads, those of all accounts. Calls that still run may raise."""
         ...
+
+
+ObjectsOf = Callable[[str], Objects]
+"""Account → what it sees of S3. An endpoint is asked with the server's own credentials, whatever the account is; a
+folder refuses the buckets of other accounts with AccessDenied."""
