@@ -71,16 +71,23 @@ class WorkThread:
         """Call `work` in the thread once all work before it is done, with brief turns.
         Work that has begun goes on if the caller is cancelled.
         """
+        future = self.submit(work, *arguments, **named)
+        try:
+            return await asyncio.wrap_future(future)
+        finally:
+            del future  # which would keep an error, and the error's traceback this frame
+
+    def submit(
+        self, work: Callable[_Parameters, _Result], *arguments: _Parameters.args, **named: _Parameters.kwargs
+    ) -> "Future[_Result]":
+        """Call `work` as `run` does; nobody need wait for it."""
         with self._lock:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(1, self._name)
             self._pieces_count += 1
             future = self._executor.submit(brief_turns()(partial(work, *arguments, **named)))
             future.add_done_callback(self._done)
-        try:
-            return await asyncio.wrap_future(future)
-        finally:
-            del future  # which would keep an error, and the error's traceback this frame
+        return future
 
     def _done(self, _: "Future[_Result]") -> None:
         with self._lock:

@@ -20,7 +20,7 @@ MARKERS = SIGNED_MARKERS | {b"STREAMING-UNSIGNED-PAYLOAD-TRAILER"}
 """Values of X-Amz-Content-SHA256 for bodies in chunks, signed or not. With other values, except UNSIGNED-PAYLOAD,
 the hash of the body is signed."""
 CHUNKS_MAX = 65_536
-_is_size = re.compile(rb"[0-9a-fA-F]{1,16}").fullmatch
+is_chunk_size = re.compile(rb"[0-9a-fA-F]{1,16}").fullmatch
 _EMPTY_HASH = sha256(b"").hexdigest()
 
 
@@ -39,7 +39,7 @@ def split_chunks(body: bytes) -> Iterator[tuple[bytes, bytes]]:
         if line_end < 0:
             raise ChunksError("a chunk without its size")
         size_text, _, extension = body[position:line_end].partition(b";")
-        if _is_size(size_text) is None:
+        if is_chunk_size(size_text) is None:
             raise ChunksError("a chunk's size is no number")
         size_bytes = int(size_text, 16)
         data = body[line_end + 2 : line_end + 2 + size_bytes]

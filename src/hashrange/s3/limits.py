@@ -1,0 +1,16 @@
+"""Which numbers does S3 have? Source: S3's user guide, *Multipart upload limits* and *Object key naming*; sizes that
+are chosen here say so.
+"""
+
+PART_BYTES_MIN = 5 * 1024 * 1024
+"""Least size of a part but the last."""
+PART_NUMBER_MAX = 10_000
+PUT_BYTES_MAX = 5 * 1024**3
+"""Most bytes of an object or part that one request brings."""
+KEY_BYTES_MAX = 1024
+LIST_KEYS_MAX = 1000
+"""Most keys of one page of a list."""
+METADATA_BYTES_MAX = 2 * 1024
+"""Names and values of an object's `x-amz-meta-` headers together."""
+CHUNK_BYTES_MIN = 8 * 1024
+"""Least size of a chunk of an `aws-chunked` body but the last."""
