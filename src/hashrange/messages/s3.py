@@ -57,6 +57,7 @@ INVALID_URI = "Couldn't parse the specified URI."
 METHOD_NOT_ALLOWED = "The specified method is not allowed against this resource."
 NOT_IMPLEMENTED = "A header or query you provided implies functionality that is not implemented."
 INVALID_STORAGE_CLASS = "The storage class you specified is not valid"
+METADATA_TOO_LARGE = "Your metadata headers exceed the maximum allowed metadata size"
 INVALID_ARGUMENT = "Invalid Argument"
 MAX_KEYS = "Provided max-keys not an integer or within integer range"
 BAD_CONTINUATION_TOKEN = "The continuation token provided is incorrect"  # noqa: S105 - a sentence

@@ -88,7 +88,7 @@ class Objects(Protocol):
         owner: str = "",
     ) -> str:
         """Write an object, or replace it, and return its ETag. The whole object is there afterwards, durably; if the
-        call raises or is cancelled, or the process is killed, what was there before.
+        call raises, or the process is killed, what was there before; if it is cancelled in its last step, either.
 
         Chunks may have any size, and are asked for as quickly as they can be written; large objects are sent in parts.
         An error of `chunks` is raised as it is.

@@ -1,0 +1,57 @@
+"""CreateBucket, HeadBucket, GetBucketLocation, ListBuckets, DeleteBucket: which buckets are there?"""
+
+from hashrange.aws_services.operation import Caller
+from hashrange.messages import s3 as say
+from hashrange.s3.api.object_headers import xml_time
+from hashrange.s3.api.operation import S3Reply, S3Request, s3_operation
+from hashrange.s3.folder import S3Folder
+from hashrange.s3.objects import S3Failure
+
+_FIRST_REGION = "us-east-1"
+"""The Region in which creating an own bucket again succeeds, and whose name a location does not tell."""
+
+
+async def create_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """Make a bucket of the caller's account. The Region in the body does not matter."""
+    is_new = await s3.thread().run(s3.files.create_bucket, request.bucket, caller.account, caller.region)
+    if not is_new and caller.region != _FIRST_REGION:
+        raise S3Failure("BucketAlreadyOwnedByYou", say.BUCKET_OWNED_BY_YOU, 409, BucketName=request.bucket)
+    return S3Reply(200, {"Location": f"/{request.bucket}"})
+
+
+async def head_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """Tell whether the caller has a bucket."""
+    await s3.thread().run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
+    record = await s3.thread().run(s3.files.bucket_record, request.bucket)
+    return S3Reply(200, {"x-amz-bucket-region": caller.region if record is None else record.region})
+
+
+async def get_bucket_location(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """The Region of a bucket."""
+    await s3.thread().run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
+    record = await s3.thread().run(s3.files.bucket_record, request.bucket)
+    region = caller.region if record is None else record.region
+    return S3Reply(root="LocationConstraint", members={"": "" if region == _FIRST_REGION else region})
+
+
+async def list_buckets(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """The buckets that the caller sees. All are on one page."""
+    found = await s3.thread().run(s3.files.buckets_of, caller.account)
+    buckets = [{"Name": name, "CreationDate": xml_time(time_ns)} for name, _, time_ns in found]
+    owner = {"ID": caller.account}
+    return S3Reply(root="ListAllMyBucketsResult", members={"Owner": owner, "Buckets": {"Bucket": buckets}})
+
+
+async def delete_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """Delete a bucket that has no objects."""
+    await s3.thread().run(s3.files.delete_bucket, request.bucket, caller.account, request.owner)
+    return S3Reply(204)
+
+
+OPERATIONS = [
+    s3_operation("CreateBucket", create_bucket, "PUT", "bucket"),
+    s3_operation("HeadBucket", head_bucket, "HEAD", "bucket"),
+    s3_operation("GetBucketLocation", get_bucket_location, "GET", "bucket", {"location": None}),
+    s3_operation("ListBuckets", list_buckets, "GET", "service"),
+    s3_operation("DeleteBucket", delete_bucket, "DELETE", "bucket"),
+]
