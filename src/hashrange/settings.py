@@ -158,6 +158,23 @@ class Settings(msgspec.Struct, frozen=True):
         "URL of another emulator, which gets the requests of all services that are not served"
         " here (docs/one-endpoint.md).",
     ] = None
+    s3_folder: Annotated[
+        str | None,
+        "Folder whose subfolders are the buckets of an S3 (docs/s3.md), which the server also answers for;"
+        " made when it does not exist.",
+    ] = None
+    s3_endpoint: Annotated[
+        str | None,
+        "URL of an S3 that exports and imports use, such as https://s3.eu-west-1.amazonaws.com; needs the extra s3"
+        " (docs/s3.md).",
+    ] = None
+    s3_region: Annotated[
+        str | None, "Region of --s3-endpoint; by default that of AWS's variables and files, else us-east-1."
+    ] = None
+    s3_addressing: Annotated[
+        Literal["path", "virtual"],
+        "How URLs of --s3-endpoint name a bucket: path, as most servers know it, or virtual, in the host's name.",
+    ] = "path"
     faults: Annotated[
         str | None, "TOML file of faults (docs/testing/faults.md): throttling, errors, lost replies, stale reads."
     ] = None

@@ -8,7 +8,6 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from hashlib import md5
 from itertools import count, islice
-from typing import BinaryIO
 from weakref import WeakValueDictionary
 
 from hashrange.messages import s3 as say
@@ -17,6 +16,7 @@ from hashrange.s3.folder_uploads import FolderUploads
 from hashrange.s3.folder_walk import FolderWalk, FoundObject, ListRange
 from hashrange.s3.limits import LIST_KEYS_MAX
 from hashrange.s3.new_file import NewFile
+from hashrange.s3.open_file import OpenFile
 from hashrange.s3.objects import CHUNK_BYTES_MAX, NO_OPTIONS, ObjectInfo, ObjectOptions, Objects, S3Failure
 from hashrange.work_threads import WorkThread
 
@@ -98,7 +98,7 @@ class _FolderObjects:
         finally:
             file.close()
 
-    def _open(self, bucket: str, key: str, start: int, etag: str, owner: str) -> BinaryIO:
+    def _open(self, bucket: str, key: str, start: int, etag: str, owner: str) -> OpenFile:
         files = self._folder.files
         folder = files.bucket_folder(bucket, self._account, owner)
         file, record = files.open_object(bucket, key, folder)

@@ -22,13 +22,14 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from hashlib import md5
-from typing import BinaryIO, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
 from hashrange.messages import s3 as say
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
 from hashrange.s3.new_file import NewFile, discard_left_behind, sync_folder, write_whole
+from hashrange.s3.open_file import OpenFile, open_regular
 from hashrange.s3.objects import S3Failure
 from hashrange.settings import SettingUnusable
 
@@ -228,7 +229,7 @@ class FolderFiles:
     # --- objects --------------------------------------------------------------------------------
 
     @as_failures
-    def open_object(self, bucket: str, key: str, folder: str) -> tuple[BinaryIO, ObjectRecord]:
+    def open_object(self, bucket: str, key: str, folder: str) -> tuple[OpenFile, ObjectRecord]:
         """The open file of an object, and its record. Raises NoSuchKey."""
         folder, name = self._place_of(folder, key)
         for path in (os.path.join(folder, name), os.path.join(folder, name + FILE_ENDING)):
@@ -240,7 +241,7 @@ class FolderFiles:
         if os.path.realpath(folder) != folder:
             file.close()
             raise no_such_key(key)
-        return file, self.record_of(bucket, key, os.fstat(file.fileno()))
+        return file, self.record_of(bucket, key, file.state())
 
     def record_of(self, bucket: str, key: str, found: os.stat_result) -> ObjectRecord:
         """The record of an object's file; one that is made up if the file is somebody else's."""
@@ -271,12 +272,16 @@ class FolderFiles:
             former_stat = None if former is None else os.lstat(former)
             before = None if former_stat is None else self.record_of(bucket, key, former_stat)
             require(conditions, None if before is None else before.etag)
-            self._make_folders(root, folder)
-            target = self._target(folder, name)
-            found = file.change_time(None if former_stat is None else former_stat.st_mtime_ns)
-            record = ObjectRecord(found.st_size, found.st_mtime_ns, etag, headers)
-            self._write_records(bucket, key, [record] if before is None else [record, before])
-            file.rename(target)
+            try:
+                self._make_folders(root, folder)
+                target = self._target(folder, name)
+                found = file.change_time(None if former_stat is None else former_stat.st_mtime_ns)
+                record = ObjectRecord(found.st_size, found.st_mtime_ns, etag, headers)
+                self._write_records(bucket, key, [record] if before is None else [record, before])
+                file.rename(target)
+            except BaseException:
+                _delete_empty(folder, root)
+                raise
             sync_folder(folder)
         return record
 
@@ -367,7 +372,12 @@ class FolderFiles:
 
     def _write_records(self, bucket: str, key: str, records: list[ObjectRecord]) -> None:
         path = self._record_path(bucket, key)
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        missing, folder = list[str](), os.path.dirname(path)
+        while not os.path.isdir(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        for one in reversed(missing):  # os.makedirs calls itself for each level, of which there may be a thousand
+            os.mkdir(one, 0o700)
         write_whole(path, msgspec.json.encode(records), self.receiving)
 
 
@@ -388,23 +398,6 @@ def is_bucket_name(name: str) -> bool:
     letters = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
     is_framed = 3 <= len(name) <= 63 and name[0] in letters and name[-1] in letters
     return is_framed and ".." not in name and letters.union(".-").issuperset(name)
-
-
-def open_regular(path: str) -> BinaryIO | None:
-    """An open file; None if there is none, or if it is a link, a pipe or anything else that is no file."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
-    except (*_NOT_THERE, PermissionError):
-        return None
-    except OSError as error:
-        if error.errno in {errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EMLINK}:
-            return None
-        raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    return os.fdopen(descriptor, "rb", buffering=0)
 
 
 def _is_folder(path: str) -> bool:

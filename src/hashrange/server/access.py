@@ -20,6 +20,8 @@ from hashrange.server.credentials import Credential, KnownKey, KnownKeys, accoun
 from hashrange.service.metric_calls import USER_STATUS
 from hashrange.service.service import Service
 from hashrange.wire.canonical_request import check_chunks, check_signature, signing_key
+from hashrange.wire.chunk_decoder import ChunkSigner
+from hashrange.wire.chunked_payload import SIGNED_MARKERS
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
 from hashrange.wire.sigv4 import Claim, is_region, read_claim, seconds_of
@@ -109,10 +111,32 @@ class Access:
             self._remember(request, claim, known, scope)
         return scope
 
+    def authorize_key(
+        self, access_key: str, session_token: str | None, region: str, verify: Callable[[Credential], None]
+    ) -> Scope:
+        """The Scope of an access key whose signature is none that `authorize` knows: `verify` checks it, if signatures
+        are verified. Raises the errors of signing.md 3.
+        """
+        if self.known_keys is None:
+            return self._scope_of(account_of_key(access_key), region)
+        known = self.known_keys.check(access_key, session_token, region, verify)
+        return self._scope_of(known.credential.account, region)
+
     def signer_of(self, request: HttpRequest, service: str) -> Signer:
         """The access key and the session token of a request that `authorize` has accepted."""
         claim = read_claim(request, self.wall_time(), service)
         return Signer(claim.access_key, claim.session_token)
+
+    def chunk_signer(self, request: HttpRequest, service: str) -> ChunkSigner | None:
+        """Who has signed the chunks of the body of a request that `authorize` has accepted; None: they are not signed,
+        or signatures are not verified.
+        """
+        if self.known_keys is None or request.header(b"x-amz-content-sha256") not in SIGNED_MARKERS:
+            return None
+        claim = read_claim(request, self.wall_time(), service)
+        known = self.known_keys.find(claim.access_key, claim.session_token)
+        assert known is not None, "`authorize` has found it"
+        return ChunkSigner(claim, signing_key(known.credential.secret_key, claim.day, claim.region, claim.service))
 
     def _remember(self, request: HttpRequest, claim: Claim, known: KnownKey | None, scope: Scope) -> None:
         """Cache what the client's next requests repeat: the date, and the Authorization header without its signature.

@@ -20,14 +20,16 @@ Peer = Sequence[object] | None
 """A client's address as the transport reports it, the host first; None if unknown."""
 
 
-def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer, used: str) -> None:
+def log_access(
+    request: HttpRequest | None, status: int, body: bytes, peer: Peer, used: str, size_bytes: int | None = None
+) -> None:
     """Log a line: `127.0.0.1 POST / DynamoDB_20120810.GetItem 200 512 <request id> music 0.5 0`.
 
     The fields are: client, method, path, target, status, length of `body`, request id, and the fields in `used`: table,
     units read, units written (`- - -` if `used` is empty, because no operation was reached). The line of an error ends
     with the exception that its body names, if any: `… 400 128 <request id> music - - ValidationException`. Input that
     was refused before it became a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. Path and
-    target are escaped. What lets its reader in is left out: the query, which may be signed, and links to code.
+    target are escaped. `size_bytes`: length of a body that is not there; None: that of `body`. What lets its reader in is left out: the query, which may be signed, and links to code.
     """
     used = used or NOTHING_USED
     host = peer[0] if peer else "-"
@@ -44,7 +46,7 @@ def log_access(request: HttpRequest | None, status: int, body: bytes, peer: Peer
         printable(CODE_PATH if path.startswith(CODE_PATH) else path),
         printable(target),
         status,
-        len(body),
+        len(body) if size_bytes is None else size_bytes,
         request_id_of(request.number).decode(),
         used,
         "" if found is None else " " + found[1].decode(),
@@ -56,5 +58,5 @@ def printable(sent: bytes) -> str:
     return escape_controls(sent.decode("ascii", "backslashreplace")).replace("\t", "\\t")
 
 
-AccessLog = Callable[[HttpRequest | None, int, bytes, Peer, str], None]
+AccessLog = Callable[..., None]
 """A function with the parameters of `log_access`, called for each reply and refusal that is sent."""

@@ -29,6 +29,7 @@ from hashrange.server.connection_states import (
 )
 from hashrange.server.connections import Connections
 from hashrange.server.descriptors import TURNED_AWAY_MAX
+from hashrange.server.file_reply import FileReply
 from hashrange.server.incoming import NO_REPLY, PIECE_BYTES
 from hashrange.server.reading import Reading
 from hashrange.server.receive_budget import Share
@@ -45,6 +46,7 @@ class Connection(asyncio.Protocol):
         "active_at_seconds",
         "answering",
         "connections",
+        "file_reply",
         "input",
         "reading",
         "ready",
@@ -78,6 +80,8 @@ class Connection(asyncio.Protocol):
         """Length of the last reply's body before compression; the body stays in memory until its last byte is sent."""
         self.active_at_seconds = self.since_seconds = connections.tick_seconds
         self.share = Share(connections.receive_budget)
+        self.file_reply: FileReply | None = None
+        """The reply that is read from a file while it is sent; None: there is none."""
 
     # --- transport callbacks --------------------------------------------------------------------
 
@@ -148,6 +152,8 @@ class Connection(asyncio.Protocol):
         """The client reads its replies again: answer further requests."""
         self.sending = states.UNBLOCK[self.sending]
         self.connections.unread.remove(self)
+        if self.file_reply is not None:
+            self.file_reply.go_on()
         self.go_on()
 
     def count_unsent_bytes(self) -> int:
@@ -214,7 +220,12 @@ class Connection(asyncio.Protocol):
         if reading.is_too_large():
             self.refuse(MALFORMED)
             return
-        if not share.reserved_bytes:
+        if reading.stream is not None:
+            if reading.stream.is_full and self.receiving is INSIDE:
+                self.change(states.WAIT)
+                self.listen()
+                reading.stream.when_ready(self.let_in)
+        elif not share.reserved_bytes:
             if not share.count(reading.message_bytes + len(reading.rest)):
                 self.refuse(TOO_MUCH_UNFINISHED)
                 return
@@ -226,7 +237,7 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     def let_in(self) -> None:
-        """Memory for the waiting body has been reserved: restart the deadline of its request, and read on."""
+        """Memory for the waiting body has been reserved, or what takes it is ready: restart the deadline of its request, and read on."""
         self.change(states.LET_IN)
         self.active_at_seconds = self.connections.tick_seconds
         self.go_on()
@@ -298,6 +309,24 @@ class Connection(asyncio.Protocol):
         elif self.input is not LISTENING or self.receiving is not BETWEEN or self.reading.url:
             self.go_on()
 
+    def end_file_reply(self, status: int, size_bytes: int) -> None:
+        """The reply that was read from a file has been handed to the transport, or the client has left."""
+        request = self.request
+        assert request is not None
+        self.answering, self.request, self.file_reply = ANSWER[self.answering], None, None
+        if not self.ready:
+            self.share.answer()
+        if self.transport.is_closing():
+            return
+        if self.connections.access_log is not None:
+            self.connections.access_log(request, status, b"", self.peer, "", size_bytes)
+        if not request.keeps_alive:
+            self.close()
+        elif self.ready:
+            self.connections.incoming.add(self, b"")
+        else:
+            self.go_on()
+
     # --- states and the next step ---------------------------------------------------------------
 
     def change(self, event: Mapping[Receiving, Receiving]) -> None:
@@ -319,6 +348,11 @@ class Connection(asyncio.Protocol):
     def peer(self) -> Peer:
         """The client's address."""
         return cast("Peer", self.transport.get_extra_info("peername"))
+
+    @property
+    def sweep_seconds(self) -> float:
+        """Monotonic time of the last sweep."""
+        return self.connections.tick_seconds
 
     @property
     def is_gone(self) -> bool:

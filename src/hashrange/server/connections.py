@@ -187,6 +187,10 @@ STALL_SECONDS_MAX = 2.0
 """Longest time without new bytes of a large body while other bodies wait for the memory that it reserves."""
 MEMORY_WAIT_SECONDS_MAX = 5.0
 """Longest time that a large body waits for memory; then its client gets 503 and may try again later."""
+DISK_WAIT_SECONDS_MAX = 60.0
+"""Longest time that a body which is taken as it comes waits for what takes it, likewise."""
+STREAM_SILENT_SECONDS_MAX = 20.0
+"""Longest time without new bytes of a body which is taken as it comes."""
 IDLE_SECONDS_MAX = 600.0
 LEFT_SECONDS_MAX = 10.0
 """If the client has ended its input, and no reply is ready this long after its last bytes, the client is taken to have
@@ -212,7 +216,7 @@ def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveB
     | BUSY, not BLOCKED, otherwise | | no limit: the server is working | |
     | BETWEEN, nothing waits to be parsed or answered | the last received bytes | `IDLE_SECONDS_MAX` | closed |
     | INSIDE | the state's beginning | as `is_request_too_slow` decides | refused |
-    | WAITING | the last received bytes | `MEMORY_WAIT_SECONDS_MAX` | refused |
+    | WAITING | the last received bytes | `MEMORY_WAIT_SECONDS_MAX`, `DISK_WAIT_SECONDS_MAX` | refused |
     | REFUSED | | none: replies are due, so the connection is BUSY, BLOCKED or queued in `incoming.py` | |
     | LINGERING | the state's beginning: the refusal was sent | `LINGER_SECONDS` | cut off |
     | CLOSING | the state's beginning | `WRITE_SECONDS_MAX` | cut off |
@@ -232,7 +236,8 @@ def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveB
         if is_request_too_slow(connection, now_seconds, budget):
             connection.refuse(TOO_SLOW)
     elif receiving is states.WAITING:
-        if silent_seconds > MEMORY_WAIT_SECONDS_MAX:
+        is_streamed = connection.reading.stream is not None
+        if silent_seconds > (DISK_WAIT_SECONDS_MAX if is_streamed else MEMORY_WAIT_SECONDS_MAX):
             connection.refuse(TOO_MUCH_UNFINISHED)
     elif receiving is states.LINGERING:
         if now_seconds - connection.since_seconds > LINGER_SECONDS:
@@ -244,8 +249,11 @@ def end_if_late(connection: OpenConnection, now_seconds: float, budget: ReceiveB
 def is_request_too_slow(connection: OpenConnection, now_seconds: float, budget: ReceiveBudget) -> bool:
     """True if the request being received takes too long; sooner if other bodies wait for the memory it reserved."""
     reading = connection.reading
+    silent_seconds = now_seconds - connection.active_at_seconds
+    if reading.stream is not None and silent_seconds > STREAM_SILENT_SECONDS_MAX:
+        return True
     is_in_the_way = connection.share.reserved_bytes > 0 and budget.is_wanted
-    if is_in_the_way and now_seconds - connection.active_at_seconds > STALL_SECONDS_MAX:
+    if is_in_the_way and silent_seconds > STALL_SECONDS_MAX:
         return True
     age_seconds, has_head = now_seconds - connection.since_seconds, reading.layout is not None
     return is_too_slow(age_seconds, reading.message_bytes, has_head=has_head, is_in_the_way=is_in_the_way)

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,6 +35,9 @@ from hashrange.service.service import Service
 from hashrange.service.workers import SLICE_SECONDS
 from hashrange.wire.http import HttpRequest
 from hashrange.wire.identifiers import request_id_of
+
+if TYPE_CHECKING:  # a database within another program reads no HTTP, and start time counts
+    from hashrange.server.reading import TakeBody
 
 _log = logging.getLogger("hashrange.server")
 
@@ -101,9 +105,12 @@ class Front:
         gate: Gate,
         clients: Clients = IN_THIS_PROCESS,
         end_waiting: Callable[[], None] = lambda: None,
+        take_body: "TakeBody | None" = None,
     ) -> None:
         """`end_waiting` answers the requests that wait for other servers; called when the listener ends."""
         self.end_waiting = end_waiting
+        self.take_body = take_body
+        """Who takes bodies as they come (`server/reading.py`); None: nobody does."""
         self._service = service
         self._monotonic = service.clock.monotonic
         self.protocols = protocols

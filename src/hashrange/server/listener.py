@@ -197,7 +197,7 @@ class Server:
             service.clock,
             settings.max_connections,
             log_access if settings.access_log else None,
-            _long_bodies(service),
+            _long_bodies(service)._replace(take=self.front.take_body),
             waiting,
         )
         self._secrets = secrets

@@ -8,7 +8,7 @@ Source of limits: operations.md 1.1.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import httptools
 
@@ -38,11 +38,41 @@ def usual_body_limit(_url: bytes) -> int:
     return BODY_BYTES_MAX
 
 
+class BodyStream(Protocol):
+    """Takes the body of one request as it comes, so that it is not in memory. None of these methods waits."""
+
+    received_bytes: int
+    """Bytes that have come."""
+
+    @property
+    def is_full(self) -> bool:
+        """True while what has come waits for the disk: no more should be read."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+
+    def when_ready(self, go_on: Callable[[], None]) -> None:
+        """Call `go_on` once it is no longer full; not after `drop`."""
+
+    def end(self) -> None:
+        """The body has come whole."""
+
+    def drop(self) -> None:
+        """The client has left, or is refused: forget what has come."""
+
+
+TakeBody = Callable[[HttpRequest], "BodyStream | Refusal | None"]
+"""A PUT request without its body → what takes the body, how it is refused before the body is read, or None: the body
+is kept in memory, as others are."""
+
+
 class LongBodies(NamedTuple):
-    """How long bodies may be, and how longer ones are refused."""
+    """How long bodies may be, how longer ones are refused, and who takes bodies of any length as they come."""
 
     limit: BodyLimit
     refuse: RefuseBody
+    take: TakeBody | None = None
+    """None: nobody does."""
 
 
 PLAIN_LONG_BODIES = LongBodies(usual_body_limit, lambda _request: BODY_TOO_LARGE)
@@ -99,6 +129,7 @@ class Reading:
         "ready",
         "refusal",
         "rest",
+        "stream",
         "url",
         "usual",
         "wants_continue",
@@ -128,6 +159,8 @@ class Reading:
         self.body: bytes | GrowingBytes = b""
         """The parts of the body so far. It gives them back as bytes without copying them:
         70 MB would take 40 ms or more."""
+        self.stream: BodyStream | None = None
+        """What takes the body, in place of `body`; None: nothing does."""
         self.ready: deque[HttpRequest] = deque()
         self.rest: bytes | memoryview = b""
         """Received bytes that are not parsed yet, usually of a long read."""
@@ -145,6 +178,9 @@ class Reading:
         """Drop the bytes not parsed yet and the unfinished body; complete requests stay."""
         self.rest = self.body = b""
         self.wants_continue = False
+        if self.stream is not None:
+            self.stream.drop()
+            self.stream = None
 
     def close(self) -> None:
         """Drop all input and the parser, which refers back to this object."""
@@ -248,9 +284,11 @@ class Reading:
         layout = self.layout = layout_of(tuple(names))
         if self.message_bytes > HEAD_BYTES_MAX and head_bytes(self.url, names, values) > HEAD_BYTES_MAX:
             self._refuse(MALFORMED)
+        if self.long_bodies.take is not None and self.parser.get_method() == b"PUT":
+            self._offer(self.long_bodies.take)
         if layout.content_length >= 0:
             length = values[layout.content_length]
-            if length is not None and len(length) > 7:
+            if length is not None and len(length) > 7 and self.stream is None:
                 self._check_length(int(length))
         elif layout.transfer_encoding >= 0:
             self.framing = Framing(head_bytes(self.url, names, values))
@@ -259,6 +297,9 @@ class Reading:
 
     def on_body(self, body: bytes) -> None:
         """Append this part of the body; refuse a body that is too large."""
+        if self.stream is not None:
+            self.stream.feed(body)
+            return
         if not self.body:
             self.body = body
             return
@@ -274,18 +315,29 @@ class Reading:
 
     def _body_bytes(self) -> int:
         """Length of the body so far."""
+        if self.stream is not None:
+            return self.stream.received_bytes
         body = self.body
         return body.tell() if isinstance(body, GrowingBytes) else len(body)
 
     def _check_length(self, body_bytes: int) -> None:
         """Refuse a body that is too large."""
-        if body_bytes <= self.long_bodies.limit(self.url):
-            return
+        if body_bytes > self.long_bodies.limit(self.url):
+            self._refuse(self.long_bodies.refuse(self._head()))
+
+    def _head(self) -> HttpRequest:
+        """The request without its body."""
         layout = self.layout
         assert layout is not None
         values = [*self.head_values[: len(layout.names)], None]
-        request = HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False)
-        self._refuse(self.long_bodies.refuse(request))
+        return HttpRequest(self.parser.get_method(), self.url, layout, values, b"", keeps_alive=False)
+
+    def _offer(self, take: TakeBody) -> None:
+        """Ask who takes the body as it comes."""
+        taken = take(self._head())
+        if isinstance(taken, Refusal):
+            self._refuse(taken)
+        self.stream = taken
 
     def on_chunk_complete(self) -> None:
         """A chunk is complete: refuse trailers that are too large."""
@@ -307,6 +359,9 @@ class Reading:
         request = HttpRequest(parser.get_method(), self.url, layout, values, whole, parser.should_keep_alive())
         if layout.host < 0:
             request.lacks_host = parser.get_http_version() != "1.0"
+        if self.stream is not None:
+            self.stream.end()
+            request.stream, self.stream = self.stream, None
         self.ready.append(request)
         is_usual = request.keeps_alive and request.url == b"/" and request.method == b"POST"
         self.usual = usual_head(layout, self.head_names) if is_usual else None

@@ -9,6 +9,7 @@ Sources: operations.md 1.1 (headers of replies, content types, compression, CORS
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -119,6 +120,8 @@ class HttpRequest(msgspec.Struct, gc=False):
     as DynamoDB does, if it is one to a POST."""
     on_abandoned: Callable[[], object] | None = None
     """Called by `abandon`; the request must be answered nevertheless."""
+    stream: Any = None
+    """What has taken the body as it came, in place of `body` (`server/reading.py`); None: nothing has."""
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of this (lower-case) name, without surrounding blanks; None if there is none.
@@ -235,12 +238,8 @@ class ReplyWriter:
 
     def _handed_on(self, request: HttpRequest, status: int, body: bytes, lines: bytes) -> HttpReply:
         """A reply of another server. `lines` have a Content-Length only if the body is not sent."""
-        reason = REASONS.get(status, b"")
-        connection = b"keep-alive" if request.keeps_alive else b"close"
         has_body = request.method != b"HEAD" and status not in (NO_CONTENT, NOT_MODIFIED)
-        length = b"Content-Length: %d\r\n" % len(body) if has_body else b""
-        head = b"HTTP/1.1 %d %b\r\n%bConnection: %b\r\n%b\r\n" % (status, reason, lines, connection, length)
-        return head, body if has_body else b""
+        return head_of_reply(request, status, len(body) if has_body else None, lines), body if has_body else b""
 
     def refusal(
         self, status: int, body: bytes, wall_time: float, header_lines: bytes = b"Content-Type: text/plain\r\n"
@@ -265,6 +264,14 @@ class ReplyWriter:
             % (self._date, mirrored, PROCESS_PREFIX)
             for sent, mirrored in CONTENT_TYPES.items()
         }
+
+
+def head_of_reply(request: HttpRequest, status: int, size_bytes: int | None, lines: bytes) -> bytes:
+    """The head of a reply with these header lines; `size_bytes` None: they say the length, or there is no body."""
+    connection = b"keep-alive" if request.keeps_alive else b"close"
+    length = b"" if size_bytes is None else b"Content-Length: %d\r\n" % size_bytes
+    reason = REASONS.get(status, b"")
+    return b"HTTP/1.1 %d %b\r\n%bConnection: %b\r\n%b\r\n" % (status, reason, lines, connection, length)
 
 
 CORS_LINES = (

@@ -7,7 +7,7 @@ Source of names, members and headers: botocore's service model of S3, 2006-03-01
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import BinaryIO, NamedTuple, Protocol, Union
+from typing import NamedTuple, Protocol, Union
 
 import msgspec
 
@@ -15,6 +15,7 @@ from hashrange.aws_services.operation import Operation, Run
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import Conditions
 from hashrange.s3.objects import S3Failure
+from hashrange.s3.open_file import OpenFile
 from hashrange.s3.received_body import ReceivedBody
 
 XmlValue = Union[str, int, bool, "XmlMembers", Sequence["XmlMembers"]]
@@ -68,7 +69,7 @@ class S3Request(msgspec.Struct, frozen=True, gc=False):
 class FilePart(NamedTuple):
     """The body of a reply that is read from a file while it is sent."""
 
-    file: BinaryIO
+    file: OpenFile
     """At the first byte that is sent; whoever sends it closes it."""
     size_bytes: int
 

@@ -1,6 +1,6 @@
 """Which protocols does the HTTP listener speak, and in which order are they asked unless X-Amz-Target decides?
 
-Requests signed for services that are not served here, the admin API if it is on, metrics, Lambda's API,
+Requests signed for services that are not served here, S3 if there is a folder of it, the admin API if it is on, metrics, Lambda's API,
 the other services, requests without a signature for services that are not served, DynamoDB JSON, plain HTTP.
 """
 
@@ -27,7 +27,11 @@ from hashrange.settings import Settings
 from hashrange.triggers.feature import TRIGGERS
 
 if TYPE_CHECKING:
+    from hashrange.server.protocols.s3.protocol import S3Protocol
     from hashrange.server.protocols.unserved.handing_on import OtherEmulator
+
+S3_SIGNING_NAME = "s3"
+"""Here, because servers without a folder need no code of S3."""
 
 
 def http_front(
@@ -70,15 +74,30 @@ def http_front(
             service, clients, snapshots or KeptSnapshots(), forks, service.clock.monotonic(), describe_dax
         )
         protocols.insert(0, Admin(serving, hosts))
-    protocols.insert(0, SignedForOthers(served, hint_other_service, emulator))
     gate = Gate(
         hosts,
         settings.allowed_origins,
         is_tls=settings.tls_cert is not None,
         verifies_signatures=access.credentials is not None,
     )
+    s3 = _own_s3(settings, access, gate)
+    if s3 is not None:
+        served.append(S3_SIGNING_NAME)
+        protocols.insert(0, s3)
+    protocols.insert(0, SignedForOthers(served, hint_other_service, emulator))
     end_waiting = (lambda: None) if emulator is None else emulator.end
-    return Front(service, protocols, gate, clients, end_waiting)
+    return Front(service, protocols, gate, clients, end_waiting, None if s3 is None else s3.take_body)
+
+
+def _own_s3(settings: Settings, access: Access, gate: Gate) -> "S3Protocol | None":
+    """The protocol of S3 over the folder of the settings. Raises SettingUnusable."""
+    if settings.s3_folder is None:
+        return None
+    # Imported here: most servers have no S3, and start time counts.
+    from hashrange.s3.folder import open_folder  # noqa: PLC0415
+    from hashrange.server.protocols.s3.protocol import S3Protocol  # noqa: PLC0415
+
+    return S3Protocol(open_folder(settings.s3_folder), access, gate)
 
 
 def _other_emulator(settings: Settings) -> "OtherEmulator | None":
