@@ -1,5 +1,5 @@
-"""How is a folder an S3, for exports and imports, and for the server's own S3 (`s3/api`)? Its files are read and written
-on a few threads beside the event loop; what the files are is in `s3/folder_files.py`.
+"""How is a folder an S3, for exports and imports, and for the server's own S3 (`s3/api`)? Its files are read and
+written on a few threads beside the event loop; what the files are is in `s3/folder_files.py`.
 
 All work on one file is done by one thread, so it happens in order, also after its caller has been cancelled.
 """
@@ -16,8 +16,8 @@ from hashrange.s3.folder_uploads import FolderUploads
 from hashrange.s3.folder_walk import FolderWalk, FoundObject, ListRange
 from hashrange.s3.limits import LIST_KEYS_MAX
 from hashrange.s3.new_file import NewFile
-from hashrange.s3.open_file import OpenFile
 from hashrange.s3.objects import CHUNK_BYTES_MAX, NO_OPTIONS, ObjectInfo, ObjectOptions, Objects, S3Failure
+from hashrange.s3.open_file import OpenFile
 from hashrange.work_threads import WorkThread
 
 THREADS = 4
@@ -132,7 +132,9 @@ class _FolderObjects:
                 await thread.run(add, chunk)
             record = await thread.run(self._place, bucket, key, file, hashed.hexdigest(), options, owner)
         except BaseException:
-            thread.submit(file.discard)  # behind all other work on the file, and not awaited: the caller may be cancelled
+            thread.submit(
+                file.discard
+            )  # behind all other work on the file, and not awaited: the caller may be cancelled
             raise
         return record
 
@@ -153,4 +155,3 @@ def headers_of(options: ObjectOptions) -> dict[str, str]:
         "x-amz-storage-class": options.storage_class,
     }
     return {name: value for name, value in named.items() if value}
-

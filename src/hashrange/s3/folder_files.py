@@ -29,8 +29,8 @@ import msgspec
 from hashrange.messages import s3 as say
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
 from hashrange.s3.new_file import NewFile, discard_left_behind, sync_folder, write_whole
-from hashrange.s3.open_file import OpenFile, open_regular
 from hashrange.s3.objects import S3Failure
+from hashrange.s3.open_file import OpenFile, open_regular
 from hashrange.settings import SettingUnusable
 
 OWN_FOLDER = ".hashrange"
@@ -49,7 +49,7 @@ class ObjectRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     size_bytes: int
     modified_ns: int
     etag: str
-    headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    headers: dict[str, str] = {}
     """Headers of a reply with the object, by lower-case name: content type, metadata, storage class, …"""
 
 
@@ -427,5 +427,3 @@ def _delete_empty(folder: str, root: str) -> None:
         except OSError:
             return
         folder = os.path.dirname(folder)
-
-

@@ -12,6 +12,7 @@ import secrets
 import shutil
 from collections.abc import Sequence
 from hashlib import md5
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -176,7 +177,7 @@ class FolderUploads:
 
 def _chosen(found: Sequence[FoundPart], wanted: Sequence[WantedPart]) -> list[FoundPart]:
     by_number = {part.number: part for part in found}
-    if any(first.number >= second.number for first, second in zip(wanted, wanted[1:], strict=False)):
+    if any(first.number >= second.number for first, second in pairwise(wanted)):
         raise S3Failure("InvalidPartOrder", say.INVALID_PART_ORDER)
     chosen = []
     for number, etag in wanted:

@@ -89,9 +89,7 @@ def part_of_name(name: str) -> NamePart | None:
 
 def _escaped(segment: str, is_folding: bool) -> list[str]:
     """The characters of a segment, each as it stands in a name."""
-    letters = [
-        _escape(one) if one in _unsafe or (is_folding and not one.isascii()) else one for one in segment
-    ]
+    letters = [_escape(one) if one in _unsafe or (is_folding and not one.isascii()) else one for one in segment]
     if segment in {".", ".."}:
         return [_escape(one) for one in segment]
     if segment[-1] in ". ":

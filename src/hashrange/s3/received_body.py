@@ -122,9 +122,7 @@ class ReceivedBody:
         self.file: NewFile = as_failures(files.begin_file)()
         self._claims = claims
         is_chunked = claims.content_sha256.encode() in MARKERS
-        self._decoder = (
-            ChunkDecoder(claims.chunk_signer, CHUNK_BYTES_MIN, SHORT_CHUNKS_MAX) if is_chunked else None
-        )
+        self._decoder = ChunkDecoder(claims.chunk_signer, CHUNK_BYTES_MIN, SHORT_CHUNKS_MAX) if is_chunked else None
         self._md5 = md5()
         self._sha256 = None if is_chunked or claims.content_sha256 == "UNSIGNED-PAYLOAD" else sha256()
         self._checksum = None if claims.checksum is None else CHECKSUMS[claims.checksum[0]]()

@@ -29,7 +29,8 @@ def log_access(
     units read, units written (`- - -` if `used` is empty, because no operation was reached). The line of an error ends
     with the exception that its body names, if any: `… 400 128 <request id> music - - ValidationException`. Input that
     was refused before it became a request (`request` is None) is logged as `127.0.0.1 - - - 400 49 - - - -`. Path and
-    target are escaped. `size_bytes`: length of a body that is not there; None: that of `body`. What lets its reader in is left out: the query, which may be signed, and links to code.
+    target are escaped. `size_bytes`: length of a body that is not there; None: that of `body`. What lets its reader in
+    is left out: the query, which may be signed, and links to code.
     """
     used = used or NOTHING_USED
     host = peer[0] if peer else "-"

@@ -237,7 +237,9 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     def let_in(self) -> None:
-        """Memory for the waiting body has been reserved, or what takes it is ready: restart the deadline of its request, and read on."""
+        """Memory for the waiting body has been reserved, or what takes it is ready: restart its request's deadline,
+        and read on.
+        """
         self.change(states.LET_IN)
         self.active_at_seconds = self.connections.tick_seconds
         self.go_on()

@@ -1,5 +1,5 @@
-"""How is a reply sent whose body is in a file? Piece after piece: the next one is read, on a thread, once the client has
-taken most of the one before.
+"""How is a reply sent whose body is in a file? Piece after piece: the next one is read, on a thread, once the client
+has taken most of the one before.
 """
 
 import asyncio
@@ -115,9 +115,7 @@ class FileReply:
             self._connection.end_file_reply(self._status, self._size_bytes)
 
 
-def send_file(
-    respond: Respond, status: int, lines: bytes, file: ReadFile, size_bytes: int, thread: WorkThread
-) -> None:
+def send_file(respond: Respond, status: int, lines: bytes, file: ReadFile, size_bytes: int, thread: WorkThread) -> None:
     """Answer the request that `respond`, a connection's bound method, would answer with a status, these header lines
     and so many bytes of a file. A request of the same process gets them at once.
     """

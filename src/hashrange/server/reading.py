@@ -337,7 +337,8 @@ class Reading:
         taken = take(self._head())
         if isinstance(taken, Refusal):
             self._refuse(taken)
-        self.stream = taken
+        else:
+            self.stream = taken
 
     def on_chunk_complete(self) -> None:
         """A chunk is complete: refuse trailers that are too large."""

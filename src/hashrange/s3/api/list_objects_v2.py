@@ -10,7 +10,7 @@ from urllib.parse import quote
 from hashrange.aws_services.operation import Caller
 from hashrange.messages import s3 as say
 from hashrange.s3.api.object_headers import STANDARD, STORAGE_CLASS, xml_time
-from hashrange.s3.api.operation import S3Reply, S3Request, XmlMembers, invalid_argument, s3_operation
+from hashrange.s3.api.operation import S3Reply, S3Request, XmlMembers, XmlValue, invalid_argument, s3_operation
 from hashrange.s3.folder import S3Folder, next_objects
 from hashrange.s3.folder_walk import BEHIND_ALL, FoundObject, ListRange
 from hashrange.s3.limits import LIST_KEYS_MAX
@@ -38,7 +38,7 @@ def _list(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     def written(text: str) -> str:
         return quote(text, safe="/*-._") if encoding else text
 
-    members: dict[str, object] = {
+    members: dict[str, XmlValue] = {
         "Name": request.bucket,
         "Prefix": written(wanted.prefix),
         "MaxKeys": most,
@@ -54,13 +54,13 @@ def _list(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     owner = {"ID": caller.account} if query.get("fetch-owner") == "true" else None
     members["Contents"] = [_content(s3, request.bucket, one, written(one.key), owner) for one in page if one.path]
     members["CommonPrefixes"] = [{"Prefix": written(one.key)} for one in page if not one.path]
-    return S3Reply(root="ListBucketResult", members=members)  # type: ignore[arg-type]
+    return S3Reply(root="ListBucketResult", members=members)
 
 
 def _content(s3: S3Folder, bucket: str, one: FoundObject, key: str, owner: XmlMembers | None) -> XmlMembers:
     assert one.found is not None
     record = s3.files.record_of(bucket, one.key, one.found)
-    members: dict[str, object] = {
+    members: dict[str, XmlValue] = {
         "Key": key,
         "LastModified": xml_time(record.modified_ns),
         "ETag": f'"{record.etag}"',
@@ -69,7 +69,7 @@ def _content(s3: S3Folder, bucket: str, one: FoundObject, key: str, owner: XmlMe
     }
     if owner is not None:
         members["Owner"] = owner
-    return members  # type: ignore[return-value]
+    return members
 
 
 def _token_of(last: FoundObject) -> str:

@@ -5,7 +5,7 @@ how is an object written in parts?
 from hashrange.aws_services.operation import Caller
 from hashrange.messages import s3 as say
 from hashrange.s3.api.object_headers import STANDARD, STORAGE_CLASS, headers_of_upload, kept_headers, xml_time
-from hashrange.s3.api.operation import S3Reply, S3Request, s3_operation, unquoted
+from hashrange.s3.api.operation import S3Reply, S3Request, XmlValue, s3_operation, unquoted
 from hashrange.s3.api.xml_body import read_elements
 from hashrange.s3.folder import S3Folder
 from hashrange.s3.folder_uploads import UploadRecord, WantedPart
@@ -95,7 +95,7 @@ async def list_parts(s3: S3Folder, caller: Caller, request: S3Request) -> S3Repl
     marker = request.whole_number("part-number-marker", 0, PART_NUMBER_MAX, say.MAX_KEYS)
     found = [one for one in await s3.thread().run(s3.uploads.parts, request.query["uploadId"]) if one.number > marker]
     page = found[:most]
-    members = {
+    members: dict[str, XmlValue] = {
         "Bucket": request.bucket,
         "Key": request.key,
         "UploadId": request.query["uploadId"],
@@ -113,7 +113,7 @@ async def list_multipart_uploads(s3: S3Folder, caller: Caller, request: S3Reques
     """The uploads of a bucket that have not ended. All are on one page."""
     await s3.thread().run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
     prefix = request.query.get("prefix", "")
-    found = [one for one in await s3.thread().run(s3.uploads.uploads_of, request.bucket)]
+    found = await s3.thread().run(s3.uploads.uploads_of, request.bucket)
     uploads = [
         {
             "Key": one.record.key,
@@ -124,7 +124,12 @@ async def list_multipart_uploads(s3: S3Folder, caller: Caller, request: S3Reques
         for one in found
         if one.record.key.startswith(prefix)
     ]
-    members = {"Bucket": request.bucket, "Prefix": prefix, "IsTruncated": False, "Upload": uploads}
+    members: dict[str, XmlValue] = {
+        "Bucket": request.bucket,
+        "Prefix": prefix,
+        "IsTruncated": False,
+        "Upload": uploads,
+    }
     return S3Reply(root="ListMultipartUploadsResult", members=members)
 
 

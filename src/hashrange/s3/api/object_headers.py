@@ -14,8 +14,21 @@ DEFAULT_TYPE = "binary/octet-stream"
 STORAGE_CLASS = "x-amz-storage-class"
 STANDARD = "STANDARD"
 STORAGE_CLASSES = frozenset(
-    "STANDARD REDUCED_REDUNDANCY STANDARD_IA ONEZONE_IA INTELLIGENT_TIERING GLACIER DEEP_ARCHIVE OUTPOSTS GLACIER_IR"
-    " SNOW EXPRESS_ONEZONE FSX_OPENZFS FSX_ONTAP".split()
+    [
+        "STANDARD",
+        "REDUCED_REDUNDANCY",
+        "STANDARD_IA",
+        "ONEZONE_IA",
+        "INTELLIGENT_TIERING",
+        "GLACIER",
+        "DEEP_ARCHIVE",
+        "OUTPOSTS",
+        "GLACIER_IR",
+        "SNOW",
+        "EXPRESS_ONEZONE",
+        "FSX_OPENZFS",
+        "FSX_ONTAP",
+    ]
 )
 METADATA = "x-amz-meta-"
 ENCRYPTION = "x-amz-server-side-encryption"

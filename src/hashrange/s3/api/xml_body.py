@@ -20,7 +20,7 @@ def read_elements(body: bytes, root: str, name: str) -> Sequence[dict[str, str]]
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.add
     try:
-        parser.Parse(body, True)  # noqa: FBT003 - expat takes no names: this is all
+        parser.Parse(body, True)
     except (expat.ExpatError, UnicodeError, ValueError, LookupError) as error:
         raise S3Failure("MalformedXML", say.MALFORMED_XML) from error
     return reader.found

@@ -1,7 +1,8 @@
 """Which protocols does the HTTP listener speak, and in which order are they asked unless X-Amz-Target decides?
 
-Requests signed for services that are not served here, S3 if there is a folder of it, the admin API if it is on, metrics, Lambda's API,
-the other services, requests without a signature for services that are not served, DynamoDB JSON, plain HTTP.
+Requests signed for services that are not served here, S3 if there is a folder of it, the admin API if it is on,
+metrics, Lambda's API, the other services, requests without a signature for services that are not served, DynamoDB JSON,
+plain HTTP.
 """
 
 from collections.abc import Callable

@@ -5,19 +5,19 @@ The signature of an upload is checked when its head has come, and its body goes 
 """
 
 from hashlib import sha256
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hashrange.aws_services.operation import Caller, Operation, bound
 from hashrange.errors import ApiError, InvalidSignatureException
 from hashrange.limits import SKEW_SECONDS_MAX
 from hashrange.messages import s3 as say
+from hashrange.operations.meter import NOTHING_USED
 from hashrange.s3.api.operation import S3Reply, S3Request, S3Wire
 from hashrange.s3.api.registry import S3_OPERATIONS
 from hashrange.s3.folder import S3Folder
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.received_body import BodyClaims, ReceivedBody, body_claims
 from hashrange.server.access import Access
-from hashrange.server.access_log import NOTHING_USED
 from hashrange.server.file_reply import send_file
 from hashrange.server.gate import Gate
 from hashrange.server.incoming import Respond
@@ -45,7 +45,7 @@ class S3Call(HttpCall, kw_only=True):
     s3: S3Folder
     reply: S3Reply | None = None
 
-    def done(self, reply: S3Reply) -> None:
+    def done(self, reply: Any) -> None:
         """Write the reply."""
         self.reply = reply
         super().done(reply)

@@ -22,10 +22,43 @@ from hashrange.wire.http import HttpRequest, query_pairs
 
 _TOKEN = "x-amz-security-token"  # noqa: S105 - the name of a header
 _SIGNED = frozenset(
-    "accelerate acl analytics cors defaultObjectAcl delete inventory lifecycle location logging metrics notification"
-    " object-lock partNumber policy replication requestPayment response-cache-control response-content-disposition"
-    " response-content-encoding response-content-language response-content-type response-expires restore select"
-    " select-type storageClass tagging torrent uploadId uploads versionId versioning versions website".split()
+    [
+        "accelerate",
+        "acl",
+        "analytics",
+        "cors",
+        "defaultObjectAcl",
+        "delete",
+        "inventory",
+        "lifecycle",
+        "location",
+        "logging",
+        "metrics",
+        "notification",
+        "object-lock",
+        "partNumber",
+        "policy",
+        "replication",
+        "requestPayment",
+        "response-cache-control",
+        "response-content-disposition",
+        "response-content-encoding",
+        "response-content-language",
+        "response-content-type",
+        "response-expires",
+        "restore",
+        "select",
+        "select-type",
+        "storageClass",
+        "tagging",
+        "torrent",
+        "uploadId",
+        "uploads",
+        "versionId",
+        "versioning",
+        "versions",
+        "website",
+    ]
 )
 """Parameters that the signature covers."""
 _EXPIRES_DIGITS_MAX = 12

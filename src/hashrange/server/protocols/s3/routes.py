@@ -15,11 +15,50 @@ from hashrange.s3.objects import S3Failure
 from hashrange.wire.http import HttpRequest, query_pairs
 
 SUBRESOURCES = frozenset(
-    "abac accelerate acl analytics annotation attributes cors delete encryption intelligent-tiering inventory"
-    " legal-hold lifecycle list-type location logging metadataConfiguration metadataTable metrics notification"
-    " object-lock ownershipControls partNumber policy policyStatus publicAccessBlock renameObject replication"
-    " requestPayment restore retention select select-type session tagging torrent uploadId uploads versionId versioning"
-    " versions website".split()
+    [
+        "abac",
+        "accelerate",
+        "acl",
+        "analytics",
+        "annotation",
+        "attributes",
+        "cors",
+        "delete",
+        "encryption",
+        "intelligent-tiering",
+        "inventory",
+        "legal-hold",
+        "lifecycle",
+        "list-type",
+        "location",
+        "logging",
+        "metadataConfiguration",
+        "metadataTable",
+        "metrics",
+        "notification",
+        "object-lock",
+        "ownershipControls",
+        "partNumber",
+        "policy",
+        "policyStatus",
+        "publicAccessBlock",
+        "renameObject",
+        "replication",
+        "requestPayment",
+        "restore",
+        "retention",
+        "select",
+        "select-type",
+        "session",
+        "tagging",
+        "torrent",
+        "uploadId",
+        "uploads",
+        "versionId",
+        "versioning",
+        "versions",
+        "website",
+    ]
 )
 """Parameters that name a part of a bucket or object, or another operation. Source: botocore's model of S3."""
 _scheme_and_host = re.compile(rb"^https?://[^/?]*", re.IGNORECASE)
