@@ -8,6 +8,7 @@ plain HTTP.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hashrange.s3.opening import require_one_s3
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.copies import Forks, KeptSnapshots
@@ -92,6 +93,7 @@ def http_front(
 
 def _own_s3(settings: Settings, access: Access, gate: Gate) -> "S3Protocol | None":
     """The protocol of S3 over the folder of the settings. Raises SettingUnusable."""
+    require_one_s3(settings)
     if settings.s3_folder is None:
         return None
     # Imported here: most servers have no S3, and start time counts.
