@@ -93,11 +93,15 @@ def presign(
     return f"/?{query}&X-Amz-Signature={hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()}"
 
 
-def sign_chunks(pieces: Sequence[bytes], signature: str, *, seconds: float) -> bytes:
-    """`pieces` as signed chunks, the last of them empty, after a head with that signature."""
+def sign_chunks(
+    pieces: Sequence[bytes], signature: str, *, seconds: float, service: str = "dynamodb", trailer: bytes = b""
+) -> bytes:
+    """`pieces` as signed chunks, the last of them empty, after a head with that signature.
+    `trailer`: a line `name:value`, which follows them with a signature of its own.
+    """
     date = amz_date(seconds)
-    key = signing_key(SECRET_KEY, date[:8], REGION, "dynamodb")
-    scope = f"{date[:8]}/{REGION}/dynamodb/aws4_request"
+    key = signing_key(SECRET_KEY, date[:8], REGION, service)
+    scope = f"{date[:8]}/{REGION}/{service}/aws4_request"
     chunks = []
     for piece in pieces:
         hashes = [hashlib.sha256(b"").hexdigest(), hashlib.sha256(piece).hexdigest()]
@@ -105,4 +109,9 @@ def sign_chunks(pieces: Sequence[bytes], signature: str, *, seconds: float) -> b
         signature = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
         end = b"\r\n" if piece else b""
         chunks.append(b"%x;chunk-signature=%b\r\n%b%b" % (len(piece), signature.encode(), piece, end))
+    if trailer:
+        hashed = hashlib.sha256(trailer + b"\n").hexdigest()
+        to_sign = "\n".join(["AWS4-HMAC-SHA256-TRAILER", date, scope, signature, hashed])
+        signature = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
+        chunks.append(b"%b\r\nx-amz-trailer-signature:%b\r\n" % (trailer, signature.encode()))
     return b"".join(chunks)
