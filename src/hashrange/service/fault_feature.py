@@ -134,8 +134,7 @@ class FaultsInPlace:
         for number, fault in enumerate(faults.faults, 1):
             others = (fault.operations or frozenset()).difference(self._features.requests.operations)
             # The services beside DynamoDB may have to be loaded, so they are asked only if there are other names.
-            served = {operation.name for api in self._features.apis() for operation in api.operations} if others else ()
-            unknown = sorted(others.difference(served))
+            unknown = sorted(others.difference(self._names_of_services() if others else ()))
             if unknown:
                 raise FaultsError(f"fault {number}: there is no operation {echoed(unknown[0])}.")
             if others and not _may_meet_services(fault):
@@ -144,6 +143,16 @@ class FaultsInPlace:
                     f"fault {number}: requests of {min(others)} meet faults of the kinds {kinds}, without the members"
                     " table, index, key, exception and reason."
                 )
+
+    def _names_of_services(self) -> set[str]:
+        """Names of the operations of services beside DynamoDB which meet faults."""
+        names = {operation.name for api in self._features.apis() for operation in api.operations}
+        if self._features.settings.s3_folder is not None:
+            # Imported here: most servers have no S3, and start time counts.
+            from hashrange.s3.api.registry import S3_OPERATIONS  # noqa: PLC0415
+
+            names |= {operation.name for operation in S3_OPERATIONS}
+        return names
 
 
 def _may_meet_services(fault: Fault) -> bool:

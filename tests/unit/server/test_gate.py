@@ -12,6 +12,7 @@ import pytest
 
 from hashrange.functions.api.api_paths import API_PATHS
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.s3.api.registry import S3_OPERATIONS
 from hashrange.server.access import sessions_for
 from hashrange.server.host_names import KNOWN_MAX
 from hashrange.server.protocols.admin.registry import ENDPOINTS
@@ -76,13 +77,17 @@ def ask(port: int, asked: Asked, **headers: str) -> Told:
 
 
 @pytest.fixture(scope="module")
-def everything() -> Iterator[ThreadServer]:
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadServer]:
     """A server with all that settings can switch on."""
-    running = ThreadServer(
-        make_store,
-        ALL_OPERATIONS,
-        settings=Settings(port=0, data_dir=None, admin=True, functions=True, others="http://127.0.0.1:9/"),
+    settings = Settings(
+        port=0,
+        data_dir=None,
+        admin=True,
+        functions=True,
+        others="http://127.0.0.1:9/",
+        s3_folder=str(tmp_path_factory.mktemp("s3")),
     )
+    running = ThreadServer(make_store, ALL_OPERATIONS, settings=settings)
     yield running
     running.stop()
 
@@ -109,6 +114,7 @@ def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
                     Asked("POST", f"/service/{api.target_prefix}/operation/{operation.name}?{signed}", b"\xa0"),
                 ]
     signed = PRESIGNED.replace("SERVICE", "lambda")
+    signed_for_s3 = PRESIGNED.replace("SERVICE", "s3")
     named = [one.name.replace("NAME", "a").split(" ") for one in ENDPOINTS]
     admin = [Asked(method, "/_hashrange/v1/" + path.lower(), b"{}") for method, path in named]
     return {
@@ -123,9 +129,23 @@ def routing_table(running: ThreadServer) -> dict[str, list[Asked]]:
         ],
         "CodeDownloads": [Asked("GET", "/_lambda/code/anything")],
         "OtherServices": forms,
+        "S3Protocol": [
+            *(
+                Asked(
+                    one.wire.method,
+                    {"service": "/", "bucket": "/bucket", "key": "/bucket/key"}[one.wire.target]
+                    + "?"
+                    + "&".join([*(f"{name}={value or 1}" for name, value in one.wire.query.items()), signed_for_s3]),
+                    b"x" if one.wire.method in {"PUT", "POST"} else b"",
+                )
+                for one in S3_OPERATIONS
+            ),
+            Asked("PUT", "/bucket/key?AWSAccessKeyId=a&Signature=b&Expires=99999999999", b"x"),
+            Asked("GET", "/bucket?acl&" + signed_for_s3),
+        ],
         "SignedForOthers": [
             Asked("POST", "/?" + PRESIGNED.replace("SERVICE", "sqs"), b"Action=SendMessage"),
-            Asked("PUT", "/bucket/key?" + PRESIGNED.replace("SERVICE", "s3"), b"x"),
+            Asked("PUT", "/bucket/key?" + PRESIGNED.replace("SERVICE", "s3express"), b"x"),
         ],
         "UnsignedForOthers": [
             Asked("GET", "/bucket/key"),
