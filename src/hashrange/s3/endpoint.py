@@ -85,20 +85,20 @@ class S3Endpoint:
     def _guarded(self, work: Callable[[], Any]) -> Any:
         """What `work` returns. Raises S3Failure for errors of the library."""
         # Imported here: loaded with boto3.
-        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError  # noqa: PLC0415
+        from botocore import exceptions  # noqa: PLC0415
 
         try:
             return work()
-        except ClientError as error:
+        except exceptions.ClientError as error:
             fault = error.response.get("Error", {})
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
             raise S3Failure(str(fault.get("Code", status)), str(fault.get("Message", "")), status) from error
-        except NoCredentialsError as error:
+        except exceptions.NoCredentialsError as error:
             raise S3Failure("AccessDenied", f"{error}.", 403) from error
-        except HTTPClientError as error:
+        except (exceptions.HTTPClientError, exceptions.ConnectionError, OSError) as error:
             words = say.ENDPOINT_UNREACHABLE.format(url=self._shown_url, reason=error)
             raise S3Failure("ServiceUnavailable", words, 503) from error
-        except BotoCoreError as error:
+        except exceptions.BotoCoreError as error:
             raise S3Failure(
                 "ServiceUnavailable", say.ENDPOINT_FAILED.format(url=self._shown_url, reason=error), 503
             ) from error
