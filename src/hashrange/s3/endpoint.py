@@ -111,7 +111,7 @@ class S3Endpoint:
         while True:
             page = await thread.run(self._ask, "list_objects_v2", bucket, members, owner)
             for one in page.get("Contents", ()):
-                yield ObjectInfo(one["Key"], one["Size"], one["ETag"].strip('"'))
+                yield ObjectInfo(one["Key"], one["Size"], one.get("ETag", "").strip('"'))
             if not page.get("IsTruncated"):
                 return
             members["ContinuationToken"] = page["NextContinuationToken"]
@@ -156,7 +156,11 @@ class S3Endpoint:
             if failure.code == "InvalidRange":
                 return None, etag
             raise
-        return reply["Body"], reply["ETag"].strip('"')
+        found = reply.get("ETag", "").strip('"')
+        if etag and found != etag:  # some servers know no If-Match
+            reply["Body"].close()
+            raise S3Failure("PreconditionFailed", say.PRECONDITION_FAILED, 412)
+        return reply["Body"], found
 
     def _read_on(self, body: Any) -> bytes:
         """The next chunk of content. Blocks. Raises S3Failure."""

@@ -41,7 +41,7 @@ class ObjectInfo(NamedTuple):
     size_bytes: int
     etag: str
     """Without quotation marks. It changes when the content does; of an object that was written in one part, it is
-    usually the MD5 of the content."""
+    usually the MD5 of the content. Empty if the endpoint's list does not tell it."""
 
 
 class ObjectOptions(NamedTuple):

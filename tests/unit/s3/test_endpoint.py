@@ -12,7 +12,7 @@ import pytest
 from hashrange.s3 import endpoint as endpoint_module
 from hashrange.s3 import folder_uploads, opening
 from hashrange.s3.endpoint import S3Endpoint
-from hashrange.s3.objects import CHUNK_BYTES_MAX, ObjectOptions, S3Failure
+from hashrange.s3.objects import CHUNK_BYTES_MAX, ObjectInfo, ObjectOptions, S3Failure
 from hashrange.settings import Settings
 from tests.support.signing import ACCESS_KEY, SECRET_KEY
 from tests.unit.server.s3_servers import BUCKET, S3Server, s3_server
@@ -241,6 +241,25 @@ def test_content_goes_on_where_a_connection_broke_off() -> None:
     assert [b"range: bytes=4-" in one.lower() for one in received] == [False, True, False]
     assert b"range: bytes=6-" in received[2].lower()
     assert all(b'if-match: "e"' in one.lower() for one in received[1:])
+
+
+def test_an_endpoint_that_knows_no_conditions_gives_no_mixture() -> None:
+    """The object is replaced between two connections; the endpoint sends the new one, whatever If-Match says."""
+    other = content(b"NEWONE", 6).replace(b'"e"', b'"f"')
+    with answering(content(b"abcd", 10), other) as (port, _), objects_at(port) as objects:
+        with pytest.raises(S3Failure) as caught:
+            asyncio.run(read_all(objects, "key"))
+        assert caught.value.code == "PreconditionFailed"
+
+
+def test_a_list_may_lack_etags() -> None:
+    page = b"<ListBucketResult><Contents><Key>a</Key><Size>3</Size></Contents></ListBucketResult>"
+    with answering(content(page, len(page))) as (port, _), objects_at(port) as objects:
+
+        async def infos() -> list[ObjectInfo]:
+            return [one async for one in objects.list_objects(BUCKET, "")]
+
+        assert asyncio.run(infos()) == [ObjectInfo("a", 3, "")]
 
 
 @pytest.fixture
