@@ -34,7 +34,17 @@ def port(tmp_path: Path) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     script = str(FOLDER / "node_modules" / "s3rver" / "bin" / "s3rver.js")
-    options = ["-d", str(tmp_path / "data"), "-a", "127.0.0.1", "-p", str(port), "--configure-bucket", BUCKET, "--silent"]
+    options = [
+        "-d",
+        str(tmp_path / "data"),
+        "-a",
+        "127.0.0.1",
+        "-p",
+        str(port),
+        "--configure-bucket",
+        BUCKET,
+        "--silent",
+    ]
     (tmp_path / "data").mkdir()
     process = subprocess.Popen([program, script, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     client = boto3.client(

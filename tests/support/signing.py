@@ -111,7 +111,7 @@ def sign_chunks(
         chunks.append(b"%x;chunk-signature=%b\r\n%b%b" % (len(piece), signature.encode(), piece, end))
     if trailer:
         hashed = hashlib.sha256(trailer + b"\n").hexdigest()
-        to_sign = "\n".join(["AWS4-HMAC-SHA256-TRAILER", date, scope, signature, hashed])
+        to_sign = f"AWS4-HMAC-SHA256-TRAILER\n{date}\n{scope}\n{signature}\n{hashed}"
         signature = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
         chunks.append(b"%b\r\nx-amz-trailer-signature:%b\r\n" % (trailer, signature.encode()))
     return b"".join(chunks)

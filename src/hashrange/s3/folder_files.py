@@ -28,7 +28,7 @@ import msgspec
 
 from hashrange.messages import s3 as say
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
-from hashrange.s3.new_file import NewFile, discard_left_behind, sync_folder, write_whole
+from hashrange.s3.new_file import NewFile, discard_left_behind, sync_names, write_whole
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.open_file import OpenFile, open_regular
 from hashrange.settings import SettingUnusable
@@ -193,7 +193,7 @@ class FolderFiles:
             record_path = os.path.join(self._buckets, f"{bucket}.json")
             write_whole(record_path, msgspec.json.encode(BucketRecord(account, region)), self.receiving)
             os.mkdir(folder, 0o700)
-            sync_folder(self.root)
+            sync_names(self.root)
         return True
 
     @as_failures
@@ -211,7 +211,7 @@ class FolderFiles:
                 os.unlink(os.path.join(self._buckets, f"{bucket}.json"))
             with contextlib.suppress(OSError):
                 os.rmdir(os.path.join(self._records, bucket))
-            sync_folder(self.root)
+            sync_names(self.root)
 
     @as_failures
     def buckets_of(self, account: str) -> list[tuple[str, BucketRecord | None, int]]:
@@ -282,7 +282,7 @@ class FolderFiles:
             except BaseException:
                 _delete_empty(folder, root)
                 raise
-            sync_folder(folder)
+            sync_names(folder)
         return record
 
     @as_failures
@@ -298,7 +298,7 @@ class FolderFiles:
             if found is None:
                 return False
             os.unlink(found)
-            sync_folder(folder)
+            sync_names(folder)
             record = self._record_path(bucket, key)
             with contextlib.suppress(*_NOT_THERE):
                 os.unlink(record)
@@ -359,7 +359,7 @@ class FolderFiles:
                     raise S3Failure("AccessDenied", say.ACCESS_DENIED, 403)
                 os.rename(one, one + FILE_ENDING)
             os.mkdir(one, 0o700)
-            sync_folder(os.path.dirname(one))
+            sync_names(os.path.dirname(one))
 
     # --- records --------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import msgspec
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import NO_CONDITIONS, Conditions, FolderFiles, ObjectRecord, as_failures
 from hashrange.s3.limits import PART_BYTES_MIN
-from hashrange.s3.new_file import NewFile, sync_folder, write_whole
+from hashrange.s3.new_file import NewFile, sync_names, write_whole
 from hashrange.s3.objects import S3Failure
 
 _is_upload_id = re.compile(r"[0-9a-f]{32}", re.ASCII).fullmatch
@@ -74,7 +74,7 @@ class FolderUploads:
         folder = os.path.join(self._files.uploads, upload_id)
         os.mkdir(folder, 0o700)
         write_whole(os.path.join(folder, _RECORD), msgspec.json.encode(record), self._files.receiving)
-        sync_folder(self._files.uploads)
+        sync_names(self._files.uploads)
         return upload_id
 
     @as_failures
@@ -107,7 +107,7 @@ class FolderUploads:
             for one in former:
                 if one.path != path:
                     os.unlink(one.path)
-            sync_folder(folder)
+            sync_names(folder)
 
     @as_failures
     def parts(self, upload_id: str) -> list[FoundPart]:
@@ -161,7 +161,7 @@ class FolderUploads:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(folder, _RECORD))
             shutil.rmtree(folder, ignore_errors=True)
-            sync_folder(self._files.uploads)
+            sync_names(self._files.uploads)
 
     @as_failures
     def uploads_of(self, bucket: str) -> list[FoundUpload]:

@@ -115,10 +115,10 @@ def write_whole(path: str, content: bytes, temporary: str) -> None:
         file.rename(path)
     finally:
         file.discard()
-    sync_folder(os.path.dirname(path))
+    sync_names(os.path.dirname(path))
 
 
-def sync_folder(folder: str) -> None:
+def sync_names(folder: str) -> None:
     """Wait until the names in a folder are on the disk. Windows writes them by itself."""
     if os.name == "nt":
         return

@@ -67,8 +67,8 @@ class FileReply:
         connection = self._connection
         connection.file_reply = self
         connection.reply_bytes = min(self._size_bytes, PIECE_BYTES)
-        request.on_abandoned = self._leave
-        if connection.transport.is_closing():
+        has_left = request.hold_reply(b"", self._leave) is None
+        if has_left or connection.transport.is_closing():
             self._leave()
             return
         connection.write_now(head)

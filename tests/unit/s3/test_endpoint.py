@@ -1,4 +1,4 @@
-"""An endpoint as an S3: against the server's own S3, and against servers that break off, stay silent or talk nonsense."""
+"""An endpoint as an S3: the server's own S3, and servers that break off, stay silent or talk nonsense."""
 
 import asyncio
 import socket
@@ -228,15 +228,23 @@ def answering(*replies: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def content(body: bytes, length: int, lines: bytes = b"", status: bytes = b"200 OK") -> bytes:
-    return b'HTTP/1.1 %b\r\nETag: "e"\r\n%bContent-Length: %d\r\nConnection: close\r\n\r\n%b' % (status, lines, length, body)
+    return b'HTTP/1.1 %b\r\nETag: "e"\r\n%bContent-Length: %d\r\nConnection: close\r\n\r\n%b' % (
+        status,
+        lines,
+        length,
+        body,
+    )
 
 
 def test_content_goes_on_where_a_connection_broke_off() -> None:
     partial = b"206 Partial Content"
-    with answering(content(b"abcd", 10), content(b"ef", 6, status=partial), content(b"ghij", 4, status=partial)) as (
-        port,
-        received,
-    ), objects_at(port) as objects:
+    with (
+        answering(content(b"abcd", 10), content(b"ef", 6, status=partial), content(b"ghij", 4, status=partial)) as (
+            port,
+            received,
+        ),
+        objects_at(port) as objects,
+    ):
         assert b"".join(asyncio.run(read_all(objects, "key"))) == b"abcdefghij"
     assert [b"range: bytes=4-" in one.lower() for one in received] == [False, True, False]
     assert b"range: bytes=6-" in received[2].lower()
@@ -271,7 +279,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
-    ("reply", "tries"), [(b"", 2), (content(b"", 10), 2), (b"nonsense\r\n\r\n", 2), (content(b"", 0, status=b"503 No"), 2)]
+    ("reply", "tries"),
+    [(b"", 2), (content(b"", 10), 2), (b"nonsense\r\n\r\n", 2), (content(b"", 0, status=b"503 No"), 2)],
 )
 def test_patience_is_bounded(reply: bytes, tries: int) -> None:
     with answering(reply) as (port, received), objects_at(port) as objects:

@@ -1,7 +1,7 @@
 """Names of files for keys of S3: readable for ordinary keys, one for each key, and none that leads out."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hashrange.s3.key_paths import names_of_key, part_of_name
@@ -60,6 +60,7 @@ def test_no_name_leads_out_of_a_folder_or_is_too_long(key: str, *, is_folding: b
 keys = st.text(st.sampled_from("aAbB/.%+\\é\U0001f600 -~fcile2E\0") | st.characters(codec="utf-8"), max_size=400)
 
 
+@settings(deadline=None)
 @given(st.lists(keys, min_size=2, max_size=2, unique=True), st.booleans())
 def test_each_key_has_a_path_of_its_own(two: list[str], is_folding: bool) -> None:
     first, second = ("/".join(names_of_key(key, is_folding)) for key in two)
@@ -68,6 +69,7 @@ def test_each_key_has_a_path_of_its_own(two: list[str], is_folding: bool) -> Non
         assert first.lower() != second.lower()
 
 
+@settings(deadline=None)
 @given(keys, st.booleans())
 def test_a_path_tells_its_key(key: str, is_folding: bool) -> None:
     read = ""

@@ -49,17 +49,17 @@ class S3Server:
     ) -> Reply:
         """The reply to a signed request; `payload`: X-Amz-Content-SHA256. Underscores stand for hyphens."""
         url = path + (f"?{query}" if query else "")
-        return self.raw.send(method, url, self.signed(method, path, body, payload, query, **headers), body)
+        return self.raw.send(method, url, self.signed(method, path, payload, query, **headers), body)
 
     def signed(
-        self, method: str, path: str, body: bytes = b"", payload: str | None = None, query: str = "", **headers: str
+        self, method: str, path: str, payload: str | None = None, query: str = "", **headers: str
     ) -> dict[str, str]:
         """The headers of a signed request."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         payload = payload or "UNSIGNED-PAYLOAD"
         complete = {"Host": f"127.0.0.1:{self.port}", "X-Amz-Content-SHA256": payload, **named}
         return sign(
-            complete, body, seconds=time.time(), service="s3", method=method, path=path, query=query,
+            complete, b"", seconds=time.time(), service="s3", method=method, path=path, query=query,
             payload_hash=payload,
         )  # fmt: skip
 
@@ -67,16 +67,18 @@ class S3Server:
         """The reply to an upload in signed chunks; `spoilt` bytes are changed on the way."""
         payload = SIGNED_CHUNKS + ("-TRAILER" if trailer else "")
         length = str(sum(map(len, pieces)))
-        named = {"X-Amz-Decoded-Content-Length": length}
+        path = f"/{BUCKET}/{key}"
         if trailer:
-            named["X-Amz-Trailer"] = trailer.partition(b":")[0].decode()
-        headers = self.signed("PUT", f"/{BUCKET}/{key}", payload=payload, **named)
+            name = trailer.partition(b":")[0].decode()
+            headers = self.signed("PUT", path, payload, X_Amz_Decoded_Content_Length=length, X_Amz_Trailer=name)
+        else:
+            headers = self.signed("PUT", path, payload, X_Amz_Decoded_Content_Length=length)
         signature = headers["Authorization"].rpartition("=")[2]
         body = sign_chunks([*pieces, b""], signature, seconds=time.time(), service="s3", trailer=trailer) + b"\r\n"
         if spoilt:
             assert spoilt in body
             body = body.replace(spoilt, bytes(len(spoilt)))
-        return self.raw.send("PUT", f"/{BUCKET}/{key}", headers, body)
+        return self.raw.send("PUT", path, headers, body)
 
     def connect(self) -> socket.socket:
         """A connection for what no client sends."""

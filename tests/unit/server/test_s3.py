@@ -4,7 +4,6 @@ import io
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,7 +78,9 @@ def test_an_archiving_program_writes_and_reads(s3: Any) -> None:
     assert code_of(lambda: s3.head_object(Bucket=BUCKET, Key=key)) == ("404", 404)
 
 
-@pytest.mark.parametrize("key", ["a", "a/b", "a/", "a//b", "/x", "../x", "x/../y", "..", "%41", "A", "a+b c", "é\n\t", "x" * 1024])
+@pytest.mark.parametrize(
+    "key", ["a", "a/b", "a/", "a//b", "/x", "../x", "x/../y", "..", "%41", "A", "a+b c", "é\n\t", "x" * 1024]
+)
 def test_hostile_keys_are_ordinary_ones(s3: Any, key: str) -> None:
     s3.put_object(Bucket=BUCKET, Key="other", Body=b"other")
     s3.put_object(Bucket=BUCKET, Key=key, Body=key.encode())

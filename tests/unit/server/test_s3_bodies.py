@@ -6,7 +6,6 @@ import time
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -103,7 +102,9 @@ def test_any_pieces_of_a_read_give_the_same_object(server: S3Server) -> None:
     body = unsigned_chunks(*PIECES, trailer=b"x-amz-checksum-crc32:" + CRC32)
     named = {"X-Amz-Decoded-Content-Length": str(len(CONTENT)), "X-Amz-Trailer": "x-amz-checksum-crc32"}
     named["Content-Length"] = str(len(body))
-    head = request_head("PUT", f"/{BUCKET}/pieces", server.signed("PUT", f"/{BUCKET}/pieces", b"", UNSIGNED_TRAILER, **named))
+    head = request_head(
+        "PUT", f"/{BUCKET}/pieces", server.signed("PUT", f"/{BUCKET}/pieces", UNSIGNED_TRAILER, **named)
+    )
     with server.connect() as connection, connection.makefile("rb") as incoming:
         for _ in range(3):
             sent, place = head + body, 0

@@ -10,10 +10,10 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
 
+from hashrange import testing
 from hashrange.faults.fault import Fault, Faults
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.s3.open_file import OpenFile
-from hashrange import testing
 from hashrange.settings import Settings, SettingUnusable
 from tests.support.raw_client import read_reply, request_head
 from tests.support.servers import ThreadServer
@@ -43,6 +43,13 @@ def busy(server: S3Server) -> list[Any]:
     return [one for one in open_ones if getattr(one, "file_reply", None) is not None]
 
 
+def unsent_bytes(server: S3Server) -> int:
+    """Memory of the first download."""
+    (connection,) = busy(server)
+    found: int = server.running.call(connection.count_unsent_bytes)
+    return found
+
+
 def test_a_download_that_nobody_reads_takes_no_memory_and_ends_when_its_client_leaves(
     server: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,8 +62,8 @@ def test_a_download_that_nobody_reads_takes_no_memory_and_ends_when_its_client_l
 
     with server.connect() as connection:
         begin_download(server, connection)
-        wait_until(lambda: busy(server) and server.running.call(lambda: busy(server)[0].count_unsent_bytes()) > 0)
-        assert server.running.call(lambda: busy(server)[0].count_unsent_bytes()) <= 1024 * 1024
+        wait_until(lambda: busy(server) and unsent_bytes(server) > 0)
+        assert unsent_bytes(server) <= 1024 * 1024
         assert server.client.get_object(Bucket=BUCKET, Key="long", Range="bytes=0-3")["Body"].read() == LONG[:4]
         monkeypatch.setattr(OpenFile, "close", counted)
     wait_until(lambda: not busy(server))
@@ -190,7 +197,7 @@ def test_the_access_log_tells_the_length_of_files(tmp_path: Path, caplog: pytest
         found.client.get_object(Bucket=BUCKET, Key="key")["Body"].read()
         with pytest.raises(ClientError):
             found.client.get_object(Bucket=BUCKET, Key="none")
-        wait_until(lambda: len(caplog.messages) >= 3)
+        wait_until(lambda: len(caplog.messages) >= 4)
     lines = [line for line in caplog.messages if f"/{BUCKET}/" in line]
     assert [" ".join(line.split()[1:6]) for line in lines[:2]] == [
         f"PUT /{BUCKET}/key - 200 0", f"GET /{BUCKET}/key - 200 5"

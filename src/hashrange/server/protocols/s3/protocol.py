@@ -25,7 +25,7 @@ from hashrange.server.protocols.http_call import HttpCall, answer_error, log_fai
 from hashrange.server.protocols.s3.body_stream import UploadStream, WaitingBytes
 from hashrange.server.protocols.s3.query_signature import authorize_query, has_query_signature
 from hashrange.server.protocols.s3.replies import S3Writer
-from hashrange.server.protocols.s3.routes import Place, S3Routes, place_of
+from hashrange.server.protocols.s3.routes import S3Place, S3Routes, s3_place_of
 from hashrange.server.protocols.unserved.services import signing_name_of
 from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.server.refusals import Refusal
@@ -129,7 +129,7 @@ class S3Protocol(WireProtocol):
             refusal = self._gate.refusal(request, self.guard)
             if refusal is not None:
                 raise S3Failure("AccessDenied", refusal.message, refusal.status)
-            if not self._routes.find(request.method, place_of(request)).wire.takes_file:
+            if not self._routes.find(request.method, s3_place_of(request)).wire.takes_file:
                 return None
             caller = self._authorize(request)
             claims = self._claims_of(request, _headers_of(request))
@@ -147,7 +147,7 @@ class S3Protocol(WireProtocol):
         writer = self._writer(request)
         stream: UploadStream | None = request.stream
         try:
-            place = place_of(request)
+            place = s3_place_of(request)
             operation = self._routes.find(request.method, place)
             caller = self._authorize(request) if stream is None else stream.caller
             s3_request = self._read(request, place, operation, stream)
@@ -157,7 +157,7 @@ class S3Protocol(WireProtocol):
         return S3Call(caller, operation, s3_request, NOTHING_USED, 0, True, request, respond, writer, s3=self._s3)
 
     def _read(
-        self, request: HttpRequest, place: Place, operation: Operation[S3Wire], stream: UploadStream | None
+        self, request: HttpRequest, place: S3Place, operation: Operation[S3Wire], stream: UploadStream | None
     ) -> S3Request:
         headers = _headers_of(request)
         body, upload = request.body, stream

@@ -64,7 +64,7 @@ SUBRESOURCES = frozenset(
 _scheme_and_host = re.compile(rb"^https?://[^/?]*", re.IGNORECASE)
 
 
-class Place(NamedTuple):
+class S3Place(NamedTuple):
     """What a URL names."""
 
     bucket: str
@@ -77,7 +77,7 @@ class Place(NamedTuple):
         return ("key" if self.key else "bucket") if self.bucket else "service"
 
 
-def place_of(request: HttpRequest) -> Place:
+def s3_place_of(request: HttpRequest) -> S3Place:
     """Bucket, key and parameters of a request. Raises S3Failure."""
     url = _scheme_and_host.sub(b"", request.url)
     path = url.partition(b"?")[0]
@@ -86,7 +86,7 @@ def place_of(request: HttpRequest) -> Place:
     except UnicodeDecodeError as error:
         raise S3Failure("InvalidURI", say.INVALID_URI) from error
     bucket, _, key = text.removeprefix("/").partition("/")
-    return Place(bucket, key, dict(query_pairs(request.url)))
+    return S3Place(bucket, key, dict(query_pairs(request.url)))
 
 
 class S3Routes:
@@ -97,7 +97,7 @@ class S3Routes:
         for one in sorted(operations, key=lambda one: -len(one.wire.query)):
             self._routes.setdefault((one.wire.method, one.wire.target), []).append(one)
 
-    def find(self, method: bytes, place: Place) -> Operation[S3Wire]:
+    def find(self, method: bytes, place: S3Place) -> Operation[S3Wire]:
         """The operation. Raises S3Failure with NotImplemented if it is not served."""
         asked = place.query.keys() & SUBRESOURCES
         for operation in self._routes.get((method.decode("latin-1"), place.target), ()):
