@@ -96,7 +96,7 @@ class _FolderObjects:
             while chunk := await thread.run(as_failures(file.read), CHUNK_BYTES_MAX):
                 yield chunk
         finally:
-            file.close()
+            thread.submit(file.close)  # behind a read that goes on although the caller has been cancelled
 
     def _open(self, bucket: str, key: str, start: int, etag: str, owner: str) -> OpenFile:
         files = self._folder.files

@@ -13,9 +13,9 @@ async def put_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Repl
     """Write an object. The reply is sent once it is on the disk."""
     kept = kept_headers(request)
     assert request.upload is not None, "the protocol gives it"
-    body = await request.upload.whole()
+    body, thread = await request.upload.whole(), s3.thread()
     try:
-        await s3.thread().run(
+        await thread.run(
             s3.files.place,
             request.bucket,
             request.key,
@@ -27,7 +27,7 @@ async def put_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Repl
             request.conditions,
         )
     finally:
-        s3.thread().submit(body.file.discard)
+        thread.submit(body.file.discard)
     return S3Reply(200, headers_of_upload(body.etag, kept))
 
 

@@ -8,7 +8,6 @@ plain HTTP.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hashrange.s3.opening import require_one_s3
 from hashrange.server.access import Access
 from hashrange.server.clients import IN_THIS_PROCESS, Clients
 from hashrange.server.copies import Forks, KeptSnapshots
@@ -93,10 +92,14 @@ def http_front(
 
 def _own_s3(settings: Settings, access: Access, gate: Gate) -> "S3Protocol | None":
     """The protocol of S3 over the folder of the settings. Raises SettingUnusable."""
+    if settings.s3_folder is None and settings.s3_endpoint is None:
+        return None
+    # Imported here: most servers have no S3, and start time counts.
+    from hashrange.s3.opening import require_one_s3  # noqa: PLC0415
+
     require_one_s3(settings)
     if settings.s3_folder is None:
         return None
-    # Imported here: most servers have no S3, and start time counts.
     from hashrange.s3.folder import open_folder  # noqa: PLC0415
     from hashrange.server.protocols.s3.protocol import S3Protocol  # noqa: PLC0415
 
