@@ -1,6 +1,6 @@
 """What does S3 say, and what do we say of it? S3's own words, except where a comment says otherwise.
 
-Source: S3's API reference, *Error responses*, and what the service was seen to answer (backups-observed.md 4).
+Source: S3's API reference, *Error responses*; reports of users.
 """
 
 NO_SUCH_BUCKET = "The specified bucket does not exist"
