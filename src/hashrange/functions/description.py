@@ -157,6 +157,8 @@ class FunctionOptions(msgspec.Struct, frozen=True, kw_only=True):
     they must trust its certificate."""
     certificate_path: str | None = None
     """File of the server's certificate; None without TLS."""
+    serves_s3: bool = False
+    """True if handlers find S3 at this server too."""
     state_delay_seconds: float = 0.0
     """How long a function stays Pending, and an update InProgress, in service time."""
     code_url: str | None = None

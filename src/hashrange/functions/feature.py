@@ -28,6 +28,7 @@ def _functions(features: Features) -> "Functions":
         runs_code=settings.functions,
         state_delay_seconds=settings.table_state_delay_seconds,
         certificate_path=settings.tls_cert,
+        serves_s3=settings.s3_folder is not None,
     )
     return Functions(
         features.store.documents, features.clock, options, features.waker(JOB), features.runner.is_in_order

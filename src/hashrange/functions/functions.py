@@ -96,7 +96,7 @@ class Functions:
         options = self.options
         self.options = msgspec.structs.replace(
             options,
-            endpoints=variables_of_server(endpoint, options.certificate_path),
+            endpoints=variables_of_server(endpoint, options.certificate_path, serves_s3=options.serves_s3),
             credentials_of=credentials_of or options.credentials_of,
             code_url=endpoint + CODE_PATH.decode(),
         )

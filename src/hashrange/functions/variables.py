@@ -37,9 +37,9 @@ RUNTIME = "_HASHRANGE_RUNTIME"
 which removes it before the handler is loaded."""
 
 
-def variables_of_server(endpoint: str, certificate_path: str | None) -> dict[str, str]:
+def variables_of_server(endpoint: str, certificate_path: str | None, *, serves_s3: bool) -> dict[str, str]:
     """The variables by which SDKs find this server at its endpoint, and trust its certificate.
-    Reads the certificate's file.
+    Reads the certificate's file. `serves_s3`: True if they find S3 here too.
     """
     certificate = None if certificate_path is None else read_certificate(certificate_path)
     trusted: dict[str, str] = {}
@@ -47,7 +47,8 @@ def variables_of_server(endpoint: str, certificate_path: str | None) -> dict[str
         endpoint = certificate.endpoint_for(endpoint)
         if certificate.is_own_authority:
             trusted = dict.fromkeys(("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"), os.path.abspath(certificate_path))
-    return {f"AWS_ENDPOINT_URL_{service}": endpoint for service in SERVED_HERE} | trusted
+    services = (*SERVED_HERE, "S3") if serves_s3 else SERVED_HERE
+    return {f"AWS_ENDPOINT_URL_{service}": endpoint for service in services} | trusted
 
 
 def make_variables(runnable: Runnable, log_stream: str, mark: str, runtime: str) -> dict[str, str]:

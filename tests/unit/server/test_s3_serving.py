@@ -1,7 +1,11 @@
 """The server's own S3 among all that a server does: downloads, faults, other emulators, stops, and the access log."""
 
+import io
 import logging
+import os
 import socket
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ from hashrange.s3.open_file import OpenFile
 from hashrange.settings import Settings, SettingUnusable
 from tests.support.raw_client import read_reply, request_head
 from tests.support.servers import ThreadServer
+from tests.support.signing import ACCESS_KEY, SECRET_KEY
 from tests.support.stores import make_store
 from tests.support.waiting import wait_until
 from tests.unit.server.s3_servers import BUCKET, S3Server, s3_server
@@ -165,6 +170,33 @@ def test_the_folder_answers_before_another_emulator(tmp_path: Path) -> None:
         with pytest.raises(ClientError) as caught:
             queue.list_queues()
         assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 502
+
+
+ARCHIVES = """
+import boto3, os
+def handler(event, context):
+    boto3.client("s3").put_object(Bucket="photos", Key="archive/1.json", Body=b"{}", StorageClass="GLACIER")
+"""
+
+
+def test_a_function_archives_without_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Handlers run under this process's Python, which has boto3.
+    monkeypatch.setenv("PATH", os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]))
+    with s3_server(tmp_path / "s3", functions=True) as found:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as file:
+            file.writestr("app.py", ARCHIVES)
+        functions = boto3.client(
+            "lambda", endpoint_url=found.running.endpoint, region_name="us-east-1",
+            aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY,
+        )  # fmt: skip
+        functions.create_function(
+            FunctionName="archive", Role="arn:aws:iam::000000000000:role/any", Handler="app.handler", Timeout=30,
+            Runtime=f"python3.{sys.version_info.minor}", Code={"ZipFile": packed.getvalue()},
+        )  # fmt: skip
+        reply = functions.invoke(FunctionName="archive")
+        assert "FunctionError" not in reply, reply["Payload"].read()
+        assert found.client.get_object(Bucket=BUCKET, Key="archive/1.json")["StorageClass"] == "GLACIER"
 
 
 def test_without_a_folder_s3_is_not_served() -> None:
