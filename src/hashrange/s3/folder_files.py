@@ -28,7 +28,7 @@ import msgspec
 
 from hashrange.messages import s3 as say
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
-from hashrange.s3.new_file import NewFile, discard_left_behind, sync_names, write_whole
+from hashrange.s3.new_file import NewFile, discard_left_behind, sync_everything, sync_names, write_whole
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.open_file import OpenFile, open_regular
 from hashrange.settings import SettingUnusable
@@ -36,6 +36,8 @@ from hashrange.settings import SettingUnusable
 OWN_FOLDER = ".hashrange"
 """No bucket's name begins with a dot."""
 FORMAT = 1
+SYNCED_MAX = 16
+"""Most new folders of a key that are synced one by one; a key may have a thousand, which would take seconds."""
 _NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT))
 _NOT_THERE = (FileNotFoundError, NotADirectoryError)
 
@@ -359,7 +361,10 @@ class FolderFiles:
                     raise S3Failure("AccessDenied", say.ACCESS_DENIED, 403)
                 os.rename(one, one + FILE_ENDING)
             os.mkdir(one, 0o700)
-            sync_names(os.path.dirname(one))
+            if len(missing) <= SYNCED_MAX:
+                sync_names(os.path.dirname(one))
+        if len(missing) > SYNCED_MAX:
+            sync_everything()
 
     # --- records --------------------------------------------------------------------------------
 

