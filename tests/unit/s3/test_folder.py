@@ -19,8 +19,10 @@ from tests.unit.s3.test_key_paths import HOSTILE
 ACCOUNT, OTHER = "000000000000", "123456789012"
 BUCKET = "photos"
 LONG = "x" * 178
+DEEP = "/" * 1024
 KEYS = [
-    *HOSTILE,
+    *(key for key in HOSTILE if key != DEEP),
+    "/" * 100,
     *("a", "a/b", "a/b/c", "A", "e\u0301", "é", ".hidden", ".hashrange/x", "日本/東京"),
     *(LONG + end for end in ("", "-", "z", "zz", "zzz", "\U0001f600", "\U0001f600y", "/q", "zzzz/q")),
 ]
@@ -142,6 +144,12 @@ def test_an_object_and_a_folder_may_have_one_name(folder: S3Folder) -> None:
     assert listed(folder) == ["a"]
     with pytest.raises(S3Failure, match="does not exist"):
         get(folder, "a/b")
+
+
+def test_a_key_of_a_thousand_folders(folder: S3Folder) -> None:
+    put(folder, DEEP, b"deep")
+    assert get(folder, DEEP) == b"deep"
+    assert listed(folder) == [DEEP]
 
 
 def test_chunks_are_bounded_and_start_anywhere(folder: S3Folder) -> None:
