@@ -28,7 +28,7 @@ import msgspec
 
 from hashrange.messages import s3 as say
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
-from hashrange.s3.new_file import NewFile, discard_left_behind, sync_everything, sync_names, write_whole
+from hashrange.s3.new_file import NewFile, discard_left_behind, sync_names, write_whole
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.open_file import OpenFile, open_regular
 from hashrange.settings import SettingUnusable
@@ -36,8 +36,7 @@ from hashrange.settings import SettingUnusable
 OWN_FOLDER = ".hashrange"
 """No bucket's name begins with a dot."""
 FORMAT = 1
-SYNCED_MAX = 16
-"""Most new folders of a key that are synced one by one; a key may have a thousand, which would take seconds."""
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT))
 _NOT_THERE = (FileNotFoundError, NotADirectoryError)
 
@@ -361,10 +360,10 @@ class FolderFiles:
                     raise S3Failure("AccessDenied", say.ACCESS_DENIED, 403)
                 os.rename(one, one + FILE_ENDING)
             os.mkdir(one, 0o700)
-            if len(missing) <= SYNCED_MAX:
-                sync_names(os.path.dirname(one))
-        if len(missing) > SYNCED_MAX:
-            sync_everything()
+        for one in reversed(
+            missing
+        ):  # once all are made: the first sync of a usual file system then writes all of them
+            sync_names(os.path.dirname(one))
 
     # --- records --------------------------------------------------------------------------------
 
@@ -426,9 +425,31 @@ def _is_folding(folder: str) -> bool:
 
 def _delete_empty(folder: str, root: str) -> None:
     """Delete a folder below `root`, and those above it, as long as they are empty."""
-    while len(folder) > len(root):
-        try:
-            os.rmdir(folder)
-        except OSError:
-            return
-        folder = os.path.dirname(folder)
+    if os.rmdir not in os.supports_dir_fd:
+        while len(folder) > len(root) and _deleted(folder):
+            folder = os.path.dirname(folder)
+        return
+    # From each folder to the one above, because a path of a thousand names takes a millisecond to follow.
+    above = None
+    try:
+        while len(folder) > len(root):
+            folder, name = os.path.split(folder)
+            below, above = above, os.open(folder if above is None else "..", _FOLDER, dir_fd=above)
+            if below is not None:
+                os.close(below)
+            if not _deleted(name, above):
+                return
+    except OSError:
+        return
+    finally:
+        if above is not None:
+            os.close(above)
+
+
+def _deleted(path: str, folder: int | None = None) -> bool:
+    """True once the folder of this path, or of this name in an open folder, is deleted; False if it is not empty."""
+    try:
+        os.rmdir(path, dir_fd=folder)
+    except OSError:
+        return False
+    return True

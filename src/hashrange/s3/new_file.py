@@ -129,12 +129,6 @@ def sync_names(folder: str) -> None:
         os.close(descriptor)
 
 
-def sync_everything() -> None:
-    """Wait until all file systems are on the disk, where that can be asked for."""
-    if hasattr(os, "sync"):
-        os.sync()
-
-
 def discard_left_behind(folder: str) -> None:
     """Delete the files in `folder` that no living process writes."""
     with os.scandir(folder) as entries:

@@ -236,9 +236,18 @@ def test_a_client_is_not_read_while_the_disk_lags(server: S3Server, monkeypatch:
     assert content_of(server, "lags") == content
 
 
-@pytest.mark.parametrize("limit", ["DISK_WAIT_SECONDS_MAX", "STREAM_SILENT_SECONDS_MAX"])
-def test_silence_is_bounded(limit: str) -> None:
-    assert 10 <= getattr(connections, limit) <= 60
+@pytest.mark.parametrize("sent", [0, 5_000])
+def test_a_sender_that_falls_silent_is_cut_off(server: S3Server, sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be let wait for longer otherwise, as others are whose bodies are in memory."""
+    assert connections.STREAM_SILENT_SECONDS_MAX < connections.BODY_SECONDS_FREE + 1024**3 / (16 * 1024)
+    monkeypatch.setattr(connections, "BODY_SECONDS_FREE", 3600.0)
+    monkeypatch.setattr(connections, "STREAM_SILENT_SECONDS_MAX", 0.01)
+    headers = server.signed("PUT", f"/{BUCKET}/silent", Content_Length=str(1024**3))
+    with server.connect() as connection, connection.makefile("rb") as incoming:
+        connection.sendall(request_head("PUT", f"/{BUCKET}/silent", headers) + bytes(sent))
+        assert read_reply("PUT", incoming).status == 408
+    wait_until(lambda: server.unfinished() == [])
+    assert content_of(server, "silent") == b""
 
 
 def test_a_full_disk_is_told(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:

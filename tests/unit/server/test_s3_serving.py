@@ -104,6 +104,14 @@ def test_a_replaced_object_is_read_to_its_end_and_a_cut_file_never_looks_whole(s
     assert len(received) < len(LONG)
 
 
+@pytest.mark.parametrize(("method", "body"), [("GET", b""), ("PUT", b"x"), ("POST", b"x")])
+def test_names_that_lead_here_from_elsewhere_are_refused(server: S3Server, method: str, body: bytes) -> None:
+    """A page's own name may lead to the loopback; nobody checks the signature here."""
+    reply = server.ask(method, f"/{BUCKET}/long", body, Host="evil.example")
+    assert (reply.status, b"--allowed-hosts" in reply.body) == (403, True)
+    assert (server.root / BUCKET / "long").read_bytes() == LONG
+
+
 def test_heads_and_closed_connections(server: S3Server) -> None:
     signed = server.signed("HEAD", f"/{BUCKET}/long", Connection="close")
     head = server.raw.send("HEAD", f"/{BUCKET}/long", signed, b"")
