@@ -438,7 +438,10 @@ class Connection(asyncio.Protocol):
         if connections.access_log is not None:
             connections.access_log(None, status, body, self.peer, "")
         if self.input is not states.ENDED and self.transport.can_write_eof():
-            self.transport.write_eof()
+            try:
+                self.transport.write_eof()
+            except OSError:  # a client that is not read has left, which asyncio's own loops notice only here
+                self.close()
         else:
             self.close()
 

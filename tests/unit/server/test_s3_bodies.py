@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import threading
 import time
 import zlib
 from base64 import b64encode
@@ -69,6 +70,13 @@ def test_spoilt_signed_chunks_leave_what_was_there(server: S3Server, spoilt: byt
     reply = server.put_chunks("spoilt", PIECES, trailer=b"x-amz-checksum-crc32:" + CRC32, spoilt=spoilt)
     assert (reply.status, code_of(reply)) in ((403, "SignatureDoesNotMatch"), (400, "IncompleteBody"))
     assert content_of(server, "spoilt") == b"before"
+
+
+@pytest.mark.parametrize("spoilt", [b"end", b"\x03" * 100])
+def test_the_signature_of_each_chunk_counts(server: S3Server, spoilt: bytes) -> None:
+    """No trailer and no checksum would tell that content was changed."""
+    reply = server.put_chunks("spoilt", PIECES, spoilt=spoilt)
+    assert (reply.status, code_of(reply)) == (403, "SignatureDoesNotMatch")
 
 
 @pytest.mark.parametrize(
@@ -206,18 +214,43 @@ def test_many_slow_senders_hold_no_memory_and_no_others(server: S3Server) -> Non
             one.close()
 
 
-def test_a_client_is_not_read_while_the_disk_lags(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread that writes is held: no more than a little of a long body is taken from the socket meanwhile."""
-    import threading
-
-    release = threading.Event()
+@pytest.fixture
+def release(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Threads that write bodies are held until it is set."""
+    made = threading.Event()
     take = ReceivedBody.take
 
     def held(self: ReceivedBody, data: bytes) -> None:
-        release.wait(60)
+        made.wait(60)
         take(self, data)
 
     monkeypatch.setattr(ReceivedBody, "take", held)
+    yield made
+    made.set()
+
+
+def test_a_client_that_leaves_while_the_disk_lags_is_forgotten(
+    server: S3Server, release: threading.Event, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that is not read is not seen to leave: it is let go when it has waited for too long."""
+    headers = server.signed("PUT", f"/{BUCKET}/leaves", Content_Length=str(1024**3))
+    all_waiting = server.running.server.front.protocols[1]._waiting  # type: ignore[attr-defined]
+    clients = server.running.server.connections.open
+    before = set(clients)
+    with server.connect() as connection:
+        connection.sendall(request_head("PUT", f"/{BUCKET}/leaves", headers) + bytes(1024 * 1024))
+        wait_until(lambda: all_waiting.size_bytes > body_stream.OWN_BYTES_MAX)
+        (left,) = clients - before
+    monkeypatch.setattr(connections, "DISK_WAIT_SECONDS_MAX", 0.01)
+    wait_until(lambda: left not in clients)
+    release.set()
+    wait_until(lambda: server.unfinished() == [] and not all_waiting.size_bytes)
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+    assert content_of(server, "leaves") == b""
+
+
+def test_a_client_is_not_read_while_the_disk_lags(server: S3Server, release: threading.Event) -> None:
+    """The thread that writes is held: no more than a little of a long body is taken from the socket meanwhile."""
     content = bytes(8 * 1024 * 1024)
     headers = server.signed("PUT", f"/{BUCKET}/lags", Content_Length=str(len(content)))
     with server.connect() as connection, connection.makefile("rb") as incoming:
