@@ -22,7 +22,7 @@ LAYERS = (
     {"faults"},
     {"features"},
     {"functions", "backups"},
-    {"triggers", "throughput", "cloudwatch"},
+    {"triggers", "throughput", "cloudwatch", "transfers"},
     {"autoscaling", "insights", "dax", "init"},
     {"service"},
     {"server"},
@@ -343,7 +343,12 @@ def test_every_operation_is_registered() -> None:
 # --- callbacks ----------------------------------------------------------------------------------
 
 FILLED_IN = {
-    "features/features.py": {"scope.see_watches", "scope.store"},  # the store is none, but a callback has its name
+    "features/features.py": {
+        "scope.missing_objects",
+        "scope.see_watches",
+        "scope.store",  # it is none, but a callback has its name
+        "scope.wake_job",
+    },
     "service/fault_feature.py": {"scope.state_delay"},
     "store/embedded/late_entries.py": {"draft.finish"},
     "server/protocols/unserved/handing_on.py": {"request.on_abandoned"},

@@ -15,6 +15,9 @@ from hashrange.dax.records import Cluster, Event, ParameterGroup, SubnetGroup
 from hashrange.functions.description import FunctionDescription
 from hashrange.functions.events import QueuedEvent
 from hashrange.operations.backups.kept_backups import Backup, Restore
+from hashrange.operations.transfers.bulk_records import BulkProgress, BulkRecord
+from hashrange.operations.transfers.export_records import ExportProgress, ExportRecord
+from hashrange.operations.transfers.import_records import ImportProgress, ImportRecord
 from hashrange.service.features import FEATURES
 from hashrange.tables.schema import Table
 from tests.support.source_trees import ROOT, source_trees
@@ -25,6 +28,7 @@ RECORDS = {
     "alarms.md": (Alarm, History),
     "scaling.md": (ScalableTarget, ScalingPolicy, ScheduledAction, Activity),
     "functions.md": (FunctionDescription, QueuedEvent),
+    "transfers.md": (ExportRecord, ExportProgress, ImportRecord, ImportProgress, BulkRecord, BulkProgress),
     "dax.md": (Cluster, ParameterGroup, SubnetGroup, Event),
 }
 """Page → the records that it describes member by member."""

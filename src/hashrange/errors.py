@@ -221,6 +221,26 @@ class InvalidRestoreTimeException(ApiError):
     """The table cannot be restored to this time."""
 
 
+class InvalidExportTimeException(ApiError):
+    """The table cannot be exported as of this time, or between these times."""
+
+
+class ExportConflictException(ApiError):
+    """The client token belongs to an export that was requested otherwise."""
+
+
+class ExportNotFoundException(ApiError):
+    """There is no such export."""
+
+
+class ImportConflictException(ApiError):
+    """The client token belongs to the import of another table."""
+
+
+class ImportNotFoundException(ApiError):
+    """There is no such import."""
+
+
 class PolicyNotFoundException(ApiError):
     """The resource's policy is not what the request expects: it is missing, present, or of another revision."""
 

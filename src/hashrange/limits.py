@@ -82,6 +82,22 @@ RULE_NAME_LENGTH_MAX = 128
 """Characters of the name of a rule of Contributor Insights. Source: service model."""
 TRANSFERS_LISTED_MAX = 25
 """Members on one page of ListExports, ListImports and ListBulkOperations."""
+EXPORTS_AT_ONCE_MAX = 300
+"""Exports that may be in progress in one account and Region."""
+IMPORTS_AT_ONCE_MAX = 50
+"""Imports that may be in progress in one account and Region."""
+IMPORTED_OBJECTS_MAX = 50_000
+"""Objects that one import reads."""
+IMPORTS_LISTED_USUALLY = 10
+"""Members on a page of ListImports whose size is not told."""
+TRANSFER_TOKEN_SECONDS = 8 * 3600
+"""How long the token of an export, import or bulk put names it."""
+TRANSFERS_LISTED_SECONDS = 90 * 86_400
+"""How long exports, imports and bulk puts are listed."""
+INCREMENTAL_SECONDS_MIN, INCREMENTAL_SECONDS_MAX = 15 * 60, 86_400
+"""Time between the begin and the end of an incremental export."""
+INCREMENTAL_BILLED_BYTES_MIN = 10_000_000
+"""Least bytes that are billed for an incremental export."""
 TAGS_MAX = 50
 TAG_KEY_CHARACTERS_MAX = 128
 TAG_VALUE_CHARACTERS_MAX = 256

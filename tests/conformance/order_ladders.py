@@ -610,6 +610,37 @@ UPDATE_KINESIS: list[list[Fault]] = [
 ]
 KINESIS_BODY: Body = {"TableName": TABLE, "StreamArn": "arn:aws:kinesis:us-east-1:000000000000:stream/changes"}
 
+SHORT_EXPORT_ARN = Fault("constraints", {"ExportArn": "arn"}, "at 'exportArn' failed to satisfy constraint")
+NO_EXPORT = Fault("export", NOTHING, "Export not found: Export not found: arn:", "ExportNotFoundException")
+SHORT_BULK_ARN = Fault("constraints", {"BulkOperationArn": "arn"}, "at 'bulkOperationArn' failed to satisfy constraint")
+NO_BULK_PUT = Fault("bulk put", NOTHING, "Bulk operation: arn:", "ResourceNotFoundException")
+FEW_UNITS = Fault(
+    "constraints", {"MaxWriteRequestUnits": 1023}, "at 'maxWriteRequestUnits' failed to satisfy constraint"
+)
+KEY_WITHOUT_KMS = Fault(
+    "couplings",
+    {"OutputS3Configuration": {"OutputType": ["ERROR"], "S3SseKmsKeyId": "key"}},
+    "KMS Key Id is not supported for this encryption type",
+)
+SHORT_IMPORT_ARN = Fault("constraints", {"ImportArn": "arn"}, "at 'importArn' failed to satisfy constraint")
+NO_IMPORT = Fault("import", NOTHING, "Import not found: arn:", "ImportNotFoundException")
+BAD_BUCKET = Fault("constraints", {"S3Bucket": "-"}, "at 's3Bucket' failed to satisfy constraint")
+SPECIFICATION_ALONE = Fault(
+    "couplings",
+    {"IncrementalExportSpecification": {"ExportFromTime": 1}},
+    "Export Type expected to be Incremental Export when incremental export specification is provided",
+)
+EMPTY_FILTER = Fault("filter", {"FilterSpecification": {}}, "The specification can not be empty")
+IMPORT_SOURCE: Body = {"S3BucketSource": {"S3Bucket": "bucket"}}
+BAD_IMPORT = Fault("constraints", {"InputFormat": "XML"}, "at 'inputFormat' failed to satisfy constraint")
+OPTIONS_OF_JSON = Fault(
+    "options", {"InputFormatOptions": {"Csv": {}}}, "Unsupported InputFormatOptions for the given input format"
+)
+UNITS_MISSING = Fault(
+    "table",
+    {"TableCreationParameters": NEW_TABLE | {"ProvisionedThroughput": None}},
+    "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED",
+)
 LADDERS: dict[str, list[Ladder]] = {
     "PutItem": [Ladder(faults) for faults in PUT_ITEM],
     "GetItem": [Ladder(faults) for faults in GET_ITEM],
@@ -645,6 +676,15 @@ LADDERS: dict[str, list[Ladder]] = {
     "DescribeTimeToLive": [Ladder(faults) for faults in NAMED],
     "UpdateTimeToLive": [Ladder(faults) for faults in UPDATE_TIME_TO_LIVE],
     "ListBackups": [Ladder(faults) for faults in LIST_BACKUPS],
+    "CancelBulkOperation": [Ladder([types({"BulkOperationArn": 5}), SHORT_BULK_ARN, NO_BULK_PUT])],
+    "DescribeBulkOperation": [Ladder([types({"BulkOperationArn": 5}), SHORT_BULK_ARN, NO_BULK_PUT])],
+    "StartBulkPutItems": [Ladder([types({"ClientToken": 5}), FEW_UNITS, KEY_WITHOUT_KMS])],
+    "DescribeExport": [Ladder([types({"ExportArn": 5}), SHORT_EXPORT_ARN, NO_EXPORT])],
+    "DescribeImport": [Ladder([types({"ImportArn": 5}), SHORT_IMPORT_ARN, NO_IMPORT])],
+    "ExportTableToPointInTime": [
+        Ladder([types({"S3Prefix": 5}), BAD_BUCKET, BAD_ARN, SPECIFICATION_ALONE, EMPTY_FILTER])
+    ],
+    "ImportTable": [Ladder([types({"ClientToken": 5}), BAD_IMPORT, OPTIONS_OF_JSON, UNITS_MISSING])],
     "ListBulkOperations": [Ladder([types({"NextToken": 5}), MAX_RESULTS, BAD_TOKEN])],
     "ListContributorInsights": [Ladder(faults) for faults in LIST_INSIGHTS],
     "ListExports": [Ladder([types({"NextToken": 5}), MAX_RESULTS, BAD_ARN, BAD_TOKEN])],
@@ -702,6 +742,17 @@ BODIES: dict[str, Body] = {
     "UpdateKinesisStreamingDestination": KINESIS_BODY
     | {"UpdateKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MICROSECOND"}},
     "DescribeTimeToLive": {"TableName": TABLE},
+    "CancelBulkOperation": {"BulkOperationArn": f"{ARN}/bulk-operation/01234567890123-0123abcd"},
+    "DescribeBulkOperation": {"BulkOperationArn": f"{ARN}/bulk-operation/01234567890123-0123abcd"},
+    "StartBulkPutItems": {
+        "TableName": TABLE,
+        "InputS3Configuration": {"S3Bucket": "bucket", "InputFormat": "ION"},
+        "OutputS3Configuration": {"OutputType": ["ERROR"]},
+    },
+    "DescribeExport": {"ExportArn": f"{ARN}/export/01234567890123-0123abcd"},
+    "DescribeImport": {"ImportArn": f"{ARN}/import/01234567890123-0123abcd"},
+    "ExportTableToPointInTime": {"TableArn": ARN, "S3Bucket": "bucket"},
+    "ImportTable": {"InputFormat": "DYNAMODB_JSON", "TableCreationParameters": NEW_TABLE} | IMPORT_SOURCE,
     "UpdateTimeToLive": {
         "TableName": TABLE,
         "TimeToLiveSpecification": {"Enabled": False, "AttributeName": "expires"},

@@ -104,6 +104,9 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("RestoreTableToPointInTime.GlobalSecondaryIndexOverride.KeySchema", INDEX_KEYS),
     ("RestoreTableToPointInTime.LocalSecondaryIndexOverride.KeySchema", TABLE_KEYS),
     ("RestoreTableToPointInTime.SSESpecificationOverride.KMSMasterKeyId", "min_length 1, model None"),
+    ("ImportTable.TableCreationParameters.KeySchema", TABLE_KEYS),
+    ("ImportTable.TableCreationParameters.GlobalSecondaryIndexes.KeySchema", INDEX_KEYS),
+    ("ImportTable.TableCreationParameters.SSESpecification.KMSMasterKeyId", "min_length 1, model None"),
     # Captured from the service: an empty key id is too short, and lengths of tags have messages of their own.
     ("CreateTable.SSESpecification.KMSMasterKeyId", "min_length 1, model None"),
     ("CreateTable.Tags.Key", "max_length None, model 128"),

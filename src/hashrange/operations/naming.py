@@ -37,6 +37,21 @@ def by_resource_arn(request: Any) -> Iterable[str]:
     return (request.ResourceArn,)
 
 
+def by_export_arn(request: Any) -> Iterable[str]:
+    """The ARN in `ExportArn`, which contains the table's name."""
+    return (request.ExportArn,)
+
+
+def by_bulk_operation_arn(request: Any) -> Iterable[str]:
+    """The ARN in `BulkOperationArn`, which contains the table's name."""
+    return (request.BulkOperationArn,)
+
+
+def by_import_arn(request: Any) -> Iterable[str]:
+    """The ARN in `ImportArn`, which contains the table's name."""
+    return (request.ImportArn,)
+
+
 def by_stream_arn(request: Any) -> Iterable[str]:
     """The ARN in `StreamArn`, which contains the table's name."""
     return (request.StreamArn,)

@@ -1,5 +1,4 @@
-"""Which operations ask for what no table has here? Exports, imports, bulk writes, global tables, and auto scaling of
-replicas.
+"""Which operations ask for what no table has here? Global tables, and auto scaling of replicas.
 
 Tools ask for them nevertheless, and get an empty list or what the service says while a feature is off. NextToken is
 refused, as no reply contains one. Source: service behaviour, captures to October 2026.
@@ -13,10 +12,9 @@ from msgspec import Meta
 
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ValidationException
-from hashrange.limits import TRANSFERS_LISTED_MAX
 from hashrange.messages import other_services as say
 from hashrange.operations.lookup import TableRequest, check_arn, described_table, table_name
-from hashrange.operations.naming import by_table_arn, table_operation
+from hashrange.operations.naming import table_operation
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
@@ -25,26 +23,6 @@ from hashrange.tables.states import status
 from hashrange.wire.rules import NO_RULES, RequestRules
 
 # --- empty lists --------------------------------------------------------------------------------
-
-ArnOrName = Annotated[str, Meta(min_length=1, max_length=1024)]
-"""A table as ListExports and ListImports name it (`TableArn`). The API model constrains only its length."""
-HEX_TOKEN_PATTERN = "([0-9a-f]{16})+"  # noqa: S105 - the form of a page token
-TransfersListed = Annotated[int, Meta(ge=1, le=TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})]
-
-
-class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Page size and page token."""
-
-    MaxResults: TransfersListed | None = None
-    NextToken: Annotated[str, Meta(min_length=1, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
-
-
-class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One table or all, page size and page token of exports to S3."""
-
-    TableArn: ArnOrName | None = None
-    MaxResults: TransfersListed | None = None
-    NextToken: str | None = None
 
 
 class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -57,14 +35,6 @@ class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     ) = None
     Limit: PositiveInteger | None = None
     RegionName: str | None = None
-
-
-class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One table or all, page size and page token of imports from S3."""
-
-    TableArn: ArnOrName | None = None
-    PageSize: TransfersListed | None = None
-    NextToken: Annotated[str, Meta(min_length=112, max_length=1024, pattern=f"^{HEX_TOKEN_PATTERN}$")] | None = None
 
 
 def _empty_list(
@@ -131,9 +101,6 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: TableReques
 
 
 OPERATIONS = (
-    _empty_list("ListBulkOperations", ListBulkOperationsRequest, "BulkOperationsSummaryList"),
-    _empty_list("ListExports", ListExportsRequest, "ExportSummaries", by_table_arn),
     _empty_list("ListGlobalTables", ListGlobalTablesRequest, "GlobalTables"),
-    _empty_list("ListImports", ListImportsRequest, "ImportSummaryList", by_table_arn),
     table_operation("DescribeTableReplicaAutoScaling", describe_table_replica_auto_scaling),
 )

@@ -37,6 +37,7 @@ class Scope:
         "clock",
         "documents",
         "maintenance",
+        "missing_objects",
         "region",
         "row_copies",
         "see_watches",
@@ -44,6 +45,7 @@ class Scope:
         "state_delay",
         "store",
         "tables",
+        "wake_job",
     )
 
     def __init__(self, account: str, region: str, store: WholeStore, clock: Clock, settings: Settings) -> None:
@@ -56,6 +58,10 @@ class Scope:
         self.row_copies = store.row_copies
         self.see_watches: Callable[[Table], None] = lambda table: None
         """Called after a change of what Contributor Insights watches of a table."""
+        self.missing_objects: Callable[[], str | None] = lambda: None
+        """Why there is no S3 with which exports and imports work; None if there is one."""
+        self.wake_job: Callable[[str], None] = lambda name: None
+        """`wake_job(name)`: lets the job of a feature find the work that an operation has made for it."""
         self.begin_times = BeginTimes(store.documents)
         """Those of the watches of Contributor Insights; all Scopes of a service share one object."""
         self.clock = clock

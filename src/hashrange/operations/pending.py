@@ -17,17 +17,10 @@ from hashrange.messages.other_services import OPERATION_NOT_SUPPORTED_YET
 from hashrange.operations.operation import JSON, JsonWire, Scope
 
 PENDING_NAMES = (
-    "CancelBulkOperation",
     "CreateGlobalTable",
-    "DescribeBulkOperation",
-    "DescribeExport",
     "DescribeGlobalTable",
     "DescribeGlobalTableSettings",
-    "DescribeImport",
-    "ExportTableToPointInTime",
-    "ImportTable",
     "SearchVectors",
-    "StartBulkPutItems",
     "UpdateGlobalTable",
     "UpdateGlobalTableSettings",
     "UpdateTableReplicaAutoScaling",

@@ -30,6 +30,7 @@ from hashrange.operations.tables import (
     update_table,
 )
 from hashrange.operations.transactions import transact_get_items, transact_write_items
+from hashrange.operations.transfers import bulk_puts, exports, imports
 
 OPERATIONS: dict[str, Operation[JsonWire]] = {
     operation.name: operation
@@ -40,12 +41,15 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         batch_write_item.OPERATION,
         *contributor_insights.OPERATIONS,
         *continuous_backups.OPERATIONS,
+        *bulk_puts.OPERATIONS,
         create_table.OPERATION,
         delete_table.OPERATION,
         describe_table.OPERATION,
         execute_statement.OPERATION,
         execute_transaction.OPERATION,
+        *exports.OPERATIONS,
         get_item.OPERATION,
+        *imports.OPERATIONS,
         *iterators.OPERATIONS,
         *kinesis_streaming.OPERATIONS,
         list_tables.OPERATION,

@@ -11,6 +11,7 @@ from hashrange.functions.feature import FUNCTIONS
 from hashrange.insights.feature import INSIGHTS
 from hashrange.service.fault_feature import FAULTS
 from hashrange.throughput.feature import THROUGHPUT
+from hashrange.transfers.feature import TRANSFERS
 from hashrange.triggers.feature import KINESIS, TRIGGERS
 
 FEATURES: Sequence[AnyFeature] = (
@@ -20,6 +21,7 @@ FEATURES: Sequence[AnyFeature] = (
     ALARMS_AND_SCALING,
     INSIGHTS,
     DAX,
+    TRANSFERS,
     FUNCTIONS,
     KINESIS,
     TRIGGERS,

@@ -168,7 +168,10 @@ class Catalog(Protocol):
         """
 
     def all_tables(self) -> Sequence[OpenTable]:
-        """Every table of all accounts and Regions, in order of table id, for operators."""
+        """Every table of all accounts and Regions, in order of table id, for operators; without `importing`."""
+
+    def importing(self) -> Sequence[OpenTable]:
+        """The tables that imports fill (`Table.is_importing`), which no other method finds but `find_id`."""
 
     def find_id(self, table_id: int) -> OpenTable | None:
         """The table with this id, in any state; None if there is none."""
@@ -180,13 +183,15 @@ class Catalog(Protocol):
         """Refresh the view for these names; True if that changed the view."""
 
     async def create(self, make: Callable[[int], Table]) -> OpenTable | None:
-        """Store the table `make(table_id)` under the next table id; None (nothing done) if the table's name is taken.
+        """Store the table `make(table_id)` under the next table id; None (nothing done) if the table's name is taken,
+        which does not matter while it is being imported.
 
         `make` may be called again.
         """
 
     async def replace(self, old: Table, new: Table) -> bool:
-        """Replace the table `old` by `new`; False (nothing done) if the stored table differs from `old`.
+        """Replace the table `old` by `new`; False (nothing done) if the stored table differs from `old`, or the name of
+        a table whose import ends is taken.
 
         A new index (CREATING) has no entries until `Maintenance.backfill` has made them. Entries of an index that is
         DELETING or missing in `new` are deleted in the same commit.

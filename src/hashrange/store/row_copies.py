@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from hashrange.items.types import Key, Row
+from hashrange.items.types import Item, Key, Row
 from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
@@ -51,6 +51,26 @@ class CopiedRows(NamedTuple):
     is_last: bool
 
 
+class ChangedRow(NamedTuple):
+    """What has become of a row between two moments."""
+
+    key: Key
+    at_seconds: float
+    """The service time of the last change, in whole milliseconds."""
+    old: Row | None
+    new: Row | None
+    """None, as `old`, if there was none. Both are None if it was made and deleted between the moments."""
+
+
+class ChangedRows(NamedTuple):
+    """The next rows of a copy of changes, in order of their keys."""
+
+    rows: Sequence[ChangedRow]
+    """May be empty although more follow."""
+    last_key: Key
+    is_last: bool
+
+
 class Moved(NamedTuple):
     """What one slice of a copy has moved into another source."""
 
@@ -81,6 +101,16 @@ class RowCopies(Protocol):
         everything (`restorable_since`); None if the table has been deleted.
         """
 
+    async def begin_of_changes(
+        self, owner: str, table: Table, since_seconds: float, until_seconds: float
+    ) -> Begun | None:
+        """Begin a copy of the rows that were changed between a moment (included) and another (not included), since the
+        first of which the table's change log tells everything; None if the table has been deleted.
+        """
+
+    async def read_changes(self, owner: str, after: Key, limit_bytes: int) -> ChangedRows:
+        """As `read`, of a copy of changes."""
+
     async def begin_of_kept(self, owner: str, source_id: SourceId) -> None:
         """Begin a copy of kept rows."""
 
@@ -96,6 +126,11 @@ class RowCopies(Protocol):
     async def move(self, owner: str, target: SourceId | OpenTable) -> Moved:
         """Add the next rows of a copy to kept rows, or to a table that is not served yet, with all that follows from
         them, in the commit that passes them. Until the copy is ready, undoes some changes instead.
+        """
+
+    async def load(self, table: OpenTable, rows: Mapping[Key, tuple[Row, Item]]) -> None:
+        """Put rows, each with its item, into a table that is not served yet, in one commit, with their index entries.
+        Raises ResourceNotFoundException if the table no longer exists.
         """
 
     async def end(self, owner: str) -> None:

@@ -224,6 +224,8 @@ class Table(msgspec.Struct, frozen=True):
     """Point-in-time recovery; None while it is off."""
     restored_from: RestoredFrom | None = None
     """What the table has been restored from: CREATING at least until it has all items."""
+    is_importing: bool = False
+    """True while an import fills the table: no request finds it, and its name is free."""
 
     @property
     def is_filling(self) -> bool:

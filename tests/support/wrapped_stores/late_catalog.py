@@ -56,6 +56,10 @@ class LateCatalog:
         """Delegates to the inner catalog."""
         return self._inner.all_tables()
 
+    def importing(self) -> Sequence[OpenTable]:
+        """Delegates to the inner catalog."""
+        return self._inner.importing()
+
     def find_id(self, table_id: int) -> OpenTable | None:
         """Delegates to the inner catalog."""
         return self._inner.find_id(table_id)

@@ -82,6 +82,10 @@ class SuspendingCatalog:
         """Delegates to the inner catalog."""
         return self._inner.all_tables()
 
+    def importing(self) -> Sequence[OpenTable]:
+        """Delegates to the inner catalog."""
+        return self._inner.importing()
+
     async def look_up(self, account: str, region: str, names: Iterable[str]) -> bool:
         """Calls the inner catalog, after a pause."""
         await self._store.suspend()

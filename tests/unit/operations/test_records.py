@@ -33,6 +33,7 @@ PLAIN_TABLE = {
 ALSO_SOUND: dict[str, dict[str, Any]] = {
     "DeleteItem": {"TableName": TABLE, "Key": KEY},
     "ListBulkOperations": {},
+    "ListExports": {"TableArn": ARN},
     "ListImports": {"TableArn": ARN},
     "ListTagsOfResource": {"ResourceArn": ARN},
     "PutItem": {"TableName": TABLE, "Item": KEY},
@@ -52,9 +53,15 @@ ALSO_SOUND: dict[str, dict[str, Any]] = {
 }
 """Further valid bodies, for operations whose other bodies are refused here or change nothing."""
 NEED_MORE = {
-    "DescribeStream", "GetRecords", "GetResourcePolicy", "GetShardIterator",
+    "CancelBulkOperation", "DescribeBulkOperation", "DescribeExport", "DescribeImport", "DescribeStream",
+    "ExportTableToPointInTime", "GetRecords", "GetResourcePolicy", "GetShardIterator", "ImportTable",
+    "StartBulkPutItems",
 }  # fmt: skip
-"""Operations that are refused here because they ask for something that does not exist."""
+"""Operations that are refused here because they ask for something that does not exist, such as an S3."""
+CHANGE_NOTHING_YET = {
+    "CancelBulkOperation", "ExportTableToPointInTime", "ImportTable", "StartBulkPutItems",
+}  # fmt: skip
+"""Operations that write but change nothing here: they need an S3."""
 
 
 def bodies_of(name: str) -> list[dict[str, Any]]:
@@ -121,4 +128,4 @@ def test_only_what_writes_changes_anything(name: str) -> None:
     has_changed = store.position() > position
     store.close_now()
     assert 200 in statuses or name in NEED_MORE
-    assert OPERATIONS[name].writes == has_changed
+    assert OPERATIONS[name].writes == (has_changed or name in CHANGE_NOTHING_YET)

@@ -181,7 +181,11 @@ class EmbeddedCatalog:
 
     def all_tables(self) -> Sequence[OpenTable]:
         """Every table of all accounts and Regions, ordered by table id."""
-        return self._opened.all()
+        return [table for table in self._opened.all() if not table.schema.is_importing]
+
+    def importing(self) -> Sequence[OpenTable]:
+        """The tables that imports fill."""
+        return [table for table in self._opened.all() if table.schema.is_importing]
 
     def find_id(self, table_id: int) -> OpenTable | None:
         """The table with this id, whatever its state; None if there is none."""
@@ -192,7 +196,7 @@ class EmbeddedCatalog:
         table's name is taken. Raises StorageError, such as when no table id is left.
         """
         table = await self._commits.commit(lambda draft: self._create(draft, make))
-        return None if table is None else self.find(table.account, table.region, table.name)
+        return None if table is None else self.find_id(table.table_id)
 
     async def replace(self, old: Table, new: Table) -> bool:
         """Replace a table's description `old` by `new`; False (nothing changed) when `old` is no longer the stored one.
@@ -210,7 +214,7 @@ class EmbeddedCatalog:
 
     def _create(self, draft: Draft, make: Callable[[int], Table]) -> Table | None:
         table = make(self._next_table_id)
-        if self.find(table.account, table.region, table.name) is not None:
+        if not table.is_importing and self.find(table.account, table.region, table.name) is not None:
             return None
         table_id = self.take_table_id(draft)
         assert table.table_id == table_id
@@ -227,7 +231,8 @@ class EmbeddedCatalog:
         return table_id
 
     def _replace(self, draft: Draft, old: Table, new: Table) -> bool:
-        if not self._is_stored(old):
+        is_shown = old.is_importing and not new.is_importing
+        if not self._is_stored(old) or (is_shown and self.find(new.account, new.region, new.name) is not None):
             return False
         if new.next_index_id > layout.INDEX_ID_MAX + 1:
             raise StorageError("This table has given out every index id. Move its items to a new table.")
@@ -292,9 +297,14 @@ class EmbeddedCatalog:
         self._list(opened)
         for source_id, most_bytes in size_limits(opened, self._options):
             self._site.statistics.limit(source_id, most_bytes)
-        self._tell(before, opened)
+        if not table.is_importing:
+            self._tell(None if before is None or before.schema.is_importing else before, opened)
 
     def _forget(self, table: Table) -> None:
+        self._site.changed_at.pop(table.table_id, None)  # the deletion itself counts as a change of any table
+        closed = self._opened.close(table.table_id)
+        if table.is_importing:
+            return
         place = (table.account, table.region)
         tables, places = self._tables[place], self._places[table.name]
         del tables[table.name]
@@ -303,15 +313,18 @@ class EmbeddedCatalog:
             del self._tables[place]
         if not places:
             del self._places[table.name]
-        self._site.changed_at.pop(table.table_id, None)  # the deletion itself counts as a change of any table
-        self._tell(self._opened.close(table.table_id), None)
+        self._tell(closed, None)
 
     def _is_stored(self, table: Table) -> bool:
-        stored = self.find(table.account, table.region, table.name)
+        stored = (
+            self.find_id(table.table_id) if table.is_importing else self.find(table.account, table.region, table.name)
+        )
         return stored is not None and (stored.schema is table or stored.schema == table)
 
     def _list(self, table: OpenTable) -> None:
-        """List a table by its place and name, in the place of a former one."""
+        """List a table by its place and name, in the place of a former one, unless it is being imported."""
+        if table.schema.is_importing:
+            return
         place = (table.schema.account, table.schema.region)
         tables = self._tables.get(place) or self._tables.setdefault(place, self._view(place))
         tables[table.name] = table

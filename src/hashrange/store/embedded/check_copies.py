@@ -15,6 +15,7 @@ from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
+from hashrange.store.embedded.changed_rows import rows_of_changed
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.row_copies import StoredCopy, decode_copy
@@ -138,6 +139,9 @@ class CopyCheck:
                 yield f"{name} is kept for {copy.owner}, which has passed it"
             elif len(row) < streams.SEQUENCE_BYTES:
                 yield f"{name} says of no change that it is before it"
+            elif copy.is_of_changes:
+                for one in rows_of_changed(row):
+                    yield from row_faults(name, one)
             elif former := row[streams.SEQUENCE_BYTES :]:
                 yield from row_faults(name, Row(former))
 

@@ -1,0 +1,166 @@
+"""What is kept of a bulk put? Its record, which describes it for 90 days and longer; while it runs, its progress, and
+the lines of its reports that are in no object yet.
+
+Documents: `bulk/ACCOUNT/REGION/ID`, `bulk-progress/ACCOUNT/REGION/ID` and `bulk-report/ACCOUNT/REGION/ID/TYPE`. The
+last two are there only as long as the bulk put runs. Layout: docs/formats/transfers.md.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from hashrange.operations.transfers.export_records import (
+    BucketName,
+    BucketOwner,
+    KeyPrefix,
+    KmsKeyId,
+    S3SseAlgorithm,
+    folder_in,
+)
+from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace
+from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords
+
+BULK_PREFIX, BULK_PROGRESS_PREFIX, BULK_REPORT_PREFIX = "bulk/", "bulk-progress/", "bulk-report/"
+BULK_JOB = "bulk puts"
+"""Name of the job that works on bulk puts."""
+BulkInputFormat = Literal["DYNAMODB_JSON", "ION"]
+BulkStatus = Literal["IN_PROGRESS", "COMPLETED", "COMPLETED_WITH_ERRORS", "CANCELLING", "CANCELLED", "FAILED"]
+PerformanceTier = Literal["STANDARD", "ACCELERATED"]
+OutputType = Literal["ERROR", "CONDITION_CHECK_FAILURE"]
+
+
+class InputS3Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The objects that are read."""
+
+    S3BucketOwner: BucketOwner | None = None
+    S3Bucket: BucketName
+    S3KeyPrefix: KeyPrefix | None = None
+    InputFormat: BulkInputFormat
+    InputCompressionType: "InputCompressionType | None" = None
+
+
+class OutputS3Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the reports go, and which there are."""
+
+    S3BucketOwner: BucketOwner | None = None
+    S3Bucket: BucketName | None = None
+    S3KeyPrefix: KeyPrefix | None = None
+    S3SseAlgorithm: "S3SseAlgorithm | None" = None
+    S3SseKmsKeyId: KmsKeyId | None = None
+    OutputType: list["OutputType"]
+
+
+class BulkCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a bulk put has done so far."""
+
+    processed: int = 0
+    failed: int = 0
+    refused: int = 0
+    """Items whose conditions were false."""
+    input_bytes: int = 0
+    """Bytes of the objects that were read to their end."""
+    table_bytes: int = 0
+    index_bytes: dict[str, int] = {}
+    """Name of each index → bytes of the entries that were put."""
+
+
+class BulkRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A bulk put. Times are seconds of service time."""
+
+    bulk_id: str
+    account: str
+    region: str
+    table_name: str
+    table_id: int
+    table_uuid: str
+    token: str
+    digest: str
+    """Hash of the request without its token."""
+    started_seconds: float
+    source: InputS3Configuration
+    output: OutputS3Configuration
+    max_units: int | None = None
+    tier: PerformanceTier = "STANDARD"
+    status: BulkStatus = "IN_PROGRESS"
+    ended_seconds: float = 0.0
+    counts: BulkCounts | None = None
+    """None until it has ended."""
+    total_bytes: int | None = None
+    failure_code: str | None = None
+    failure_message: str | None = None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """What identifies it, as in its documents' names."""
+        return (self.account, self.region, self.bulk_id)
+
+    @property
+    def table_arn(self) -> str:
+        """The ARN of its table."""
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.table_name}"
+
+    @property
+    def arn(self) -> str:
+        """Its ARN, in a form of our own (unconfirmed)."""
+        return f"{self.table_arn}/bulk-operation/{self.bulk_id}"
+
+    @property
+    def report_root(self) -> str:
+        """What the keys of its reports begin with."""
+        return f"{folder_in(self.output.S3KeyPrefix)}{self.bulk_id}/"
+
+
+class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a bulk put has come."""
+
+    counts: BulkCounts = BulkCounts()
+    place: ReadingPlace = ReadingPlace()
+    has_begun: bool = False
+    """True once it may have put an item."""
+    total_bytes: int | None = None
+    """Bytes of all objects, once they have been counted."""
+    parts: dict[str, int] = {}
+    """Type of a report → how many objects of it are whole."""
+
+
+def kept_bulk_puts(documents: Documents) -> KeptRecords[BulkRecord]:
+    """The records of all bulk puts."""
+    return KeptRecords(documents, BULK_PREFIX, BulkRecord, "record of a bulk put")
+
+
+def kept_bulk_progress(documents: Documents) -> KeptRecords[BulkProgress]:
+    """The progress of those that run."""
+    return KeptRecords(documents, BULK_PROGRESS_PREFIX, BulkProgress, "progress of a bulk put")
+
+
+def report_name(record: BulkRecord, kind: str) -> str:
+    """The name of the document with lines of a report."""
+    return f"{BULK_REPORT_PREFIX}{'/'.join(record.path)}/{kind}"
+
+
+def described_bulk_put(record: BulkRecord, progress: BulkProgress | None) -> dict[str, Any]:
+    """A bulk put as it is told."""
+    counts = record.counts or (BulkCounts() if progress is None else progress.counts)
+    total_bytes = record.total_bytes if progress is None else progress.total_bytes
+    told: dict[str, Any] = {
+        "BulkOperationArn": record.arn,
+        "BulkOperationStatus": record.status,
+        "TableDetails": [{"TableName": record.table_name, "TableId": record.table_uuid}],
+        "ClientToken": record.token,
+        "InputS3Configuration": msgspec.to_builtins(record.source),
+        "OutputS3Configuration": msgspec.to_builtins(record.output),
+        "StartTime": record.started_seconds,
+        "ProcessedItemCount": counts.processed,
+        "ProcessedInputBytes": counts.input_bytes,
+        "FailedItemCount": counts.failed,
+        "PerformanceTier": record.tier,
+    }
+    optional: dict[str, Any] = {
+        "TotalInputBytes": total_bytes,
+        "MaxWriteRequestUnits": record.max_units,
+        "EndTime": record.ended_seconds or None,
+        "FailureCode": record.failure_code,
+        "FailureMessage": record.failure_message,
+    }
+    return told | {name: value for name, value in optional.items() if value is not None}

@@ -1,0 +1,128 @@
+"""What is kept of an import? Its record, which describes it for 90 days and longer, and its progress while it is made.
+
+Both are documents: `import/ACCOUNT/REGION/ID` and `import-progress/ACCOUNT/REGION/ID`. The second is there exactly as
+long as the import is IN_PROGRESS. Layout: docs/formats/transfers.md.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hashrange.operations.transfers.export_records import BucketName, BucketOwner, KeyPrefix, TransferStatus
+from hashrange.store.documents import Documents
+from hashrange.store.records import KeptRecords
+
+IMPORT_PREFIX, IMPORT_PROGRESS_PREFIX = "import/", "import-progress/"
+IMPORT_JOB = "imports"
+"""Name of the job that makes imports."""
+InputFormat = Literal["DYNAMODB_JSON", "ION", "CSV"]
+InputCompressionType = Literal["GZIP", "ZSTD", "NONE"]
+
+
+class S3BucketSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The bucket that an import reads, and what the keys of its objects begin with."""
+
+    S3BucketOwner: BucketOwner | None = None
+    S3Bucket: BucketName
+    S3KeyPrefix: KeyPrefix | None = None
+
+
+CsvHeader = Annotated[str, Meta(min_length=1, max_length=65_536, pattern=r"^[\x20-\x21\x23-\x2B\x2D-\x7E]*$")]
+
+
+class CsvOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What divides the cells of a line, and the names of the columns."""
+
+    Delimiter: Annotated[str, Meta(min_length=1, max_length=1, pattern=r"^[,;:|\t ]$")] | None = None
+    HeaderList: Annotated[list[CsvHeader], Meta(min_length=1, max_length=255)] | None = None
+
+
+class InputFormatOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Options of formats that have some."""
+
+    Csv: CsvOptions | None = None
+
+
+class ImportRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An import. Times are seconds of service time."""
+
+    import_id: str
+    account: str
+    region: str
+    table_name: str
+    table_uuid: str
+    token: str
+    started_seconds: float
+    source: S3BucketSource
+    format: InputFormat
+    creation: dict[str, Any]
+    """The request's TableCreationParameters, with the members that it has."""
+    compression: InputCompressionType = "NONE"
+    options: InputFormatOptions | None = None
+    status: TransferStatus = "IN_PROGRESS"
+    ended_seconds: float = 0.0
+    counts: "ImportCounts | None" = None
+    """None while it is IN_PROGRESS."""
+    failure_code: str | None = None
+    failure_message: str | None = None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """What identifies it, as in its documents' names."""
+        return (self.account, self.region, self.import_id)
+
+    @property
+    def table_arn(self) -> str:
+        """The ARN of its table."""
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.table_name}"
+
+    @property
+    def arn(self) -> str:
+        """The import's ARN."""
+        return f"{self.table_arn}/import/{self.import_id}"
+
+    @property
+    def log_group_arn(self) -> str:
+        """The log group that the service would write the errors to."""
+        return f"arn:aws:logs:{self.region}:{self.account}:log-group:/aws-dynamodb/imports:*"
+
+
+class ImportCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an import has read so far."""
+
+    processed_bytes: int = 0
+    """Bytes of text, without compression."""
+    processed: int = 0
+    imported: int = 0
+    errors: int = 0
+
+
+class ReadingPlace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far the objects below a prefix have been read."""
+
+    read_up_to: str = ""
+    """Key of the last object that has been read whole; empty: none has."""
+    object_key: str = ""
+    """Key of the object that is being read."""
+    lines_read: int = 0
+    """How many of its lines have been read."""
+    has_all: bool = False
+    """True once all objects have been read."""
+
+
+class ImportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far an import in progress has come."""
+
+    counts: ImportCounts = ImportCounts()
+    place: ReadingPlace = ReadingPlace()
+
+
+def kept_imports(documents: Documents) -> KeptRecords[ImportRecord]:
+    """The records of all imports."""
+    return KeptRecords(documents, IMPORT_PREFIX, ImportRecord, "record of an import")
+
+
+def kept_import_progress(documents: Documents) -> KeptRecords[ImportProgress]:
+    """The progress of the imports that are IN_PROGRESS."""
+    return KeptRecords(documents, IMPORT_PROGRESS_PREFIX, ImportProgress, "progress of an import")

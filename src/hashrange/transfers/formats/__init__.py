@@ -1,0 +1,1 @@
+"""The formats of the objects that exports write and imports read."""

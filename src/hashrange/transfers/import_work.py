@@ -1,0 +1,217 @@
+"""How is one import made? A table is made that nobody sees; the objects below the prefix are read one after the other,
+in the order of their keys, and their items are put into it, many in one commit; then the table is shown.
+
+Its index entries are written in the same commits. The progress says up to which line objects have been read; after a
+kill, lines behind it are read again, and the same rows are put once more. Of several items with one key the last stays.
+A line that cannot be read is counted as an error, and logged with its place; one that is damaged ends its object.
+"""
+
+from contextlib import aclosing
+
+import msgspec
+
+from hashrange.errors import ResourceNotFoundException
+from hashrange.items.types import Item, Key, Row
+from hashrange.limits import TRANSFERS_LISTED_SECONDS
+from hashrange.messages import transfers as say
+from hashrange.operations.tables.created_table import make_table
+from hashrange.operations.transfers.import_records import (
+    ImportCounts,
+    ImportProgress,
+    ImportRecord,
+    ReadingPlace,
+    kept_import_progress,
+    kept_imports,
+)
+from hashrange.operations.transfers.imports import creation_request
+from hashrange.s3.objects import S3Failure
+from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
+from hashrange.transfers.formats.lines import ReadItem
+from hashrange.transfers.items_of_objects import fit_item, line_reader
+from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
+from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop, failure_code
+
+BATCH_ITEMS, BATCH_BYTES = 128, 128 * 1024
+"""Items of one commit, and their bytes: 3 ms for small items without indexes."""
+LOGGED_MAX = 100
+"""Lines with errors that are logged of one import, since the server's start."""
+
+
+class ImportWork:
+    """The work on one import. Implements `Sink`."""
+
+    def __init__(self, workshop: Workshop, record: ImportRecord, progress: ImportProgress) -> None:
+        self._shop = workshop
+        self._record = record
+        self._progress = progress
+        self._catalog = workshop.store.catalog
+        self._table: OpenTable | None = None
+        source = record.source
+        wanted = ObjectsToRead(
+            source.S3Bucket,
+            source.S3KeyPrefix or "",
+            source.S3BucketOwner or "",
+            record.compression,
+            line_reader(record),
+        )
+        self._reading = ObjectsReading(workshop.objects(record.account), wanted, progress.place, self, workshop.flows)
+        self._batch: dict[Key, tuple[Row, Item]] = {}
+        self._batch_bytes = 0
+        self._counts = progress.counts
+        self._imported = self._errors = 0
+        """Items since the counts."""
+        self._text_bytes = 0
+        self._logged = 0
+
+    async def steps(self) -> Steps:
+        """Make what is left of the import. Raises StorageError."""
+        try:
+            async with aclosing(self._make()) as steps:
+                async for has_more in steps:
+                    yield has_more
+        except S3Failure as failure:
+            await self._fail(failure_code(failure), failure.message)
+        except TransferFailed as failed:
+            await self._fail(failed.code, failed.message)
+        finally:
+            await self._reading.give_up()
+
+    async def _make(self) -> Steps:
+        await self._make_table()
+        if not self._progress.place.has_all:
+            async with aclosing(self._reading.steps()) as steps:
+                async for has_more in steps:
+                    yield has_more
+        if not await self._show():
+            raise TransferFailed("TableAlreadyExists", say.IMPORTED_NAME_TAKEN.format(name=self._record.table_name))
+        if self._counted().errors:
+            await self._conclude("ItemValidationError", say.ITEMS_REFUSED)
+        else:
+            await self._conclude()
+
+    # --- the table ------------------------------------------------------------------------------
+
+    def _find_table(self) -> OpenTable | None:
+        """The table while it is being imported, or once it is shown."""
+        record = self._record
+        shown = self._catalog.find(record.account, record.region, record.table_name)
+        tables = (*self._catalog.importing(), *(() if shown is None else (shown,)))
+        return next((one for one in tables if one.schema.uuid == record.table_uuid), None)
+
+    async def _make_table(self) -> None:
+        """Make the table, unless it has been made."""
+        self._table = self._find_table()
+        if self._table is not None:
+            return
+        record = self._record
+        request = creation_request(record.creation)
+
+        def make(table_id: int) -> Table:
+            began = record.started_seconds
+            table = make_table(request, record.table_name, table_id, record.account, record.region, began, began)
+            return msgspec.structs.replace(table, uuid=record.table_uuid, is_importing=True)
+
+        self._table = await self._catalog.create(make)
+
+    async def _show(self) -> bool:
+        """Let requests find the table; False if its name is taken."""
+        table = self._find_table()
+        if table is None:
+            return False
+        if not table.schema.is_importing:
+            return True
+        active_at_seconds = self._shop.clock.service_time()
+        shown = msgspec.structs.replace(table.schema, is_importing=False, active_at_seconds=active_at_seconds)
+        return await self._catalog.replace(table.schema, shown)
+
+    # --- what is read -----------------------------------------------------------------------------
+
+    @property
+    def is_full(self) -> bool:
+        """Implements `Sink.is_full`."""
+        return len(self._batch) >= BATCH_ITEMS or self._batch_bytes >= BATCH_BYTES
+
+    def take(self, key: str, line: int, read: ReadItem) -> None:
+        """Implements `Sink.take`."""
+        assert self._table is not None
+        fit = fit_item(self._table, read)
+        if isinstance(fit, str):
+            self.note_damage(key, line, fit)
+            return
+        self._batch[fit.key] = fit.row, fit.item
+        self._batch_bytes += len(fit.row)
+        self._imported += 1
+
+    def note_damage(self, key: str, line: int, reason: str) -> None:
+        """Implements `Sink.note_damage`, and notes an item that is refused."""
+        self._errors += 1
+        self._logged += 1
+        if self._logged <= LOGGED_MAX:
+            LOG.warning(say.LOG_ITEM_REFUSED, self._record.arn, key, line, reason)
+        elif self._logged == LOGGED_MAX + 1:
+            LOG.warning(say.LOG_MORE_REFUSED, self._record.arn)
+
+    def count_bytes(self, text_bytes: int, object_bytes: int) -> None:
+        """Implements `Sink.count_bytes`."""
+        self._text_bytes += text_bytes
+
+    async def write(self) -> None:
+        """Implements `Sink.write`."""
+        table = None if self._table is None else self._catalog.find_id(self._table.table_id)
+        if table is None:
+            raise TransferFailed("TableNotFound", say.TABLE_DELETED)
+        self._table = table
+        if self._batch:
+            batch, self._batch, self._batch_bytes = self._batch, {}, 0
+            try:
+                await self._shop.store.row_copies.load(table, batch)
+            except ResourceNotFoundException:
+                raise TransferFailed("TableNotFound", say.TABLE_DELETED) from None
+
+    async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
+        """Implements `Sink.keep`."""
+        self._progress = ImportProgress(self._counted(text_bytes), place)
+        records = kept_import_progress(self._shop.store.documents)
+        await records.write(records.change(self._progress, *self._record.path))
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _counted(self, text_bytes: int = 0) -> ImportCounts:
+        counts = self._counts
+        return ImportCounts(
+            counts.processed_bytes + self._text_bytes + text_bytes,
+            counts.processed + self._imported + self._errors,
+            counts.imported + self._imported,
+            counts.errors + self._errors,
+        )
+
+    async def _fail(self, code: str, message: str) -> None:
+        """End the import. A table that has items stays, and is shown unless its name is taken."""
+        table = self._find_table()
+        if table is not None and table.schema.is_importing and not (self._counted().imported and await self._show()):
+            await self._catalog.delete(table.schema)
+        await self._conclude(code, message)
+
+    async def _conclude(self, code: str | None = None, message: str | None = None) -> None:
+        """Keep that the import has ended, and forget those that are no longer listed."""
+        if code is not None:
+            LOG.warning(say.LOG_IMPORT_FAILED, self._record.arn, code, message)
+        documents = self._shop.store.documents
+        now_seconds = self._shop.clock.service_time()
+        record = msgspec.structs.replace(
+            self._record,
+            status="COMPLETED" if code is None else "FAILED",
+            ended_seconds=now_seconds,
+            counts=self._counted(),
+            failure_code=code,
+            failure_message=message,
+        )
+        records, progress = kept_imports(documents), kept_import_progress(documents)
+        since_seconds = now_seconds - TRANSFERS_LISTED_SECONDS
+        old = [one for _, one in records.walk(record.account, record.region) if 0 < one.ended_seconds < since_seconds]
+        await records.write(
+            records.change(record, *record.path),
+            progress.removal(*record.path),
+            *[records.removal(*one.path) for one in old],
+        )

@@ -1,0 +1,14 @@
+"""DescribeExport of exports that never were; tests/unit/transfers tests those that were."""
+
+from tests.conformance.tables import fault
+from tests.support.raw_client import RawClient
+
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music/export/01700000000000-01234567"
+
+
+def test_an_export_that_never_was(raw: RawClient) -> None:
+    for arn in (ARN, ARN.rpartition("/")[0], "x" * 37, ARN.replace("/export/", "/import/"), ARN + "/a/b"):
+        assert fault(raw, "DescribeExport", {"ExportArn": arn}) == (
+            "ExportNotFoundException",
+            f"Export not found: Export not found: {arn}",
+        )

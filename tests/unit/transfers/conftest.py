@@ -1,0 +1,27 @@
+"""A database for exports and imports."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hashrange.settings import Settings
+from hashrange.testing import Database, server
+from tests.support.memory_objects import MemoryObjects
+from tests.unit.transfers.transferred import give_objects
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with server(Settings(data_dir=None, port=0)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def objects(database: Database) -> MemoryObjects:
+    return give_objects(database)
+
+
+@pytest.fixture
+def client(database: Database) -> Any:
+    return database.client()

@@ -1,0 +1,218 @@
+"""Bulk puts: items of objects into a table that is there, with conditions, and both reports."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from hashrange.s3.objects import S3Failure
+from hashrange.testing.database import Database
+from hashrange.transfers import bulk_work, reading
+from tests.support.memory_objects import MISSING_BUCKET, MemoryObjects
+from tests.support.waiting import wait_until
+from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create
+
+pytestmark = pytest.mark.usefixtures("objects")
+NEW = {"ConditionExpression": "attribute_not_exists(#i)", "ExpressionAttributeNames": {"#i": "id"}}
+
+
+@pytest.fixture(autouse=True)
+def table(client: Any) -> None:
+    create(client)
+
+
+def lines(*records: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def item(number: int, **attributes: Any) -> dict[str, Any]:
+    return {"id": {"S": str(number)}, "n": {"N": str(number)}} | attributes
+
+
+def request(**members: Any) -> dict[str, Any]:
+    return {
+        "TableName": TABLE,
+        "InputS3Configuration": {"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "DYNAMODB_JSON"},
+        "OutputS3Configuration": {"S3Bucket": BUCKET, "OutputType": ["ERROR", "CONDITION_CHECK_FAILURE"]},
+    } | members
+
+
+def begun(client: Any, **members: Any) -> str:
+    arn: str = client.start_bulk_put_items(**request(**members))["BulkOperationDescription"]["BulkOperationArn"]
+    return arn
+
+
+def described(client: Any, arn: str) -> dict[str, Any]:
+    found: dict[str, Any] = client.describe_bulk_operation(BulkOperationArn=arn)["BulkOperationDescription"]
+    return found
+
+
+def ended(client: Any, arn: str) -> dict[str, Any]:
+    wait_until(lambda: described(client, arn)["BulkOperationStatus"] not in ("IN_PROGRESS", "CANCELLING"))
+    return described(client, arn)
+
+
+def refusal(client: Any, **members: Any) -> tuple[str, str]:
+    with pytest.raises(ClientError) as refused:
+        client.start_bulk_put_items(**request(**members))
+    error = refused.value.response["Error"]
+    return error["Code"], error["Message"]
+
+
+def report(objects: MemoryObjects, kind: str) -> list[dict[str, Any]]:
+    found = [gzip.decompress(content) for key, content in objects[BUCKET].items() if f"/{kind}/" in key]
+    return [json.loads(line) for line in b"".join(found).splitlines()]
+
+
+def test_items_are_put(client: Any, objects: MemoryObjects) -> None:
+    client.put_item(TableName=TABLE, Item=item(1, old={"BOOL": True}))
+    objects[BUCKET]["in/a"] = content = lines(*({"Item": item(number)} for number in range(200)))
+    told = ended(client, begun(client, MaxWriteRequestUnits=2048))
+    assert (told["BulkOperationStatus"], told["ProcessedItemCount"], told["FailedItemCount"]) == ("COMPLETED", 200, 0)
+    assert told["ProcessedInputBytes"] == told["TotalInputBytes"] == len(content)
+    assert told["TableDetails"][0]["TableName"] == TABLE
+    assert (told["MaxWriteRequestUnits"], told["PerformanceTier"]) == (2048, "STANDARD")
+    assert "FailureCode" not in told
+    found = client.scan(TableName=TABLE)["Items"]
+    assert sorted(found, key=str) == sorted(map(item, range(200)), key=str)
+    size_bytes = client.describe_table(TableName=TABLE)["Table"]["TableSizeBytes"]
+    assert told["BulkOperationUsage"] == [
+        {"TableName": TABLE, "BulkPutBytes": size_bytes, "Table": {"BulkPutBytes": size_bytes}}
+    ]
+
+
+def test_conditions_and_both_reports(client: Any, objects: MemoryObjects) -> None:
+    client.put_item(TableName=TABLE, Item=item(1, old={"BOOL": True}))
+    objects[BUCKET]["in/a"] = lines(
+        {"Item": item(1), **NEW},
+        {"Item": item(2), **NEW},
+        {"Item": {"n": {"N": "3"}}},
+        {"Item": item(4), "ConditionExpression": "oops ="},
+        {"Item": item(5), "ConditionExpression": 5},
+    )
+    objects[BUCKET]["in/b"] = b"broken\n" + lines({"Item": item(6)})
+    told = ended(client, begun(client))
+    assert told["BulkOperationStatus"] == "COMPLETED_WITH_ERRORS"
+    assert (told["ProcessedItemCount"], told["FailedItemCount"]) == (6, 4)
+    assert sorted(one["id"]["S"] for one in client.scan(TableName=TABLE)["Items"]) == ["1", "2"]
+    (refused,) = report(objects, "condition-check-failure")
+    assert refused == {
+        "ObjectKey": "in/a",
+        "Line": 1,
+        "Item": item(1),
+        "ExistingItem": item(1, old={"BOOL": True}),
+    }
+    errors = report(objects, "error")
+    assert [(one["ObjectKey"], one["Line"]) for one in errors] == [("in/a", 3), ("in/a", 4), ("in/a", 5), ("in/b", 1)]
+    assert errors[0]["Item"] == {"n": {"N": "3"}}
+    assert "Missing the key id" in errors[0]["ErrorMessage"]
+
+
+def test_only_reports_that_were_asked_for_are_written(client: Any, objects: MemoryObjects) -> None:
+    client.put_item(TableName=TABLE, Item=item(1))
+    objects[BUCKET]["in/a"] = lines({"Item": item(1), **NEW}, {})
+    ended(client, begun(client, OutputS3Configuration={"S3KeyPrefix": "out", "OutputType": ["ERROR"]}))
+    (key,) = [key for key in objects[BUCKET] if not key.startswith("in/")]
+    assert key.startswith("out/AWSDynamoDB/")
+    assert "/error/" in key
+
+
+def test_ion_has_conditions_too(client: Any, objects: MemoryObjects) -> None:
+    objects[BUCKET]["in/a"] = (
+        b'$ion_1_0 {Item:{id:"1",n:1.}}\n'
+        b'{Item:{id:"1",n:2.},ConditionExpression:"n < :n",ExpressionAttributeValues:{\':n\':0}}\n'
+        b'{Item:{id:"1",n:3.},ConditionExpression:"#n < :n",ExpressionAttributeNames:{\'#n\':"n"},'
+        b"ExpressionAttributeValues:{':n':2}}\n"
+    )
+    source = {"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "ION"}
+    told = ended(client, begun(client, InputS3Configuration=source))
+    assert (told["BulkOperationStatus"], told["ProcessedItemCount"]) == ("COMPLETED", 3)
+    assert client.scan(TableName=TABLE)["Items"] == [item(1) | {"n": {"N": "3"}}]
+    assert len(report(objects, "condition-check-failure")) == 1
+
+
+def test_a_bulk_put_is_cancelled(client: Any, objects: MemoryObjects) -> None:
+    objects[BUCKET].update({"in/a": lines({"Item": item(1)}), "in/b": lines({"Item": item(2)})})
+    objects.hold("in/b")
+    arn = begun(client)
+    wait_until(lambda: objects.holds_some)
+    asked = client.cancel_bulk_operation(BulkOperationArn=arn)
+    assert (asked["BulkOperationArn"], asked["BulkOperationStatus"]) == (arn, "CANCELLING")
+    told = ended(client, arn)
+    assert (told["BulkOperationStatus"], told["ProcessedItemCount"]) == ("CANCELLED", 1)
+    assert len(client.scan(TableName=TABLE)["Items"]) == 1
+
+
+def test_what_s3_refuses_is_its_failure(client: Any, objects: MemoryObjects) -> None:
+    source = {"S3Bucket": "nowhere", "InputFormat": "DYNAMODB_JSON"}
+    told = ended(client, begun(client, InputS3Configuration=source))
+    assert (told["BulkOperationStatus"], told["FailureCode"], told["FailureMessage"]) == (
+        "FAILED",
+        "S3NoSuchBucket",
+        MISSING_BUCKET,
+    )
+
+
+def test_a_table_that_goes_ends_it(client: Any, objects: MemoryObjects) -> None:
+    objects[BUCKET].update({"in/a": lines({"Item": item(1)}), "in/b": lines({"Item": item(2)})})
+    objects.hold("in/b")
+    arn = begun(client)
+    wait_until(lambda: objects.holds_some)
+    client.delete_table(TableName=TABLE)
+    objects.release()
+    told = ended(client, arn)
+    assert (told["BulkOperationStatus"], told["FailureCode"]) == ("FAILED", "ResourceNotFoundException")
+
+
+def test_what_is_refused(database: Database, client: Any) -> None:
+    assert refusal(client, TableName="nothing")[0] == "ResourceNotFoundException"
+    output = {"OutputType": ["ERROR"], "S3SseKmsKeyId": "k"}
+    assert "KMS Key Id is not supported" in refusal(client, OutputS3Configuration=output)[1]
+    begun(client, ClientToken="t")
+    assert refusal(client, ClientToken="t", MaxWriteRequestUnits=1024)[0] == "IdempotentParameterMismatchException"
+    database._process.service.features.objects_of = None
+    assert refusal(client)[0] == "UnsupportedOperationException"
+
+
+def test_lists_and_tokens(database: Database, client: Any) -> None:
+    arns: list[str] = []
+    for _ in range(3):
+        arns.append(begun(client, ClientToken=f"t{len(arns)}"))
+        ended(client, arns[-1])
+        database.clock.advance(1)
+    page = client.list_bulk_operations(MaxResults=2)
+    rest = client.list_bulk_operations(NextToken=page["NextToken"])
+    listed = page["BulkOperationsSummaryList"] + rest["BulkOperationsSummaryList"]
+    assert [one["BulkOperationArn"] for one in listed] == arns[::-1]
+    assert set(listed[0]) == {"BulkOperationArn", "BulkOperationStatus", "StartTime", "EndTime"}
+    assert begun(client, ClientToken="t1") == arns[1]
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        client.describe_bulk_operation(BulkOperationArn=f"{ARN}/bulk-operation/01")
+
+
+def test_records_that_are_read_again_after_a_failure_count_once(
+    client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_work, "BATCH_ITEMS", 4)
+    monkeypatch.setattr(reading, "WRITES_BETWEEN_PLACES", 3)
+    monkeypatch.setattr(bulk_work, "REPORT_BYTES", 200)
+    objects.chunk_bytes = 100
+    client.put_item(TableName=TABLE, Item=item(3, old={"BOOL": True}))
+    records = [{"Item": item(number), **NEW} for number in range(60)]
+    faulty = [{"Item": {"x": {"S": str(number)}}} for number in range(20)]
+    objects[BUCKET]["in/a"] = lines(*(one for pair in zip(records, faulty * 3, strict=True) for one in pair))
+    objects.fails_at = 4000
+    told = ended(client, begun(client))
+    assert (told["BulkOperationStatus"], told["ProcessedItemCount"], told["FailedItemCount"]) == (
+        "COMPLETED_WITH_ERRORS",
+        120,
+        60,
+    )
+    assert [one["Item"] for one in report(objects, "condition-check-failure")] == [item(3)]
+    assert [one["Line"] for one in report(objects, "error")] == list(range(2, 121, 2))
+    assert len(client.scan(TableName=TABLE)["Items"]) == 60
+    assert objects.fails_at is None
+    objects.refuses = S3Failure("AccessDenied", "Access Denied", 403)
+    assert ended(client, begun(client))["FailureCode"] == "S3AccessDenied"
