@@ -8,6 +8,7 @@ import asyncio
 import functools
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -95,6 +96,10 @@ class Process(asyncio.SubprocessProtocol):
             self.exited.set_result(None)
 
 
+_WAIT_SECONDS = 0.1
+"""Time between two looks whether a process that has ended can be waited for."""
+
+
 # --- starting a process ---------------------------------------------------------------------------
 
 _OUTPUT = 1
@@ -135,8 +140,16 @@ async def spawn(
         if transport is not None:
             transport.end()
         kill_group(process.pid)
-        process.wait()
+        threading.Thread(target=process.wait, daemon=True).start()  # the loop may end before the process has
         raise
+
+
+def _wait_for(process: "subprocess.Popen[bytes]", loop: asyncio.AbstractEventLoop) -> None:
+    """Wait for a process that has ended, so that nothing is left of it; not in this step, if another process traces it:
+    then only the tracer, which the handler may have started, is told of the end until it lets go.
+    """
+    if process.poll() is None:
+        loop.call_later(_WAIT_SECONDS, _wait_for, process, loop)
 
 
 @functools.cache
@@ -233,7 +246,7 @@ class _SpawnedTransport(asyncio.SubprocessTransport):
         self._unwatch()
         assert self._protocol
         self._protocol.process_exited()
-        self._process.wait()
+        _wait_for(self._process, self._loop)
         self._let_go()
 
     def _unwatch(self) -> None:

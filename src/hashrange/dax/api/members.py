@@ -208,13 +208,13 @@ def new_nodes(
 
 def check_cluster_name(name: str) -> None:
     """Raise ServiceError unless a cluster may have this name."""
-    if _is_cluster_name(name) is None or len(name) > CLUSTER_NAME_LENGTH_MAX:
+    if len(name) > CLUSTER_NAME_LENGTH_MAX or _is_cluster_name(name) is None:
         bad_value(sentences.CLUSTER_NAME, name=name[:100])
 
 
 def check_group_name(path: str, name: str) -> None:
     """Raise ServiceError unless a group may have this name."""
-    if _is_group_name(name) is None or len(name) > GROUP_NAME_LENGTH_MAX:
+    if len(name) > GROUP_NAME_LENGTH_MAX or _is_group_name(name) is None:
         bad_value(sentences.GROUP_NAME, path=path, name=name[:100])
 
 

@@ -5,7 +5,14 @@ It also finds out whether the request was converted so that the older layer word
 fault (`wire.fallback`).
 """
 
-from hashrange.errors import ApiError, Malformed, RequestFault, SerializationException, ValidationException
+from hashrange.errors import (
+    ApiError,
+    Malformed,
+    RequestFault,
+    SerializationException,
+    ValidationException,
+    without_frames,
+)
 from hashrange.service.call import Call
 from hashrange.wire.fallback import is_converted
 from hashrange.wire.faults import decode_object, find_fault, read_leniently
@@ -27,7 +34,7 @@ def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiErro
             return None
         was_converted = find_fault(operation.request, operation.wire.rules, body)
     except ApiError as fault:
-        return fault
+        return without_frames(fault)
     return _older(error) if was_converted and isinstance(error, RequestFault) else error
 
 
