@@ -170,7 +170,7 @@ def ask(front: FrontEnd, operation: str, body: dict[str, Any]) -> bytes:
         ("ExecuteStatement", {"Statement": "nonsense"}, "400 - - - ValidationException"),
         ("DescribeTable", {"TableName": "orders"}, "200 orders - -"),
         ("ListTables", {}, "200 - - -"),
-        ("ImportTable", {"S3BucketSource": {"S3Bucket": "one"}}, "400 - - - UnsupportedOperationException"),
+        ("CreateGlobalTable", {"GlobalTableName": "one"}, "400 - - - UnsupportedOperationException"),
     ],
 )
 def test_a_line_tells_tables_and_units(

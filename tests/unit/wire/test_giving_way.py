@@ -13,7 +13,7 @@ from hashrange.errors import SerializationException
 from hashrange.items import steps
 from hashrange.items.steps import TOGETHER_MEMBERS
 from hashrange.operations.registry import OPERATIONS
-from hashrange.wire.constraints import _matches
+from hashrange.wire.constraints import BUCKET_PATTERN, _matches
 from hashrange.wire.faults import find_fault
 from hashrange.wire.jsontypes import VALUE_MEMBERS, normalise
 from hashrange.wire.shape import Bounds, Shape, structure_of
@@ -53,15 +53,18 @@ def test_a_wrong_character_is_found_wherever_it_stands(size: int, wrong: str) ->
 
 
 HEXADECIMAL, NAME = "([0-9a-f]{16})+", "[a-zA-Z0-9_.-]+"
+TOKEN, HEADER = r"^[^\$]+$", r"[\x20-\x21\x23-\x2B\x2D-\x7E]*"
+SHORT = {"[0-9]{12}", "[,;:|\\t ]"}
+"""Patterns that match no long text, and no piece of one."""
 
 
-@pytest.mark.parametrize("pattern", [HEXADECIMAL, NAME])
+@pytest.mark.parametrize("pattern", [HEXADECIMAL, NAME, TOKEN, HEADER, BUCKET_PATTERN])
 def test_a_long_text_is_matched_in_pieces(pattern: str, looks: list[None]) -> None:
     assert _matches("a" * (1 << 20), Bounds(pattern=pattern))
     assert len(looks) >= 60
 
 
-@pytest.mark.parametrize("pattern", [HEXADECIMAL, NAME])
+@pytest.mark.parametrize("pattern", [HEXADECIMAL, NAME, TOKEN, HEADER, *SHORT])
 @pytest.mark.parametrize("length", [0, 1, 16, 17, 1 << 14, (1 << 14) + 1, (1 << 14) + 16, 3 << 14])
 def test_pieces_match_as_the_whole_does(pattern: str, length: int) -> None:
     for text in ("a" * length, "a" * (length // 2) + "/" + "a" * (length // 2), "a" * length + "/", "/" + "a" * length):
@@ -70,7 +73,19 @@ def test_pieces_match_as_the_whole_does(pattern: str, length: int) -> None:
 
 def test_every_pattern_repeats_what_a_piece_ends_with() -> None:
     patterns = set().union(*(patterns_of(structure_of(operation.request)) for operation in OPERATIONS.values()))
-    assert patterns == {HEXADECIMAL, NAME}
+    assert patterns == {HEXADECIMAL, NAME, TOKEN, HEADER, BUCKET_PATTERN} | SHORT
+
+
+@pytest.mark.parametrize("text", ["", "a", "ab", "-a", "a-", "a.-_b", "a$b", "aé1", "éa", "a\n", "aa\n", "A1"])
+def test_a_bucket_name_matches_as_by_its_pattern(text: str) -> None:
+    matches = _matches(text, Bounds(pattern=BUCKET_PATTERN))
+    assert matches == (re.fullmatch(BUCKET_PATTERN.removesuffix("$"), text) is not None)
+
+
+def test_a_long_bucket_name_that_does_not_match_is_told_at_once() -> None:
+    """By the pattern itself it would take hours."""
+    assert not _matches("a" * 100_000 + "$", Bounds(pattern=BUCKET_PATTERN))
+    assert not _matches("a" * 50_000 + "$" + "a" * 50_000, Bounds(pattern=BUCKET_PATTERN))
 
 
 def patterns_of(shape: Shape) -> set[str]:
