@@ -74,6 +74,6 @@ def test_every_member_of_a_record_is_described(page: str) -> None:
         f"{struct.__name__}.{name}": name
         for record in RECORDS[page]
         for struct in structs_of(record)
-        for name in struct.__struct_fields__
+        for name in struct.__struct_encode_fields__
     }
     assert not {member for member, name in members.items() if name not in named}

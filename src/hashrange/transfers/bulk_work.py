@@ -17,7 +17,6 @@ from hashrange.errors import ApiError, ConditionalCheckFailedException, Malforme
 from hashrange.items.row_layout import is_same_item, row_json, row_size_bytes
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key, Row
-from hashrange.limits import TRANSFERS_LISTED_SECONDS
 from hashrange.messages import transfers as say
 from hashrange.operations.items.actions import Action, plan_action, requested_action
 from hashrange.operations.items.write_item import PUT_RULES
@@ -25,13 +24,12 @@ from hashrange.operations.transfers.bulk_records import (
     BulkCounts,
     BulkProgress,
     BulkRecord,
-    BulkStatus,
-    kept_bulk_progress,
     kept_bulk_puts,
     report_name,
 )
 from hashrange.operations.transfers.import_records import ReadingPlace
-from hashrange.s3.objects import ObjectOptions, S3Failure
+from hashrange.operations.transfers.transfer_records import TransferStatus
+from hashrange.s3.objects import ObjectOptions
 from hashrange.soon import settled
 from hashrange.store.records import RecordChange
 from hashrange.tables.change import Change, Plan
@@ -41,7 +39,7 @@ from hashrange.transfers.bulk_lines import record_reader, request_in
 from hashrange.transfers.flows import Outflow
 from hashrange.transfers.formats.lines import FaultyLine, ReadItem
 from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
-from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop, failure_code
+from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop
 
 BATCH_ITEMS = 64
 """Items that one step puts: 2 ms for small items without indexes."""
@@ -64,12 +62,13 @@ class ToPut(NamedTuple):
 
 
 class BulkWork:
-    """The work on one bulk put. Implements `Sink`."""
+    """The work on one bulk put. Implements `TransferWork` and `Sink`."""
 
     def __init__(self, workshop: Workshop, record: BulkRecord, progress: BulkProgress) -> None:
         self._shop = workshop
         self._record = record
         self._progress = progress
+        self._kept_puts = kept_bulk_puts(workshop.store.documents)
         self._may_repeat = progress.has_begun
         """True if records may have been put before by this bulk put."""
         source = record.source
@@ -92,22 +91,8 @@ class BulkWork:
         self._flow: Outflow | None = None
         self._logged = 0
 
-    async def steps(self) -> Steps:
-        """Do what is left. Raises StorageError."""
-        try:
-            async with aclosing(self._make()) as steps:
-                async for has_more in steps:
-                    yield has_more
-        except S3Failure as failure:
-            await self._conclude("FAILED", failure_code(failure), failure.message)
-        except TransferFailed as failed:
-            await self._conclude("FAILED", failed.code, failed.message)
-        finally:
-            await self._reading.give_up()
-            if self._flow is not None:
-                await self._flow.give_up()
-
-    async def _make(self) -> Steps:
+    async def make(self) -> Steps:
+        """Implements `TransferWork.make`."""
         documents = self._shop.store.documents
         for kind in self._lines:
             self._kept[kind] = documents.get(report_name(self._record, kind)) or b""
@@ -128,6 +113,17 @@ class BulkWork:
         else:
             await self._conclude("COMPLETED_WITH_ERRORS" if self._counted().failed else "COMPLETED")
 
+    async def fail(self, code: str, message: str) -> None:
+        """Implements `TransferWork.fail`."""
+        LOG.warning(say.LOG_BULK_PUT_FAILED, self._record.arn, code, message)
+        await self._conclude("FAILED", code, message)
+
+    async def give_up(self) -> None:
+        """Implements `TransferWork.give_up`."""
+        await self._reading.give_up()
+        if self._flow is not None:
+            await self._flow.give_up()
+
     async def _put_all(self) -> Steps:
         """Read and put all records, until the bulk put is cancelled."""
         async with aclosing(self._reading.steps()) as steps:
@@ -142,7 +138,7 @@ class BulkWork:
                             yield waits
 
     def _is_cancelled(self) -> bool:
-        record = kept_bulk_puts(self._shop.store.documents).get(*self._record.path)
+        record = self._kept_puts.records.get(*self._record.path)
         return record is None or record.status == "CANCELLING"
 
     async def _count_objects(self) -> Steps:
@@ -276,11 +272,10 @@ class BulkWork:
 
     async def _keep_progress(self) -> None:
         """Keep the progress, and the lines of reports that belong to it."""
-        records = kept_bulk_progress(self._shop.store.documents)
         reports = [
             RecordChange(report_name(self._record, kind), lines or None, None) for kind, lines in self._kept.items()
         ]
-        await records.write(records.change(self._progress, *self._record.path), *reports)
+        await self._kept_puts.keep_progress(self._record, self._progress, *reports)
 
     # --- reports ----------------------------------------------------------------------------------
 
@@ -311,27 +306,15 @@ class BulkWork:
 
     # --- the end ----------------------------------------------------------------------------------
 
-    async def _conclude(self, status: BulkStatus, code: str | None = None, message: str | None = None) -> None:
-        """Keep that it has ended, and forget those that are no longer listed."""
-        if status == "FAILED":
-            LOG.warning(say.LOG_BULK_PUT_FAILED, self._record.arn, code, message)
-        documents = self._shop.store.documents
-        now_seconds = self._shop.clock.service_time()
+    async def _conclude(self, status: TransferStatus, code: str | None = None, message: str | None = None) -> None:
+        """Keep that it has ended, and drop what is left of its reports."""
         record = msgspec.structs.replace(
             self._record,
             status=status,
-            ended_seconds=now_seconds,
+            ended_seconds=self._shop.clock.service_time(),
             counts=self._counted(),
             total_bytes=self._progress.total_bytes,
             failure_code=code,
             failure_message=message,
         )
-        records, progress = kept_bulk_puts(documents), kept_bulk_progress(documents)
-        since_seconds = now_seconds - TRANSFERS_LISTED_SECONDS
-        old = [one for _, one in records.walk(record.account, record.region) if 0 < one.ended_seconds < since_seconds]
-        await records.write(
-            records.change(record, *record.path),
-            progress.removal(*record.path),
-            *[RecordChange(report_name(record, kind), None, None) for kind in self._lines],
-            *[records.removal(*one.path) for one in old],
-        )
+        await self._kept_puts.conclude(record, *[RecordChange(report_name(record, kind), None) for kind in self._lines])

@@ -17,17 +17,18 @@ import msgspec
 from hashrange.items.row_layout import row_sizes_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Item, Key, Row
-from hashrange.limits import INCREMENTAL_BILLED_BYTES_MIN, TRANSFERS_LISTED_SECONDS
+from hashrange.limits import INCREMENTAL_BILLED_BYTES_MIN
 from hashrange.messages.transfers import LOG_EXPORT_FAILED, TABLE_DELETED
 from hashrange.operations.transfers.export_filters import ExportFilter, compile_export_filter
 from hashrange.operations.transfers.export_records import (
+    EXPORT_PREFIX,
     DataFile,
     ExportProgress,
     ExportRecord,
-    kept_export_progress,
     kept_exports,
 )
-from hashrange.s3.objects import ObjectOptions, S3Failure
+from hashrange.operations.transfers.exports import begin_copy
+from hashrange.s3.objects import ObjectOptions
 from hashrange.store.row_copies import ChangedRow
 from hashrange.tables.span import Span
 from hashrange.transfers.changed_lines import changed_ion_line, changed_json_line
@@ -35,7 +36,7 @@ from hashrange.transfers.flows import Outflow
 from hashrange.transfers.formats.ion_text import ion_lines
 from hashrange.transfers.formats.json_lines import item_lines
 from hashrange.transfers.manifests import manifest_objects
-from hashrange.transfers.workshop import LOG, Steps, Workshop, failure_code
+from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop
 
 FILE_BYTES = 64 * 1024 * 1024
 """Text of one data file, before it is compressed: what is read again after a kill."""
@@ -55,37 +56,30 @@ class ReadText(NamedTuple):
     is_last: bool
 
 
-class _TableGone(Exception):
-    """The table was deleted before its rows could be read."""
+async def end_other_copies(shop: Workshop, paths: list[str]) -> None:
+    """End the copies of rows of exports that are in progress no more. `paths`: of those that are."""
+    copies = shop.store.row_copies
+    wanted = {f"{EXPORT_PREFIX}{path}" for path in paths}
+    for owner in list(copies.copies()):
+        if owner.startswith(EXPORT_PREFIX) and owner not in wanted:
+            await copies.end(owner)
 
 
 class ExportWork:
-    """The work on one export."""
+    """The work on one export. Implements `TransferWork`."""
 
     def __init__(self, workshop: Workshop, record: ExportRecord, progress: ExportProgress) -> None:
         self._shop = workshop
         self._record = record
         self._progress = progress
+        self._kept = kept_exports(workshop.store.documents)
         self._copies = workshop.store.row_copies
         self._flow: Outflow | None = None
         self._filter: ExportFilter | None = None
         self._span: Span | None = None
 
-    async def steps(self) -> Steps:
-        """Make what is left of the export. Raises StorageError."""
-        try:
-            async with aclosing(self._make()) as steps:
-                async for has_more in steps:
-                    yield has_more
-        except S3Failure as failure:
-            await self._fail(failure_code(failure), failure.message)
-        except _TableGone:
-            await self._fail("TableNotFound", TABLE_DELETED)
-        finally:
-            if self._flow is not None:
-                await self._flow.give_up()
-
-    async def _make(self) -> Steps:
+    async def make(self) -> Steps:
+        """Implements `TransferWork.make`."""
         record = self._record
         folder = record.manifest_key.removesuffix("manifest-summary.json")
         if not self._progress.files:
@@ -103,13 +97,18 @@ class ExportWork:
             flow = self._begin_object(key, content=content)
             while flow.written() is None:
                 yield False
-        await self._conclude(done)
+        await self._kept.conclude(done)
+
+    async def give_up(self) -> None:
+        """Implements `TransferWork.give_up`."""
+        if self._flow is not None:
+            await self._flow.give_up()
 
     async def _prepare(self) -> None:
-        """Begin the copy of the table's rows unless the operation has. Raises _TableGone."""
+        """Begin the copy of the table's rows unless the operation has. Raises TransferFailed."""
         record = self._record
         if record.owner not in self._copies.copies() and not await self._begin_copy():
-            raise _TableGone
+            raise TransferFailed("TableNotFound", TABLE_DELETED)
         if record.filter is not None:
             self._filter = compile_export_filter(record.filter)
             self._span = self._filter.span(record.keys)
@@ -120,10 +119,7 @@ class ExportWork:
         table = self._shop.store.catalog.find_id(record.table_id)
         if table is None or table.schema.uuid != record.table_uuid:
             return False
-        if record.from_seconds is None:
-            return await self._copies.begin(record.owner, table.schema, record.at_seconds) is not None
-        begun = await self._copies.begin_of_changes(record.owner, table.schema, record.from_seconds, record.at_seconds)
-        return begun is not None
+        return await begin_copy(self._copies, record, table.schema)
 
     # --- data files -----------------------------------------------------------------------------
 
@@ -157,8 +153,7 @@ class ExportWork:
         self._progress = ExportProgress(
             (*before.files, file), read_up_to, before.billed_bytes + size_bytes, has_all=is_last
         )
-        records = kept_export_progress(self._shop.store.documents)
-        await records.write(records.change(self._progress, *self._record.path))
+        await self._kept.keep_progress(self._record, self._progress)
         if not is_last:
             await self._copies.passed(self._record.owner, read_up_to)
 
@@ -166,7 +161,7 @@ class ExportWork:
         """The key of a data file, always the same one."""
         digest = hashlib.sha256(f"{self._record.arn}/{number}".encode()).digest()
         name = base64.b32encode(digest).decode().lower()[:26]
-        folder = f"{self._record.export_id}/data" if self._record.from_seconds is None else "data"
+        folder = f"{self._record.transfer_id}/data" if self._record.from_seconds is None else "data"
         suffix = "ion" if self._record.format == "ION" else "json"
         return f"{self._record.root}{folder}/{name}.{suffix}.gz"
 
@@ -243,26 +238,15 @@ class ExportWork:
             billed_bytes=billed_bytes,
         )
 
-    async def _fail(self, code: str, message: str) -> None:
+    async def fail(self, code: str, message: str) -> None:
+        """Implements `TransferWork.fail`."""
         LOG.warning(LOG_EXPORT_FAILED, self._record.arn, code, message)
         await self._copies.end(self._record.owner)
         now_seconds = self._shop.clock.service_time()
-        await self._conclude(
+        await self._kept.conclude(
             msgspec.structs.replace(
                 self._record, status="FAILED", ended_seconds=now_seconds, failure_code=code, failure_message=message
             )
-        )
-
-    async def _conclude(self, record: ExportRecord) -> None:
-        """Keep that the export has ended, and forget those that are no longer listed."""
-        documents = self._shop.store.documents
-        records, progress = kept_exports(documents), kept_export_progress(documents)
-        since_seconds = record.ended_seconds - TRANSFERS_LISTED_SECONDS
-        old = [one for _, one in records.walk(record.account, record.region) if 0 < one.ended_seconds < since_seconds]
-        await records.write(
-            records.change(record, *record.path),
-            progress.removal(*record.path),
-            *[records.removal(*one.path) for one in old],
         )
 
 

@@ -3,9 +3,9 @@ are in progress; other servers load none of it.
 """
 
 from hashrange.features.features import Feature, FeatureJob, Features
-from hashrange.operations.transfers.bulk_records import BULK_JOB, BULK_PROGRESS_PREFIX
-from hashrange.operations.transfers.export_records import EXPORT_JOB, EXPORT_PROGRESS_PREFIX
-from hashrange.operations.transfers.import_records import IMPORT_JOB, IMPORT_PROGRESS_PREFIX
+from hashrange.operations.transfers.bulk_records import BULK_JOB, BULK_PROGRESS_PREFIX, kept_bulk_puts
+from hashrange.operations.transfers.export_records import EXPORT_JOB, EXPORT_PROGRESS_PREFIX, kept_exports
+from hashrange.operations.transfers.import_records import IMPORT_JOB, IMPORT_PROGRESS_PREFIX, kept_imports
 from hashrange.s3.objects import ObjectsOf
 from hashrange.transfers.flows import Flows
 from hashrange.transfers.workshop import TransferJob, Workshop
@@ -16,9 +16,9 @@ class TransfersInProgress:
 
     def __init__(self, features: Features) -> None:
         # Imported here: most servers export and import nothing, and start time counts.
-        from hashrange.transfers.bulk_job import BulkPutsInProgress  # noqa: PLC0415 - see above
-        from hashrange.transfers.exports_job import ExportsInProgress  # noqa: PLC0415 - see above
-        from hashrange.transfers.imports_job import ImportsInProgress  # noqa: PLC0415 - see above
+        from hashrange.transfers.bulk_work import BulkWork  # noqa: PLC0415 - see above
+        from hashrange.transfers.export_work import ExportWork, end_other_copies  # noqa: PLC0415 - see above
+        from hashrange.transfers.import_work import ImportWork, delete_other_tables  # noqa: PLC0415 - see above
 
         def objects_of() -> ObjectsOf | None:
             return None if features.missing_objects() else features.objects_of
@@ -26,29 +26,28 @@ class TransfersInProgress:
         def workshop(job_name: str) -> Workshop:
             return Workshop(features.store, features.clock, objects_of, Flows(features.waker(job_name)))
 
-        shop = workshop(EXPORT_JOB)
-        self.exports = TransferJob(shop, ExportsInProgress(shop))
-        shop = workshop(IMPORT_JOB)
-        self.imports = TransferJob(shop, ImportsInProgress(shop))
-        shop = workshop(BULK_JOB)
-        self.bulk_puts = TransferJob(shop, BulkPutsInProgress(shop))
+        documents = features.store.documents
+        self.jobs = {
+            EXPORT_JOB: TransferJob(workshop(EXPORT_JOB), kept_exports(documents), ExportWork, end_other_copies),
+            IMPORT_JOB: TransferJob(workshop(IMPORT_JOB), kept_imports(documents), ImportWork, delete_other_tables),
+            BULK_JOB: TransferJob(workshop(BULK_JOB), kept_bulk_puts(documents), BulkWork),
+        }
 
     async def stop(self) -> None:
         """End the work on all transfers, which goes on after the next start."""
-        await self.exports.give_up()
-        await self.imports.give_up()
-        await self.bulk_puts.give_up()
+        for job in self.jobs.values():
+            await job.give_up()
 
 
 TRANSFERS = Feature(
     "transfers",
     TransfersInProgress,
     prefixes=(EXPORT_PROGRESS_PREFIX, IMPORT_PROGRESS_PREFIX, BULK_PROGRESS_PREFIX),
-    code=("hashrange.transfers.exports_job", "hashrange.transfers.imports_job", "hashrange.transfers.bulk_job"),
+    code=("hashrange.transfers.export_work", "hashrange.transfers.import_work", "hashrange.transfers.bulk_work"),
     jobs=(
-        FeatureJob(EXPORT_JOB, lambda part, _: part.exports.run_slice),
-        FeatureJob(IMPORT_JOB, lambda part, _: part.imports.run_slice),
-        FeatureJob(BULK_JOB, lambda part, _: part.bulk_puts.run_slice),
+        FeatureJob(EXPORT_JOB, lambda part, _: part.jobs[EXPORT_JOB].run_slice),
+        FeatureJob(IMPORT_JOB, lambda part, _: part.jobs[IMPORT_JOB].run_slice),
+        FeatureJob(BULK_JOB, lambda part, _: part.jobs[BULK_JOB].run_slice),
     ),
     stop=TransfersInProgress.stop,
 )

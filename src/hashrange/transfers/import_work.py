@@ -12,7 +12,6 @@ import msgspec
 
 from hashrange.errors import ResourceNotFoundException
 from hashrange.items.types import Item, Key, Row
-from hashrange.limits import TRANSFERS_LISTED_SECONDS
 from hashrange.messages import transfers as say
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.transfers.import_records import (
@@ -20,17 +19,15 @@ from hashrange.operations.transfers.import_records import (
     ImportProgress,
     ImportRecord,
     ReadingPlace,
-    kept_import_progress,
     kept_imports,
 )
 from hashrange.operations.transfers.imports import creation_request
-from hashrange.s3.objects import S3Failure
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.transfers.formats.lines import ReadItem
 from hashrange.transfers.items_of_objects import fit_item, line_reader
 from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
-from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop, failure_code
+from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop
 
 BATCH_ITEMS, BATCH_BYTES = 128, 128 * 1024
 """Items of one commit, and their bytes: 3 ms for small items without indexes."""
@@ -38,13 +35,26 @@ LOGGED_MAX = 100
 """Lines with errors that are logged of one import, since the server's start."""
 
 
+async def delete_other_tables(shop: Workshop, paths: list[str]) -> None:
+    """Delete unseen tables that no import fills. `paths`: of the imports in progress."""
+    catalog = shop.store.catalog
+    unseen = catalog.importing()
+    if unseen:
+        records = [kept_imports(shop.store.documents).records.get(*path.split("/")) for path in paths]
+        filled = {record.table_uuid for record in records if record is not None}
+        for table in unseen:
+            if table.schema.uuid not in filled:
+                await catalog.delete(table.schema)
+
+
 class ImportWork:
-    """The work on one import. Implements `Sink`."""
+    """The work on one import. Implements `TransferWork` and `Sink`."""
 
     def __init__(self, workshop: Workshop, record: ImportRecord, progress: ImportProgress) -> None:
         self._shop = workshop
         self._record = record
         self._progress = progress
+        self._kept = kept_imports(workshop.store.documents)
         self._catalog = workshop.store.catalog
         self._table: OpenTable | None = None
         source = record.source
@@ -64,20 +74,8 @@ class ImportWork:
         self._text_bytes = 0
         self._logged = 0
 
-    async def steps(self) -> Steps:
-        """Make what is left of the import. Raises StorageError."""
-        try:
-            async with aclosing(self._make()) as steps:
-                async for has_more in steps:
-                    yield has_more
-        except S3Failure as failure:
-            await self._fail(failure_code(failure), failure.message)
-        except TransferFailed as failed:
-            await self._fail(failed.code, failed.message)
-        finally:
-            await self._reading.give_up()
-
-    async def _make(self) -> Steps:
+    async def make(self) -> Steps:
+        """Implements `TransferWork.make`."""
         await self._make_table()
         if not self._progress.place.has_all:
             async with aclosing(self._reading.steps()) as steps:
@@ -89,6 +87,10 @@ class ImportWork:
             await self._conclude("ItemValidationError", say.ITEMS_REFUSED)
         else:
             await self._conclude()
+
+    async def give_up(self) -> None:
+        """Implements `TransferWork.give_up`."""
+        await self._reading.give_up()
 
     # --- the table ------------------------------------------------------------------------------
 
@@ -172,8 +174,7 @@ class ImportWork:
     async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
         """Implements `Sink.keep`."""
         self._progress = ImportProgress(self._counted(text_bytes), place)
-        records = kept_import_progress(self._shop.store.documents)
-        await records.write(records.change(self._progress, *self._record.path))
+        await self._kept.keep_progress(self._record, self._progress)
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -186,32 +187,23 @@ class ImportWork:
             counts.errors + self._errors,
         )
 
-    async def _fail(self, code: str, message: str) -> None:
-        """End the import. A table that has items stays, and is shown unless its name is taken."""
+    async def fail(self, code: str, message: str) -> None:
+        """Implements `TransferWork.fail`. A table that has items stays, and is shown unless its name is taken."""
         table = self._find_table()
         if table is not None and table.schema.is_importing and not (self._counted().imported and await self._show()):
             await self._catalog.delete(table.schema)
         await self._conclude(code, message)
 
     async def _conclude(self, code: str | None = None, message: str | None = None) -> None:
-        """Keep that the import has ended, and forget those that are no longer listed."""
+        """Keep that the import has ended, with its FailureCode if it has failed."""
         if code is not None:
             LOG.warning(say.LOG_IMPORT_FAILED, self._record.arn, code, message)
-        documents = self._shop.store.documents
-        now_seconds = self._shop.clock.service_time()
         record = msgspec.structs.replace(
             self._record,
             status="COMPLETED" if code is None else "FAILED",
-            ended_seconds=now_seconds,
+            ended_seconds=self._shop.clock.service_time(),
             counts=self._counted(),
             failure_code=code,
             failure_message=message,
         )
-        records, progress = kept_imports(documents), kept_import_progress(documents)
-        since_seconds = now_seconds - TRANSFERS_LISTED_SECONDS
-        old = [one for _, one in records.walk(record.account, record.region) if 0 < one.ended_seconds < since_seconds]
-        await records.write(
-            records.change(record, *record.path),
-            progress.removal(*record.path),
-            *[records.removal(*one.path) for one in old],
-        )
+        await self._kept.conclude(record)

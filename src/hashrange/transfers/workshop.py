@@ -2,13 +2,14 @@
 
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
-from typing import NamedTuple, Protocol
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from typing import Any, NamedTuple, Protocol
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
 from hashrange.jobs.job import AT_ONCE
+from hashrange.operations.transfers.transfer_records import KeptTransfers
 from hashrange.s3.objects import Objects, ObjectsOf, S3Failure
 from hashrange.store.interface import WholeStore
 from hashrange.transfers.flows import Flows
@@ -45,21 +46,43 @@ class TransferFailed(HashrangeError):
         self.message = message
 
 
-def failure_code(failure: S3Failure) -> str:
-    """The FailureCode of a transfer that S3 has refused."""
-    if failure.code.startswith("KMS."):
-        return "KmsNotFoundException"
-    return f"S3{failure.code}"
+class TransferWork(Protocol):
+    """The work on one transfer."""
+
+    def make(self) -> Steps:
+        """Do what is left. Raises StorageError, and S3Failure and TransferFailed, with which the transfer fails."""
+
+    async def fail(self, code: str, message: str) -> None:
+        """Keep that the transfer has failed, with this FailureCode. Raises StorageError."""
+
+    async def give_up(self) -> None:
+        """End its flows."""
 
 
-class InProgress(Protocol):
-    """The transfers of one kind that are in progress. Each has a path, as its documents have."""
+async def steps_of(work: TransferWork) -> Steps:
+    """The steps of a transfer's work, up to its end or failure. Raises StorageError."""
+    try:
+        async with aclosing(work.make()) as steps:
+            async for has_more in steps:
+                yield has_more
+    except S3Failure as failure:
+        code = "KmsNotFoundException" if failure.code.startswith("KMS.") else f"S3{failure.code}"
+        await work.fail(code, failure.message)
+    except TransferFailed as failed:
+        await work.fail(failed.code, failed.message)
+    finally:
+        await work.give_up()
 
-    async def look(self) -> list[str]:
-        """The paths of those there are now. Raises StorageError."""
 
-    def work_on(self, path: str) -> Steps | None:
-        """The work that is left of one; None if there is none. Raises StorageError."""
+NewWork = Callable[[Workshop, Any, Any], TransferWork]
+"""Makes the work on a transfer of its record and progress."""
+Tidy = Callable[[Workshop, list[str]], Awaitable[None]]
+"""Ends what was made for transfers that are in progress no more; gets the paths of those that are. Raises
+StorageError."""
+
+
+async def nothing_to_tidy(_shop: Workshop, _paths: list[str]) -> None:
+    """Transfers of this kind make nothing that they would leave."""
 
 
 SLICES_BETWEEN_LOOKS = 64
@@ -69,9 +92,11 @@ SLICES_BETWEEN_LOOKS = 64
 class TransferJob:
     """The job of the transfers of one kind: each slice does a piece of the work on one of them, in turn."""
 
-    def __init__(self, workshop: Workshop, transfers: InProgress) -> None:
+    def __init__(
+        self, workshop: Workshop, kept: KeptTransfers[Any, Any], new_work: NewWork, tidy: Tidy = nothing_to_tidy
+    ) -> None:
         self._shop = workshop
-        self._transfers = transfers
+        self._kept, self._new_work, self._tidy = kept, new_work, tidy
         self._order: deque[str] = deque()
         self._steps: dict[str, Steps] = {}
         """Path → the work on those that have been begun."""
@@ -104,9 +129,14 @@ class TransferJob:
         await self._shop.flows.give_up()
 
     async def _look(self) -> None:
-        for path in await self._transfers.look():
-            if path not in self._steps and (steps := self._transfers.work_on(path)) is not None:
-                self._steps[path] = steps
+        paths = self._kept.paths_in_progress()
+        await self._tidy(self._shop, paths)
+        for path in paths:
+            if path in self._steps:
+                continue
+            record, progress = self._kept.find(path)
+            if record is not None and progress is not None:
+                self._steps[path] = steps_of(self._new_work(self._shop, record, progress))
                 self._order.append(path)
 
     async def _work(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from backports import zstd
 from botocore.exceptions import ClientError
 
-from hashrange.operations.transfers import extras
+from hashrange.operations.transfers import transfer_requests
 from hashrange.s3.objects import S3Failure
 from hashrange.testing.database import Database
 from hashrange.transfers import import_work, reading
@@ -294,8 +294,8 @@ def test_what_is_refused(database: Database, client: Any, monkeypatch: pytest.Mo
     code, message = refusal(client, InputFormat="CSV", InputFormatOptions={"Csv": {"Delimiter": "::"}})
     assert code == "ValidationException"
     assert message.startswith("2 validation errors detected: ")
-    monkeypatch.setattr(extras, "ION_MODULE", "amazon.onion")
-    monkeypatch.setattr(extras, "ZSTD_MODULE", "nothing.zstd")
+    monkeypatch.setattr(transfer_requests, "ION_MODULE", "amazon.onion")
+    monkeypatch.setattr(transfer_requests, "ZSTD_MODULE", "nothing.zstd")
     assert 'pip install ".[ion]"' in refusal(client, InputFormat="ION")[1]
     assert 'pip install ".[zstd]"' in refusal(client, InputCompressionType="ZSTD")[1]
     create(client)

@@ -4,8 +4,6 @@ A job reads the objects and puts their items (`transfers/bulk_work.py`). Source:
 its documentation; what they do not tell (records, reports, the ARN, messages) is our own (unconfirmed).
 """
 
-import hashlib
-import secrets
 import uuid
 from typing import Annotated, Any
 
@@ -16,14 +14,11 @@ from hashrange import limits
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
     IdempotentParameterMismatchException,
-    LimitExceededException,
     ResourceInUseException,
     ResourceNotFoundException,
-    UnsupportedOperationException,
     ValidationException,
 )
 from hashrange.messages import transfers as say
-from hashrange.messages.other_services import NEXT_TOKEN_INVALID
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.operations.lookup import find_table, require_serving
 from hashrange.operations.naming import by_bulk_operation_arn, by_table_name
@@ -39,17 +34,24 @@ from hashrange.operations.transfers.bulk_records import (
     OutputS3Configuration,
     PerformanceTier,
     described_bulk_put,
-    kept_bulk_progress,
     kept_bulk_puts,
 )
-from hashrange.operations.transfers.export_records import TransferToken
-from hashrange.operations.transfers.extras import require_extras
+from hashrange.operations.transfers.transfer_requests import (
+    TransferArn,
+    TransfersListed,
+    TransferToken,
+    digest_without_token,
+    hex_page_token,
+    new_transfer_id,
+    require_extras,
+    require_objects,
+    transfer_of_hex,
+)
 from hashrange.tables.schema import Table
 
-BulkOperationArn = Annotated[str, Meta(min_length=37, max_length=1024)]
 BulkOperationNextToken = Annotated[str, Meta(min_length=1, max_length=1024, pattern="^([0-9a-f]{16})+$")]
-_TOKEN_DIGITS = 16
-"""Hexadecimal digits of tokens come in groups of so many."""
+_TOKEN_DIGITS = 48
+"""Hexadecimal digits of tokens, which come in groups of 16."""
 
 # --- StartBulkPutItems ------------------------------------------------------------------------------
 
@@ -75,37 +77,35 @@ async def start_bulk_put_items(scope: Scope, request: StartBulkPutItemsRequest) 
     if output.S3SseKmsKeyId is not None and output.S3SseAlgorithm != "KMS":
         raise ValidationException(say.KMS_KEY_WITHOUT_KMS)
     require_extras(ion=source.InputFormat == "ION", zstd=source.InputCompressionType == "ZSTD")
-    missing = scope.missing_objects()
-    if missing is not None:
-        raise UnsupportedOperationException(missing)
+    require_objects(scope)
     now_seconds = scope.clock.service_time()
     table = await find_table(scope, request.TableName)
     if table is None:
         raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
-    progress = kept_bulk_progress(scope.documents)
-    earlier = _earlier_use(scope, request, now_seconds)
+    bulk_puts = kept_bulk_puts(scope.documents)
+    earlier = bulk_puts.earlier_use(scope, request.ClientToken, now_seconds)
     if earlier is not None:
-        return {"BulkOperationDescription": described_bulk_put(earlier, progress.get(*earlier.path))}
+        if earlier.digest != digest_without_token(request):
+            raise IdempotentParameterMismatchException(say.BULK_PUT_CONFLICT)
+        return {"BulkOperationDescription": described_bulk_put(earlier, bulk_puts.progress.get(*earlier.path))}
     _require_settled(table, now_seconds)
-    if len(progress.by_path(scope.account, scope.region)) >= limits.IMPORTS_AT_ONCE_MAX:
-        raise LimitExceededException(say.TOO_MANY_BULK_PUTS.format(limit=limits.IMPORTS_AT_ONCE_MAX))
+    bulk_puts.require_room(scope, limits.IMPORTS_AT_ONCE_MAX, say.TOO_MANY_BULK_PUTS)
     record = BulkRecord(
-        f"0{int(now_seconds * 1000):013d}-{secrets.token_hex(4)}",
         scope.account,
         scope.region,
         table.name,
-        table.table_id,
         table.uuid,
         request.ClientToken or str(uuid.uuid4()),
-        _digest(request),
         now_seconds,
-        source,
-        output,
-        request.MaxWriteRequestUnits,
-        request.PerformanceTier or "STANDARD",
+        transfer_id=new_transfer_id(now_seconds),
+        table_id=table.table_id,
+        digest=digest_without_token(request),
+        source=source,
+        output=output,
+        max_units=request.MaxWriteRequestUnits,
+        tier=request.PerformanceTier or "STANDARD",
     )
-    records = kept_bulk_puts(scope.documents)
-    await records.write(records.change(record, *record.path), progress.change(BulkProgress(), *record.path))
+    await bulk_puts.begin(record, BulkProgress())
     scope.wake_job(BULK_JOB)
     return {"BulkOperationDescription": described_bulk_put(record, None)}
 
@@ -117,41 +117,20 @@ def _require_settled(table: Table, now_seconds: float) -> None:
         raise ResourceInUseException(say.BULK_PUT_BESIDE_INDEX.format(name=table.name))
 
 
-def _earlier_use(scope: Scope, request: StartBulkPutItemsRequest, now_seconds: float) -> BulkRecord | None:
-    """The bulk put that the request's token has begun. Raises IdempotentParameterMismatchException if it was requested
-    otherwise.
-    """
-    if request.ClientToken is None:
-        return None
-    for _, record in kept_bulk_puts(scope.documents).walk(scope.account, scope.region):
-        is_valid = now_seconds - record.started_seconds < limits.TRANSFER_TOKEN_SECONDS
-        if record.token == request.ClientToken and is_valid:
-            if record.digest != _digest(request):
-                raise IdempotentParameterMismatchException(say.BULK_PUT_CONFLICT)
-            return record
-    return None
-
-
-def _digest(request: StartBulkPutItemsRequest) -> str:
-    text = msgspec.json.encode(msgspec.structs.replace(request, ClientToken=None), order="sorted")
-    return hashlib.sha256(text).hexdigest()
-
-
 # --- DescribeBulkOperation, CancelBulkOperation -----------------------------------------------------
 
 
 class BulkOperationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The bulk put."""
 
-    BulkOperationArn: "BulkOperationArn"
+    BulkOperationArn: TransferArn
 
 
 def _named(scope: Scope, request: BulkOperationRequest) -> BulkRecord:
     """The bulk put that a request names. Raises ResourceNotFoundException."""
     arn = request.BulkOperationArn
-    bulk_id = arn.rpartition("/")[2]
-    record = kept_bulk_puts(scope.documents).get(scope.account, scope.region, bulk_id)
-    if record is None or record.arn != arn:
+    record = kept_bulk_puts(scope.documents).named(scope, arn)
+    if record is None:
         raise ResourceNotFoundException(say.BULK_PUT_NOT_FOUND.format(arn=arn))
     return record
 
@@ -162,7 +141,7 @@ async def describe_bulk_operation(scope: Scope, request: BulkOperationRequest) -
     Order of checks: member constraints → it exists.
     """
     record = _named(scope, request)
-    progress = kept_bulk_progress(scope.documents).get(*record.path)
+    progress = kept_bulk_puts(scope.documents).progress.get(*record.path)
     described = described_bulk_put(record, progress)
     counts = record.counts or (BulkCounts() if progress is None else progress.counts)
     table = scope.tables.get(record.table_name)
@@ -196,7 +175,7 @@ async def cancel_bulk_operation(scope: Scope, request: BulkOperationRequest) -> 
     """
     record = _named(scope, request)
     if record.status == "IN_PROGRESS":
-        records = kept_bulk_puts(scope.documents)
+        records = kept_bulk_puts(scope.documents).records
         cancelling = msgspec.structs.replace(record, status="CANCELLING")
         await records.write(records.replacement(record, cancelling, *record.path))
         record = cancelling
@@ -210,7 +189,7 @@ async def cancel_bulk_operation(scope: Scope, request: BulkOperationRequest) -> 
 class ListBulkOperationsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Page size and page token."""
 
-    MaxResults: Annotated[int, Meta(ge=1, le=limits.TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
+    MaxResults: TransfersListed | None = None
     NextToken: BulkOperationNextToken | None = None
 
 
@@ -219,20 +198,12 @@ async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest)
 
     Order of checks: member constraints → NextToken.
     """
-    before = _bulk_of_token(request.NextToken)
-    since_seconds = scope.clock.service_time() - limits.TRANSFERS_LISTED_SECONDS
-    found = [
-        record
-        for _, record in kept_bulk_puts(scope.documents).walk(scope.account, scope.region)
-        if record.started_seconds >= since_seconds and (before is None or record.bulk_id < before)
-    ]
-    found.sort(key=lambda record: record.bulk_id, reverse=True)
+    before = transfer_of_hex(request.NextToken)
     size = request.MaxResults or limits.IMPORTS_LISTED_USUALLY
-    listed = found[:size]
+    listed, has_more = kept_bulk_puts(scope.documents).page(scope, before, size, lambda _: True)
     reply: Reply = {"BulkOperationsSummaryList": [_summary(record) for record in listed]}
-    if len(found) > size:
-        digits = listed[-1].bulk_id.encode().hex()
-        reply["NextToken"] = digits.ljust(-(-len(digits) // _TOKEN_DIGITS) * _TOKEN_DIGITS, "0")
+    if has_more:
+        reply["NextToken"] = hex_page_token(listed[-1].transfer_id, _TOKEN_DIGITS)
     return reply
 
 
@@ -240,16 +211,6 @@ def _summary(record: BulkRecord) -> dict[str, Any]:
     told = ("BulkOperationArn", "BulkOperationStatus", "StartTime", "EndTime")
     described = described_bulk_put(record, None)
     return {name: described[name] for name in told if name in described}
-
-
-def _bulk_of_token(token: str | None) -> str | None:
-    """The id of the bulk put behind which a page begins. Raises ValidationException."""
-    if token is None:
-        return None
-    try:
-        return bytes.fromhex(token).rstrip(b"\x00").decode("ascii")
-    except ValueError:
-        raise ValidationException(NEXT_TOKEN_INVALID) from None
 
 
 OPERATIONS = (

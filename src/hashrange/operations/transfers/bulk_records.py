@@ -9,23 +9,23 @@ from typing import Any, Literal
 
 import msgspec
 
-from hashrange.operations.transfers.export_records import (
+from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace
+from hashrange.operations.transfers.transfer_records import (
     BucketName,
     BucketOwner,
+    KeptTransfers,
     KeyPrefix,
     KmsKeyId,
     S3SseAlgorithm,
+    TransferRecord,
     folder_in,
 )
-from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords
 
 BULK_PREFIX, BULK_PROGRESS_PREFIX, BULK_REPORT_PREFIX = "bulk/", "bulk-progress/", "bulk-report/"
 BULK_JOB = "bulk puts"
 """Name of the job that works on bulk puts."""
 BulkInputFormat = Literal["DYNAMODB_JSON", "ION"]
-BulkStatus = Literal["IN_PROGRESS", "COMPLETED", "COMPLETED_WITH_ERRORS", "CANCELLING", "CANCELLED", "FAILED"]
 PerformanceTier = Literal["STANDARD", "ACCELERATED"]
 OutputType = Literal["ERROR", "CONDITION_CHECK_FAILURE"]
 
@@ -65,50 +65,27 @@ class BulkCounts(msgspec.Struct, frozen=True, omit_defaults=True):
     """Name of each index → bytes of the entries that were put."""
 
 
-class BulkRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A bulk put. Times are seconds of service time."""
+class BulkRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """A bulk put. The form of its ARN is our own (unconfirmed)."""
 
-    bulk_id: str
-    account: str
-    region: str
-    table_name: str
+    arn_part = "bulk-operation"
+
+    transfer_id: str = msgspec.field(name="bulk_id")
     table_id: int
-    table_uuid: str
-    token: str
     digest: str
     """Hash of the request without its token."""
-    started_seconds: float
     source: InputS3Configuration
     output: OutputS3Configuration
     max_units: int | None = None
     tier: PerformanceTier = "STANDARD"
-    status: BulkStatus = "IN_PROGRESS"
-    ended_seconds: float = 0.0
     counts: BulkCounts | None = None
     """None until it has ended."""
     total_bytes: int | None = None
-    failure_code: str | None = None
-    failure_message: str | None = None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """What identifies it, as in its documents' names."""
-        return (self.account, self.region, self.bulk_id)
-
-    @property
-    def table_arn(self) -> str:
-        """The ARN of its table."""
-        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.table_name}"
-
-    @property
-    def arn(self) -> str:
-        """Its ARN, in a form of our own (unconfirmed)."""
-        return f"{self.table_arn}/bulk-operation/{self.bulk_id}"
 
     @property
     def report_root(self) -> str:
         """What the keys of its reports begin with."""
-        return f"{folder_in(self.output.S3KeyPrefix)}{self.bulk_id}/"
+        return f"{folder_in(self.output.S3KeyPrefix)}{self.transfer_id}/"
 
 
 class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -124,14 +101,9 @@ class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """Type of a report → how many objects of it are whole."""
 
 
-def kept_bulk_puts(documents: Documents) -> KeptRecords[BulkRecord]:
-    """The records of all bulk puts."""
-    return KeptRecords(documents, BULK_PREFIX, BulkRecord, "record of a bulk put")
-
-
-def kept_bulk_progress(documents: Documents) -> KeptRecords[BulkProgress]:
-    """The progress of those that run."""
-    return KeptRecords(documents, BULK_PROGRESS_PREFIX, BulkProgress, "progress of a bulk put")
+def kept_bulk_puts(documents: Documents) -> KeptTransfers[BulkRecord, BulkProgress]:
+    """All bulk puts."""
+    return KeptTransfers(documents, (BulkRecord, BulkProgress), (BULK_PREFIX, BULK_PROGRESS_PREFIX), "a bulk put")
 
 
 def report_name(record: BulkRecord, kind: str) -> str:

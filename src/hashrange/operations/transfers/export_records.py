@@ -4,14 +4,13 @@ Both are documents: `export/ACCOUNT/REGION/ID` and `export-progress/ACCOUNT/REGI
 long as the export is IN_PROGRESS. Layout: docs/formats/transfers.md.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 
 from hashrange.operations import shapes
+from hashrange.operations.transfers.transfer_records import KeptTransfers, S3SseAlgorithm, TransferRecord, folder_in
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords
 from hashrange.tables.schema import KeySchema
 
 EXPORT_PREFIX, EXPORT_PROGRESS_PREFIX = "export/", "export-progress/"
@@ -21,15 +20,6 @@ EXPORT_JOB = "exports"
 ExportFormat = Literal["DYNAMODB_JSON", "ION"]
 ExportType = Literal["FULL_EXPORT", "INCREMENTAL_EXPORT"]
 ExportViewType = Literal["NEW_IMAGE", "NEW_AND_OLD_IMAGES"]
-S3SseAlgorithm = Literal["AES256", "KMS"]
-TransferStatus = Literal["IN_PROGRESS", "COMPLETED", "FAILED"]
-
-
-def folder_in(prefix: str | None) -> str:
-    """The folder below a prefix of a request in which exports and reports lie. A prefix that ends in a slash gets no
-    second one.
-    """
-    return f"{prefix.removesuffix('/')}/AWSDynamoDB/" if prefix else "AWSDynamoDB/"
 
 
 class FilterSpecification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,21 +40,17 @@ class IncrementalExportSpecification(msgspec.Struct, frozen=True, kw_only=True, 
     ExportViewType: "ExportViewType | None" = None
 
 
-class ExportRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An export. Times are seconds of service time."""
+class ExportRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """An export."""
 
-    export_id: str
-    account: str
-    region: str
-    table_name: str
+    arn_part = "export"
+
+    transfer_id: str = msgspec.field(name="export_id")
     table_id: int
-    table_uuid: str
     keys: KeySchema
     """The table's key attributes."""
-    token: str
     digest: str
     """Hash of the request without its token."""
-    started_seconds: float
     at_seconds: float
     """The moment whose items are exported; of an incremental export, the end of its changes."""
     bucket: str
@@ -79,32 +65,13 @@ class ExportRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """The begin of the changes of an incremental export; None: it is a full one."""
     view_type: ExportViewType = "NEW_AND_OLD_IMAGES"
     filter: FilterSpecification | None = None
-    status: TransferStatus = "IN_PROGRESS"
-    ended_seconds: float = 0.0
     item_count: int = 0
     billed_bytes: int = 0
-    failure_code: str | None = None
-    failure_message: str | None = None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """What identifies it, as in its documents' names."""
-        return (self.account, self.region, self.export_id)
 
     @property
     def owner(self) -> str:
         """The owner of its copy of rows (`store/row_copies.py`)."""
         return EXPORT_PREFIX + "/".join(self.path)
-
-    @property
-    def table_arn(self) -> str:
-        """The table's ARN."""
-        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.table_name}"
-
-    @property
-    def arn(self) -> str:
-        """The export's ARN."""
-        return f"{self.table_arn}/export/{self.export_id}"
 
     @property
     def root(self) -> str:
@@ -114,7 +81,7 @@ class ExportRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def manifest_key(self) -> str:
         """The key of its summary manifest."""
-        return f"{self.root}{self.export_id}/manifest-summary.json"
+        return f"{self.root}{self.transfer_id}/manifest-summary.json"
 
 
 class DataFile(msgspec.Struct, frozen=True, array_like=True):
@@ -139,19 +106,7 @@ class ExportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """True once the data files have all rows."""
 
 
-def kept_exports(documents: Documents) -> KeptRecords[ExportRecord]:
-    """The records of all exports."""
-    return KeptRecords(documents, EXPORT_PREFIX, ExportRecord, "record of an export")
-
-
-def kept_export_progress(documents: Documents) -> KeptRecords[ExportProgress]:
-    """The progress of the exports that are IN_PROGRESS."""
-    return KeptRecords(documents, EXPORT_PROGRESS_PREFIX, ExportProgress, "progress of an export")
-
-
-# The model's own patterns of these begin with `^` and end with `$`, which messages show.
-BucketName = Annotated[str, Meta(max_length=255, pattern=r"^^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$$")]
-BucketOwner = Annotated[str, Meta(pattern=r"^[0-9]{12}$")]
-KeyPrefix = Annotated[str, Meta(max_length=1024)]
-TransferToken = Annotated[str, Meta(pattern=r"^^[^\$]+$$")]
-KmsKeyId = Annotated[str, Meta(min_length=1, max_length=2048)]
+def kept_exports(documents: Documents) -> KeptTransfers[ExportRecord, ExportProgress]:
+    """All exports."""
+    prefixes = (EXPORT_PREFIX, EXPORT_PROGRESS_PREFIX)
+    return KeptTransfers(documents, (ExportRecord, ExportProgress), prefixes, "an export")

@@ -6,14 +6,11 @@ Source: backups-observed.md 4.
 """
 
 import base64
-import hashlib
-import secrets
 import uuid
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from hashrange import limits
 from hashrange.aws_services.operation import Operation
@@ -21,8 +18,6 @@ from hashrange.errors import (
     ExportConflictException,
     ExportNotFoundException,
     InvalidExportTimeException,
-    LimitExceededException,
-    UnsupportedOperationException,
     ValidationException,
 )
 from hashrange.messages import transfers as say
@@ -36,8 +31,6 @@ from hashrange.operations.tables import members
 from hashrange.operations.transfers.export_filters import check_export_filter, compile_export_filter
 from hashrange.operations.transfers.export_records import (
     EXPORT_JOB,
-    BucketName,
-    BucketOwner,
     ExportFormat,
     ExportProgress,
     ExportRecord,
@@ -45,16 +38,19 @@ from hashrange.operations.transfers.export_records import (
     ExportViewType,
     FilterSpecification,
     IncrementalExportSpecification,
-    KeyPrefix,
-    KmsKeyId,
-    S3SseAlgorithm,
-    TransferToken,
-    kept_export_progress,
     kept_exports,
 )
+from hashrange.operations.transfers.transfer_records import BucketName, BucketOwner, KeyPrefix, KmsKeyId, S3SseAlgorithm
+from hashrange.operations.transfers.transfer_requests import (
+    TransferArn,
+    TransfersListed,
+    TransferToken,
+    digest_without_token,
+    new_transfer_id,
+    require_objects,
+)
+from hashrange.store.row_copies import RowCopies
 from hashrange.tables.schema import Table
-
-ExportArn = Annotated[str, Meta(min_length=37, max_length=1024)]
 
 # --- ExportTableToPointInTime -----------------------------------------------------------------------
 
@@ -86,35 +82,34 @@ async def export_table_to_point_in_time(scope: Scope, request: ExportTableToPoin
     check_arn(scope, request.TableArn, "ExportTableToPointInTime")
     _check_couplings(request)
     wanted = None if request.FilterSpecification is None else compile_export_filter(request.FilterSpecification)
-    missing = scope.missing_objects()
-    if missing is not None:
-        raise UnsupportedOperationException(missing)
+    require_objects(scope)
     table = await backed_up_table(scope, request.TableArn)
     times = restorable_times(scope, table)
     if wanted is not None:
         check_export_filter(scope.tables[table.name], wanted)
     now_seconds = scope.clock.service_time()
-    earlier = _earlier_use(scope, request, now_seconds)
+    exports = kept_exports(scope.documents)
+    earlier = exports.earlier_use(scope, request.ClientToken, now_seconds)
     if earlier is not None:
+        if earlier.digest != digest_without_token(request):
+            raise ExportConflictException(say.EXPORT_CONFLICT)
         return {"ExportDescription": _description(earlier, is_whole=True)}
     _check_times(request, table, times, now_seconds)
-    if len(kept_export_progress(scope.documents).by_path(scope.account, scope.region)) >= limits.EXPORTS_AT_ONCE_MAX:
-        raise LimitExceededException(say.TOO_MANY_EXPORTS.format(limit=limits.EXPORTS_AT_ONCE_MAX))
+    exports.require_room(scope, limits.EXPORTS_AT_ONCE_MAX, say.TOO_MANY_EXPORTS)
     record = _record(request, table, now_seconds)
-    records = kept_exports(scope.documents)
-    progress = kept_export_progress(scope.documents)
-    await records.write(records.change(record, *record.path), progress.change(ExportProgress(), *record.path))
-    await begin_copy(scope, record, table)
+    await exports.begin(record, ExportProgress())
+    await begin_copy(scope.row_copies, record, table)
     scope.wake_job(EXPORT_JOB)
     return {"ExportDescription": _description(record, is_whole=True)}
 
 
-async def begin_copy(scope: Scope, record: ExportRecord, table: Table) -> None:
-    """Let the rows of the export's moment be kept from now on. After a kill before this, the job does it."""
+async def begin_copy(copies: RowCopies, record: ExportRecord, table: Table) -> bool:
+    """Let the rows of the export's moment be kept from now on; False if the table has been deleted. After a kill before
+    this, the job does it.
+    """
     if record.from_seconds is None:
-        await scope.row_copies.begin(record.owner, table, record.at_seconds)
-    else:
-        await scope.row_copies.begin_of_changes(record.owner, table, record.from_seconds, record.at_seconds)
+        return await copies.begin(record.owner, table, record.at_seconds) is not None
+    return await copies.begin_of_changes(record.owner, table, record.from_seconds, record.at_seconds) is not None
 
 
 def _check_couplings(request: ExportTableToPointInTimeRequest) -> None:
@@ -166,24 +161,6 @@ def _date(seconds: float) -> str:
         return str(seconds)
 
 
-def _earlier_use(scope: Scope, request: ExportTableToPointInTimeRequest, now_seconds: float) -> ExportRecord | None:
-    """The export that the request's token has begun. Raises ExportConflictException if it was requested otherwise."""
-    if request.ClientToken is None:
-        return None
-    for _, record in kept_exports(scope.documents).walk(scope.account, scope.region):
-        is_valid = now_seconds - record.started_seconds < limits.TRANSFER_TOKEN_SECONDS
-        if record.token == request.ClientToken and is_valid:
-            if record.digest != _digest(request):
-                raise ExportConflictException(say.EXPORT_CONFLICT)
-            return record
-    return None
-
-
-def _digest(request: ExportTableToPointInTimeRequest) -> str:
-    text = msgspec.json.encode(msgspec.structs.replace(request, ClientToken=None), order="sorted")
-    return hashlib.sha256(text).hexdigest()
-
-
 def _record(request: ExportTableToPointInTimeRequest, table: Table, now_seconds: float) -> ExportRecord:
     """The record of a new export."""
     window = request.IncrementalExportSpecification
@@ -205,19 +182,19 @@ def _record(request: ExportTableToPointInTimeRequest, table: Table, now_seconds:
             "ExportViewType": view_type,
         }
     return ExportRecord(
-        f"0{int(now_seconds * 1000):013d}-{secrets.token_hex(4)}",
         table.account,
         table.region,
         table.name,
-        table.table_id,
         table.uuid,
-        table.keys,
         told["ClientToken"],
-        _digest(request),
         now_seconds,
-        at_seconds,
-        request.S3Bucket,
-        told,
+        transfer_id=new_transfer_id(now_seconds),
+        table_id=table.table_id,
+        keys=table.keys,
+        digest=digest_without_token(request),
+        at_seconds=at_seconds,
+        bucket=request.S3Bucket,
+        told=told,
         bucket_owner=request.S3BucketOwner or "",
         prefix=request.S3Prefix,
         sse=told["S3SseAlgorithm"],
@@ -261,7 +238,7 @@ def _description(record: ExportRecord, *, is_whole: bool = False) -> dict[str, A
 class DescribeExportRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The export."""
 
-    ExportArn: "ExportArn"
+    ExportArn: TransferArn
 
 
 async def describe_export(scope: Scope, request: DescribeExportRequest) -> Reply:
@@ -270,9 +247,8 @@ async def describe_export(scope: Scope, request: DescribeExportRequest) -> Reply
     Order of checks: member constraints → the export exists.
     """
     arn = request.ExportArn
-    export_id = arn.rpartition("/export/")[2]
-    record = None if "/" in export_id else kept_exports(scope.documents).get(scope.account, scope.region, export_id)
-    if record is None or record.arn != arn:
+    record = kept_exports(scope.documents).named(scope, arn)
+    if record is None:
         raise ExportNotFoundException(say.EXPORT_NOT_FOUND.format(arn=arn))
     return {"ExportDescription": _description(record)}
 
@@ -281,7 +257,7 @@ class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One table or all, page size and page token."""
 
     TableArn: members.TableArn | None = None
-    MaxResults: Annotated[int, Meta(ge=1, le=limits.TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
+    MaxResults: TransfersListed | None = None
     NextToken: str | None = None
 
 
@@ -293,20 +269,17 @@ async def list_exports(scope: Scope, request: ListExportsRequest) -> Reply:
     if request.TableArn is not None:
         check_arn(scope, request.TableArn, "ListExports")
     before = _export_of_token(request.NextToken)
-    since_seconds = scope.clock.service_time() - limits.TRANSFERS_LISTED_SECONDS
-    found = []
-    for _, record in kept_exports(scope.documents).walk(scope.account, scope.region):
+
+    def is_wanted(record: ExportRecord) -> bool:
         table = scope.tables.get(record.table_name)
-        if table is None or table.schema.uuid != record.table_uuid or record.started_seconds < since_seconds:
-            continue
-        if request.TableArn in (None, record.table_arn) and (before is None or record.export_id < before):
-            found.append(record)
-    found.sort(key=lambda record: record.export_id, reverse=True)
+        is_there = table is not None and table.schema.uuid == record.table_uuid
+        return is_there and request.TableArn in (None, record.table_arn)
+
     size = request.MaxResults or limits.TRANSFERS_LISTED_MAX
-    listed = found[:size]
+    listed, has_more = kept_exports(scope.documents).page(scope, before, size, is_wanted)
     reply: Reply = {"ExportSummaries": [_summary(record) for record in listed]}
-    if len(found) > size:
-        reply["NextToken"] = base64.urlsafe_b64encode(listed[-1].export_id.encode()).decode()
+    if has_more:
+        reply["NextToken"] = base64.urlsafe_b64encode(listed[-1].transfer_id.encode()).decode()
     return reply
 
 

@@ -9,9 +9,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from hashrange.operations.transfers.export_records import BucketName, BucketOwner, KeyPrefix, TransferStatus
+from hashrange.operations.transfers.transfer_records import (
+    BucketName,
+    BucketOwner,
+    KeptTransfers,
+    KeyPrefix,
+    TransferRecord,
+)
 from hashrange.store.documents import Documents
-from hashrange.store.records import KeptRecords
 
 IMPORT_PREFIX, IMPORT_PROGRESS_PREFIX = "import/", "import-progress/"
 IMPORT_JOB = "imports"
@@ -44,43 +49,20 @@ class InputFormatOptions(msgspec.Struct, frozen=True, kw_only=True, omit_default
     Csv: CsvOptions | None = None
 
 
-class ImportRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An import. Times are seconds of service time."""
+class ImportRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """An import."""
 
-    import_id: str
-    account: str
-    region: str
-    table_name: str
-    table_uuid: str
-    token: str
-    started_seconds: float
+    arn_part = "import"
+
+    transfer_id: str = msgspec.field(name="import_id")
     source: S3BucketSource
     format: InputFormat
     creation: dict[str, Any]
     """The request's TableCreationParameters, with the members that it has."""
     compression: InputCompressionType = "NONE"
     options: InputFormatOptions | None = None
-    status: TransferStatus = "IN_PROGRESS"
-    ended_seconds: float = 0.0
     counts: "ImportCounts | None" = None
     """None while it is IN_PROGRESS."""
-    failure_code: str | None = None
-    failure_message: str | None = None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """What identifies it, as in its documents' names."""
-        return (self.account, self.region, self.import_id)
-
-    @property
-    def table_arn(self) -> str:
-        """The ARN of its table."""
-        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.table_name}"
-
-    @property
-    def arn(self) -> str:
-        """The import's ARN."""
-        return f"{self.table_arn}/import/{self.import_id}"
 
     @property
     def log_group_arn(self) -> str:
@@ -118,11 +100,7 @@ class ImportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     place: ReadingPlace = ReadingPlace()
 
 
-def kept_imports(documents: Documents) -> KeptRecords[ImportRecord]:
-    """The records of all imports."""
-    return KeptRecords(documents, IMPORT_PREFIX, ImportRecord, "record of an import")
-
-
-def kept_import_progress(documents: Documents) -> KeptRecords[ImportProgress]:
-    """The progress of the imports that are IN_PROGRESS."""
-    return KeptRecords(documents, IMPORT_PROGRESS_PREFIX, ImportProgress, "progress of an import")
+def kept_imports(documents: Documents) -> KeptTransfers[ImportRecord, ImportProgress]:
+    """All imports."""
+    prefixes = (IMPORT_PREFIX, IMPORT_PROGRESS_PREFIX)
+    return KeptTransfers(documents, (ImportRecord, ImportProgress), prefixes, "an import")

@@ -5,7 +5,6 @@ FailureCode of an import that has FAILED. A job makes imports (`transfers/import
 Source: backups-observed.md 5.
 """
 
-import secrets
 import uuid
 from typing import Annotated, Any
 
@@ -17,14 +16,11 @@ from hashrange.aws_services.operation import Operation
 from hashrange.errors import (
     ImportConflictException,
     ImportNotFoundException,
-    LimitExceededException,
     Malformed,
     ResourceInUseException,
-    UnsupportedOperationException,
     ValidationException,
 )
 from hashrange.messages import transfers as say
-from hashrange.messages.other_services import NEXT_TOKEN_INVALID
 from hashrange.messages.tables import TABLE_EXISTS
 from hashrange.operations.lookup import check_arn, find_table
 from hashrange.operations.naming import by_import_arn, by_table_arn
@@ -34,8 +30,6 @@ from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables import index_members, members
 from hashrange.operations.tables.create_table_checks import check_creation, refuse_unimplemented_members
 from hashrange.operations.tables.requests import CreateTableRequest
-from hashrange.operations.transfers.export_records import TransferToken
-from hashrange.operations.transfers.extras import require_extras
 from hashrange.operations.transfers.import_records import (
     IMPORT_JOB,
     ImportCounts,
@@ -45,13 +39,21 @@ from hashrange.operations.transfers.import_records import (
     InputFormat,
     InputFormatOptions,
     S3BucketSource,
-    kept_import_progress,
     kept_imports,
+)
+from hashrange.operations.transfers.transfer_requests import (
+    TransferArn,
+    TransfersListed,
+    TransferToken,
+    hex_page_token,
+    new_transfer_id,
+    require_extras,
+    require_objects,
+    transfer_of_hex,
 )
 
 _TOKEN_DIGITS_MIN = 112
 ImportNextToken = Annotated[str, Meta(min_length=112, max_length=1024, pattern="^([0-9a-f]{16})+$")]
-ImportArn = Annotated[str, Meta(min_length=37, max_length=1024)]
 
 # --- ImportTable ------------------------------------------------------------------------------------
 
@@ -94,35 +96,33 @@ async def import_table(scope: Scope, request: ImportTableRequest) -> Reply:
     check_creation(table_request)
     refuse_unimplemented_members(table_request, "VectorIndexes")
     require_extras(ion=request.InputFormat == "ION", zstd=request.InputCompressionType == "ZSTD")
-    missing = scope.missing_objects()
-    if missing is not None:
-        raise UnsupportedOperationException(missing)
+    require_objects(scope)
     name = request.TableCreationParameters.TableName
     if await find_table(scope, name) is not None:
         raise ResourceInUseException(TABLE_EXISTS.format(name=name))
     now_seconds = scope.clock.service_time()
-    progress = kept_import_progress(scope.documents)
-    earlier = _earlier_use(scope, request, now_seconds)
+    imports = kept_imports(scope.documents)
+    earlier = imports.earlier_use(scope, request.ClientToken, now_seconds)
     if earlier is not None:
-        return {"ImportTableDescription": _description(earlier, progress.get(*earlier.path))}
-    if len(progress.by_path(scope.account, scope.region)) >= limits.IMPORTS_AT_ONCE_MAX:
-        raise LimitExceededException(say.TOO_MANY_IMPORTS.format(limit=limits.IMPORTS_AT_ONCE_MAX))
+        if earlier.table_name != name:
+            raise ImportConflictException(say.IMPORT_CONFLICT)
+        return {"ImportTableDescription": _description(earlier, imports.progress.get(*earlier.path))}
+    imports.require_room(scope, limits.IMPORTS_AT_ONCE_MAX, say.TOO_MANY_IMPORTS)
     record = ImportRecord(
-        f"0{int(now_seconds * 1000):013d}-{secrets.token_hex(4)}",
         scope.account,
         scope.region,
         name,
         str(uuid.uuid4()),
         request.ClientToken or str(uuid.uuid4()),
         now_seconds,
-        request.S3BucketSource,
-        request.InputFormat,
-        creation,
-        request.InputCompressionType or "NONE",
-        request.InputFormatOptions,
+        transfer_id=new_transfer_id(now_seconds),
+        source=request.S3BucketSource,
+        format=request.InputFormat,
+        creation=creation,
+        compression=request.InputCompressionType or "NONE",
+        options=request.InputFormatOptions,
     )
-    records = kept_imports(scope.documents)
-    await records.write(records.change(record, *record.path), progress.change(ImportProgress(), *record.path))
+    await imports.begin(record, ImportProgress())
     scope.wake_job(IMPORT_JOB)
     return {"ImportTableDescription": _description(record, None)}
 
@@ -140,21 +140,6 @@ def creation_request(creation: dict[str, Any]) -> CreateTableRequest:
         return msgspec.convert(creation, CreateTableRequest)
     except msgspec.ValidationError:
         raise Malformed from None
-
-
-def _earlier_use(scope: Scope, request: ImportTableRequest, now_seconds: float) -> ImportRecord | None:
-    """The import that the request's token has begun, whatever else the request says. Raises ImportConflictException if
-    its table has another name.
-    """
-    if request.ClientToken is None:
-        return None
-    for _, record in kept_imports(scope.documents).walk(scope.account, scope.region):
-        is_valid = now_seconds - record.started_seconds < limits.TRANSFER_TOKEN_SECONDS
-        if record.token == request.ClientToken and is_valid:
-            if record.table_name != request.TableCreationParameters.TableName:
-                raise ImportConflictException(say.IMPORT_CONFLICT)
-            return record
-    return None
 
 
 def _description(record: ImportRecord, progress: ImportProgress | None) -> dict[str, Any]:
@@ -192,7 +177,7 @@ def _description(record: ImportRecord, progress: ImportProgress | None) -> dict[
 class DescribeImportRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The import."""
 
-    ImportArn: "ImportArn"
+    ImportArn: TransferArn
 
 
 async def describe_import(scope: Scope, request: DescribeImportRequest) -> Reply:
@@ -201,11 +186,11 @@ async def describe_import(scope: Scope, request: DescribeImportRequest) -> Reply
     Order of checks: member constraints → the import exists.
     """
     arn = request.ImportArn
-    import_id = arn.rpartition("/import/")[2]
-    record = None if "/" in import_id else kept_imports(scope.documents).get(scope.account, scope.region, import_id)
-    if record is None or record.arn != arn:
+    imports = kept_imports(scope.documents)
+    record = imports.named(scope, arn)
+    if record is None:
         raise ImportNotFoundException(say.IMPORT_NOT_FOUND.format(arn=arn))
-    progress = kept_import_progress(scope.documents).get(*record.path)
+    progress = imports.progress.get(*record.path)
     return {"ImportTableDescription": _description(record, progress)}
 
 
@@ -213,7 +198,7 @@ class ListImportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One table or all, page size and page token."""
 
     TableArn: members.TableArn | None = None
-    PageSize: Annotated[int, Meta(ge=1, le=limits.TRANSFERS_LISTED_MAX, extra={"shape": "Integer"})] | None = None
+    PageSize: TransfersListed | None = None
     NextToken: ImportNextToken | None = None
 
 
@@ -224,21 +209,14 @@ async def list_imports(scope: Scope, request: ListImportsRequest) -> Reply:
     """
     if request.TableArn is not None:
         check_arn(scope, request.TableArn, "ListImports")
-    before = _import_of_token(request.NextToken)
-    since_seconds = scope.clock.service_time() - limits.TRANSFERS_LISTED_SECONDS
-    found = [
-        record
-        for _, record in kept_imports(scope.documents).walk(scope.account, scope.region)
-        if record.started_seconds >= since_seconds
-        and request.TableArn in (None, record.table_arn)
-        and (before is None or record.import_id < before)
-    ]
-    found.sort(key=lambda record: record.import_id, reverse=True)
+    before = transfer_of_hex(request.NextToken)
     size = request.PageSize or limits.IMPORTS_LISTED_USUALLY
-    listed = found[:size]
+    listed, has_more = kept_imports(scope.documents).page(
+        scope, before, size, lambda record: request.TableArn in (None, record.table_arn)
+    )
     reply: Reply = {"ImportSummaryList": [_summary(record) for record in listed]}
-    if len(found) > size:
-        reply["NextToken"] = listed[-1].import_id.encode().hex().ljust(_TOKEN_DIGITS_MIN, "0")
+    if has_more:
+        reply["NextToken"] = hex_page_token(listed[-1].transfer_id, _TOKEN_DIGITS_MIN)
     return reply
 
 
@@ -255,16 +233,6 @@ def _summary(record: ImportRecord) -> dict[str, Any]:
         "EndTime",
     )
     return {name: described[name] for name in told if name in described}
-
-
-def _import_of_token(token: str | None) -> str | None:
-    """The id of the import behind which a page begins. Raises ValidationException."""
-    if token is None:
-        return None
-    try:
-        return bytes.fromhex(token).rstrip(b"\x00").decode("ascii")
-    except ValueError:
-        raise ValidationException(NEXT_TOKEN_INVALID) from None
 
 
 OPERATIONS = (

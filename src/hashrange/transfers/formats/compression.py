@@ -37,7 +37,7 @@ class Decompressor(Protocol):
 
 
 def decompressor(compression: InputCompressionType) -> Decompressor:
-    """The decompressor of one object. Needs the extra for ZSTD (`operations/transfers/extras.py`)."""
+    """The decompressor of one object. Needs the extra for ZSTD (`operations/transfers/transfer_requests.py`)."""
     if compression == "NONE":
         return _Plain()
     return _Gzip() if compression == "GZIP" else _Zstd()
