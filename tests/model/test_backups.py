@@ -4,34 +4,27 @@ deleted and made anew, gets and loses an index, and while the store is killed.
 Rows are moved in slices of three, so that each backup and each restore takes several, with anything between them.
 """
 
-import random
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hashrange.errors import ApiError
-from hashrange.store.embedded import layout, row_copies
-from hashrange.store.embedded.reading import scan_prefix
+from tests.model.walks import PREFIXES_OF_RECOVERY, Items, TableWalk
 from tests.support.seeds import seeds
-from tests.unit.jobs.world import TABLE, World, drive
+from tests.unit.jobs.world import TABLE, drive
 
 STEPS = 250
-KEYS = 25
 DAY_SECONDS = 86_400
-Items = dict[str, dict[str, Any]]
 ON = {"PointInTimeRecoveryEnabled": True}
 
 
-class Walk:
+class Walk(TableWalk):
     """A world with recovery on, everything that the table has been, and what backups and restores must have."""
 
     def __init__(self, data_dir: Path, seed: int) -> None:
-        self.chance = random.Random(seed)
-        self.world = World(data_dir, partition_size_max_bytes=200)
-        self.items: Items = {}
-        self.history: list[tuple[float, Items]] = []
-        """Since recovery was turned on: service time, and the items from then on."""
+        super().__init__(data_dir, seed)
         self.backups: dict[str, Items] = {}
         """ARN → items."""
         self.restores: dict[str, Items] = {}
@@ -57,18 +50,6 @@ class Walk:
     def now_seconds(self) -> float:
         """Service time in whole milliseconds, which is how changes are dated."""
         return int(self.world.clock.service_time() * 1000 + 0.0005) / 1000
-
-    def write(self) -> None:
-        for _ in range(self.chance.randrange(1, 4)):
-            key = str(self.chance.randrange(KEYS))
-            if self.chance.random() < 0.3:
-                self.items.pop(key, None)
-                self.world.ask("DeleteItem", Key={"id": {"S": key}})
-            else:
-                item = {"id": {"S": key}, "x": {"S": "x" * self.chance.randrange(1, 60)}}
-                self.items[key] = item
-                self.world.ask("PutItem", Item=item)
-        self.note()
 
     def change_index(self) -> None:
         if self.has_index:
@@ -175,8 +156,8 @@ class Walk:
 
     # --- the walk ---------------------------------------------------------------------------------
 
-    def step(self) -> None:
-        actions = {
+    def actions(self) -> Mapping[Callable[[], None], float]:
+        return {
             self.write: 20,
             self.create_backup: 3,
             self.restore_backup: 3,
@@ -190,7 +171,6 @@ class Walk:
             self.replace_table: 0.7,
             self.switch_off_and_on: 0.3,
         }
-        self.chance.choices(list(actions), list(actions.values()))[0]()
 
     def close(self) -> None:
         """End everything: each backup is restored once more, and nothing is left of what has been deleted."""
@@ -212,25 +192,13 @@ class Walk:
         self.world.clock.advance(36 * DAY_SECONDS)
         assert self.world.copy() is None
         assert self.world.request("ListBackups", BackupType="ALL") == {"BackupSummaries": []}
-        engine = self.world.embedded.engine
-        prefixes = (
-            layout.COPY_PREFIX,
-            layout.STAGED_PREFIX,
-            layout.KEPT_PREFIX,
-            layout.WINDOW_PREFIX,
-            layout.LOG_PREFIX,
-        )
-        assert [list(scan_prefix(engine, prefix)) for prefix in prefixes] == [[]] * len(prefixes)
+        self.require_no_rows(PREFIXES_OF_RECOVERY)
         assert [name for name, _ in self.world.store.documents.below("")] == []
         assert self.world.close() == []
 
 
 @pytest.mark.parametrize("seed", seeds(4, 60))
 def test_restores_have_what_the_table_had(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
-    monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 4)
     walk = Walk(tmp_path / "data", seed)
-    for _ in range(STEPS):
-        walk.step()
-    walk.close()
+    walk.walk(STEPS, monkeypatch)
     assert walk.checked > 5

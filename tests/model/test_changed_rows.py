@@ -2,7 +2,7 @@
 in its window, the item before the first change and behind the last one.
 """
 
-import random
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,31 +10,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.items.rows import decode_row
-from hashrange.items.types import Key, Row
-from hashrange.store.embedded import layout, row_copies
-from hashrange.store.embedded.reading import scan_prefix
+from hashrange.items.types import Key
 from hashrange.tables.schema import Recovery
+from tests.model.walks import PREFIXES_OF_COPIES, TableWalk, decoded_row
 from tests.support.seeds import seeds
-from tests.unit.jobs.world import TABLE, World, drive
+from tests.unit.jobs.world import TABLE, drive
 
-STEPS, KEYS = 220, 20
-Items = dict[str, dict[str, Any]]
+STEPS = 220
 
 
-class Walk:
+class Walk(TableWalk):
     """A world with recovery on, and everything that its table has been."""
 
     def __init__(self, data_dir: Path, seed: int) -> None:
-        self.chance = random.Random(seed)
-        self.world = World(data_dir, partition_size_max_bytes=200)
-        self.items: Items = {}
+        super().__init__(data_dir, seed)
         self.world.clock.advance(1)
         table = self.world.embedded.catalog.find(self.world.scope.account, self.world.scope.region, TABLE)
         assert table is not None
         self.table = msgspec.structs.replace(table.schema, recovery=Recovery(self.world.clock.service_time(), 35))
         assert drive(self.world.embedded.catalog.replace(table.schema, self.table))
-        self.history: list[tuple[float, Items]] = []
         self.note()
         self.owners = 0
         self.copies: dict[str, tuple[float, float]] = {}
@@ -44,16 +38,6 @@ class Walk:
     def note(self) -> None:
         self.history.append((self.world.clock.service_time(), dict(self.items)))
         self.world.clock.advance(self.chance.choice((0.002, 0.5)))
-
-    def write(self) -> None:
-        key = str(self.chance.randrange(KEYS))
-        if self.chance.random() < 0.35:
-            self.items.pop(key, None)
-            self.world.ask("DeleteItem", Key={"id": {"S": key}})
-        else:
-            self.items[key] = {"id": {"S": key}, "x": {"S": "x" * self.chance.randrange(1, 60)}}
-            self.world.ask("PutItem", Item=self.items[key])
-        self.note()
 
     def begin(self) -> None:
         self.owners += 1
@@ -70,7 +54,7 @@ class Walk:
         copies = self.world.embedded.row_copies
         part = drive(copies.read_changes(owner, copies.copies()[owner].passed, 150))
         for row in part.rows:
-            old, new = [None if one is None else decoded(one) for one in (row.old, row.new)]
+            old, new = [None if one is None else decoded_row(one) for one in (row.old, row.new)]
             if old is not None or new is not None:
                 self.read[owner][(new or old or {})["id"]["S"]] = old, new
         if part.rows:
@@ -95,15 +79,14 @@ class Walk:
             assert found[key][0] == found[key][1], owner
         drive(self.world.embedded.row_copies.end(owner))
 
-    def step(self) -> None:
-        actions = {
+    def actions(self) -> Mapping[Callable[[], None], float]:
+        return {
             self.write: 30,
             self.begin: 3,
             self.go_on: 30,
             self.world.split: 2,
             self.kill: 1,
         }
-        self.chance.choices(list(actions), list(actions.values()))[0]()
 
     def kill(self) -> None:
         self.world.kill()
@@ -111,24 +94,14 @@ class Walk:
     def close(self) -> None:
         while self.copies:
             self.go_on()
-        for prefix in (layout.COPY_PREFIX, layout.STAGED_PREFIX):
-            assert list(scan_prefix(self.world.embedded.engine, prefix)) == []
+        self.require_no_rows(PREFIXES_OF_COPIES)
         self.world.embedded.close_now()
-
-
-def decoded(row: Row) -> dict[str, Any]:
-    item: Any = decode_row(row)
-    return dict(item)
 
 
 @pytest.mark.parametrize("seed", seeds(4, 60))
 def test_copies_of_changes_have_first_and_last_states(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
-    monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 4)
     walk = Walk(tmp_path / "data", seed)
-    for _ in range(STEPS):
-        walk.step()
-    walk.close()
+    walk.walk(STEPS, monkeypatch)
     assert walk.owners > 3

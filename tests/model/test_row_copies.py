@@ -2,25 +2,22 @@
 each has the rows of its moment, and what has ended leaves nothing behind.
 """
 
-import random
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from hashrange.items.rows import decode_row
 from hashrange.items.types import Key, Row
-from hashrange.store.embedded import layout, row_copies
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Recovery, RestoredFrom
+from tests.model.walks import KEYS, PREFIXES_OF_RECOVERY, Items, TableWalk, decoded_row
 from tests.support.seeds import seeds
-from tests.unit.jobs.world import TABLE, World, drive
+from tests.unit.jobs.world import TABLE, drive
 
 STEPS = 250
-KEYS = 25
-Items = dict[str, dict[str, Any]]
 
 
 class Copy:
@@ -32,16 +29,12 @@ class Copy:
         self.read_up_to = Key(b"")
 
 
-class Walk:
+class Walk(TableWalk):
     """A world with recovery on, and everything that the table has been."""
 
     def __init__(self, data_dir: Path, seed: int) -> None:
-        self.chance = random.Random(seed)
-        self.world = World(data_dir, partition_size_max_bytes=200)
-        self.tables = 0
+        super().__init__(data_dir, seed)
         self.owners = 0
-        self.items: Items = {}
-        self.history: list[tuple[float, Items]] = []
         self.copies: list[Copy] = []
         self.checked = 0
         self.switch_on()
@@ -66,24 +59,11 @@ class Walk:
         self.note()
 
     def note(self) -> None:
-        """Remember what the table is. The next write belongs to another millisecond."""
         self.history.append((self.world.clock.service_time(), dict(self.items)))
         self.world.clock.advance(0.002)
 
     def advance(self) -> None:
         self.world.clock.advance(self.chance.choice((0.002, 0.5, 7.0)))
-
-    def write(self) -> None:
-        for _ in range(self.chance.randrange(1, 4)):
-            key = str(self.chance.randrange(KEYS))
-            if self.chance.random() < 0.3:
-                self.items.pop(key, None)
-                self.world.ask("DeleteItem", Key={"id": {"S": key}})
-            else:
-                item = {"id": {"S": key}, "x": {"S": "x" * self.chance.randrange(1, 60)}}
-                self.items[key] = item
-                self.world.ask("PutItem", Item=item)
-        self.note()
 
     def transfer(self) -> None:
         keys = self.chance.sample(range(KEYS), 3)
@@ -197,22 +177,18 @@ class Walk:
                 copy.read_up_to = passed
         self.world.kill()
 
-    def step(self) -> None:
-        actions = {
+    def actions(self) -> Mapping[Callable[[], None], float]:
+        return {
             self.write: 20,
             self.transfer: 5,
             self.advance: 10,
             self.begin: 3,
             self.go_on: 30,
-            self.split: 2,
+            self.world.split: 2,
             self.tend: 3,
             self.kill: 1,
             self.replace_table: 0.5,
         }
-        self.chance.choices(list(actions), list(actions.values()))[0]()
-
-    def split(self) -> None:
-        self.world.split()
 
     def tend(self) -> None:
         drive(self.world.recovery_job.run_slice())
@@ -224,30 +200,18 @@ class Walk:
         assert drive(self.world.embedded.catalog.replace(self.table.schema, changed))
         while drive(self.world.recovery_job.run_slice()) is not None:
             pass
-        engine = self.world.embedded.engine
-        for prefix in (
-            layout.COPY_PREFIX,
-            layout.STAGED_PREFIX,
-            layout.KEPT_PREFIX,
-            layout.WINDOW_PREFIX,
-            layout.LOG_PREFIX,
-        ):
-            assert list(scan_prefix(engine, prefix)) == []
+        self.require_no_rows(PREFIXES_OF_RECOVERY)
         assert self.rows_of(self.table.source_id) == self.items
         assert self.world.close() == []
 
 
 def decoded(row: tuple[Key, Row]) -> tuple[str, dict[str, Any]]:
-    item: Any = decode_row(row[1])
+    item = decoded_row(row[1])
     return item["id"]["S"], item
 
 
 @pytest.mark.parametrize("seed", seeds(4, 60))
 def test_copies_have_the_rows_of_their_moment(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
-    monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 4)
     walk = Walk(tmp_path / "data", seed)
-    for _ in range(STEPS):
-        walk.step()
-    walk.close()
+    walk.walk(STEPS, monkeypatch)
     assert walk.checked > 3
