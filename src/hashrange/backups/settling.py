@@ -23,9 +23,7 @@ from hashrange.operations.backups.kept_backups import (
     RESTORE_PREFIX,
     Backup,
     Restore,
-    backup_path,
     backups_of,
-    restore_path,
     restores_of,
 )
 from hashrange.operations.backups.row_moves import forget_restore, remove_backup, restored_table
@@ -43,11 +41,11 @@ async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope
     """
     backups, restores, attended = backups_of(store.documents), restores_of(store.documents), store.row_copies.attended
     for backup in _sound(backups):
-        now = backups.get(*backup_path(backup))
+        now = backups.get(*backup.path)
         if now is not None and now.owner not in attended:
             await _settle_backup(scope_of(now.account, now.region), now)
     for restore in _sound(restores):
-        still = restores.get(*restore_path(restore))
+        still = restores.get(*restore.path)
         if still is not None and still.owner not in attended:
             await _settle_restore(scope_of(still.account, still.region), still)
     for owner in {*store.row_copies.copies(), *store.row_copies.kept()}:

@@ -7,7 +7,6 @@ read. After a kill, records behind that place are put again. A condition that is
 there as it was to be put, counts as true, because this bulk put has put it.
 """
 
-from collections import defaultdict
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -72,18 +71,12 @@ class BulkWork:
         self._may_repeat = progress.has_begun
         """True if records may have been put before by this bulk put."""
         source = record.source
-        wanted = ObjectsToRead(
-            source.S3Bucket,
-            source.S3KeyPrefix or "",
-            source.S3BucketOwner or "",
-            source.InputCompressionType or "NONE",
-            record_reader(source.InputFormat),
-        )
+        wanted = ObjectsToRead(source, source.InputCompressionType or "NONE", record_reader(source.InputFormat))
         self._objects = workshop.objects(record.account)
         self._reading = ObjectsReading(self._objects, wanted, progress.place, self, workshop.flows)
         self._batch: list[ToPut] = []
-        self._processed, self._failed, self._refused, self._input_bytes, self._table_bytes = 0, 0, 0, 0, 0
-        self._index_bytes: dict[str, int] = defaultdict(int)
+        self._counts = _copied(progress.counts)
+        """Those of all that has been read so far."""
         self._lines: dict[str, list[bytes]] = {_ERROR: [], _CONDITION: []}
         """Lines of reports since the place was kept."""
         self._kept: dict[str, bytes] = {}
@@ -111,7 +104,7 @@ class BulkWork:
         if self._is_cancelled():
             await self._conclude("CANCELLED", "Cancelled", say.BULK_PUT_CANCELLED)
         else:
-            await self._conclude("COMPLETED_WITH_ERRORS" if self._counted().failed else "COMPLETED")
+            await self._conclude("COMPLETED_WITH_ERRORS" if self._counts.failed else "COMPLETED")
 
     async def fail(self, code: str, message: str) -> None:
         """Implements `TransferWork.fail`."""
@@ -190,7 +183,7 @@ class BulkWork:
 
     def count_bytes(self, text_bytes: int, object_bytes: int) -> None:
         """Implements `Sink.count_bytes`."""
-        self._input_bytes += object_bytes
+        self._counts.input_bytes += object_bytes
 
     async def write(self) -> None:
         """Implements `Sink.write`."""
@@ -209,20 +202,22 @@ class BulkWork:
                 self._note_put(change)
 
     def _note_put(self, change: Change) -> None:
-        self._processed += 1
+        counts = self._counts
+        counts.processed += 1
         if change.new is not None:
-            self._table_bytes += row_size_bytes(change.new)
+            counts.table_bytes += row_size_bytes(change.new)
         for source, _, new in change.entries:
             if new is not None and source.index is not None:
-                self._index_bytes[source.index.name] += row_size_bytes(new.row)
+                name = source.index.name
+                counts.index_bytes[name] = counts.index_bytes.get(name, 0) + row_size_bytes(new.row)
 
     def _note_refused(self, one: ToPut, present: Any) -> None:
         """Note that a condition was false."""
         row = Row(present) if isinstance(present, bytes) else None
-        self._processed += 1
+        self._counts.processed += 1
         if self._may_repeat and row is not None and is_same_item(row, self._row_of(one)):
             return
-        self._refused += 1
+        self._counts.refused += 1
         if _CONDITION in self._record.output.OutputType:
             told: dict[str, Any] = {"ObjectKey": one.object_key, "Line": one.line, "Item": one.action.item}
             if row is not None:
@@ -234,8 +229,8 @@ class BulkWork:
         return encode_row(one.action.item, one.action.size_bytes)
 
     def _note_error(self, key: str, line: int, reason: str, item: Any) -> None:
-        self._processed += 1
-        self._failed += 1
+        self._counts.processed += 1
+        self._counts.failed += 1
         self._logged += 1
         if self._logged <= LOGGED_MAX:
             LOG.warning(say.LOG_RECORD_REFUSED, self._record.arn, key, line, reason)
@@ -245,25 +240,9 @@ class BulkWork:
 
     # --- progress ---------------------------------------------------------------------------------
 
-    def _counted(self) -> BulkCounts:
-        before = self._progress.counts
-        index_bytes = dict(before.index_bytes)
-        for name, size_bytes in self._index_bytes.items():
-            index_bytes[name] = index_bytes.get(name, 0) + size_bytes
-        return BulkCounts(
-            before.processed + self._processed,
-            before.failed + self._failed,
-            before.refused + self._refused,
-            before.input_bytes + self._input_bytes,
-            before.table_bytes + self._table_bytes,
-            index_bytes,
-        )
-
     async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
         """Implements `Sink.keep`."""
-        self._progress = msgspec.structs.replace(self._progress, counts=self._counted(), place=place)
-        self._processed, self._failed, self._refused, self._input_bytes, self._table_bytes = 0, 0, 0, 0, 0
-        self._index_bytes.clear()
+        self._progress = msgspec.structs.replace(self._progress, counts=_copied(self._counts), place=place)
         for kind, lines in self._lines.items():
             self._kept[kind] += b"".join(lines)
             lines.clear()
@@ -312,9 +291,13 @@ class BulkWork:
             self._record,
             status=status,
             ended_seconds=self._shop.clock.service_time(),
-            counts=self._counted(),
+            counts=self._counts,
             total_bytes=self._progress.total_bytes,
             failure_code=code,
             failure_message=message,
         )
         await self._kept_puts.conclude(record, *[RecordChange(report_name(record, kind), None) for kind in self._lines])
+
+
+def _copied(counts: BulkCounts) -> BulkCounts:
+    return msgspec.structs.replace(counts, index_bytes=dict(counts.index_bytes))

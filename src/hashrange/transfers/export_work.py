@@ -7,14 +7,14 @@ and writes the file that was begun again, under the same key. The summary manife
 
 import base64
 import hashlib
-from collections.abc import AsyncIterable, Coroutine
+from collections.abc import AsyncIterable, Coroutine, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.items.row_layout import row_sizes_bytes
+from hashrange.items.row_layout import row_json, row_sizes_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.limits import INCREMENTAL_BILLED_BYTES_MIN
@@ -31,9 +31,8 @@ from hashrange.operations.transfers.exports import begin_copy
 from hashrange.s3.objects import ObjectOptions
 from hashrange.store.row_copies import ChangedRow
 from hashrange.tables.span import Span
-from hashrange.transfers.changed_lines import changed_ion_line, changed_json_line
 from hashrange.transfers.flows import Outflow
-from hashrange.transfers.formats.ion_text import ion_lines
+from hashrange.transfers.formats.ion_text import VERSION_MARK, ion_lines, ion_struct
 from hashrange.transfers.formats.json_lines import item_lines
 from hashrange.transfers.manifests import manifest_objects
 from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop
@@ -43,6 +42,7 @@ FILE_BYTES = 64 * 1024 * 1024
 READ_BYTES = 256 * 1024
 """Rows that one step reads: about 2 ms with their lines."""
 _END = b"\xff" * 8
+_encode = msgspec.json.Encoder().encode
 
 
 class ReadText(NamedTuple):
@@ -183,7 +183,7 @@ class ExportWork:
 
     async def _read_changes(self, after: Key) -> ReadText:
         read = await self._copies.read_changes(self._record.owner, after, READ_BYTES)
-        write = changed_ion_line if self._record.format == "ION" else changed_json_line
+        write = _changed_ion_line if self._record.format == "ION" else _changed_json_line
         has_old = self._record.view_type == "NEW_AND_OLD_IMAGES"
         changes = [one for one in read.rows if one.old is not None or one.new is not None]
         is_last = read.is_last
@@ -277,3 +277,37 @@ def _chosen_change(wanted: ExportFilter, change: ChangedRow) -> ChangedRow | Non
     project = wanted.projection.project
     old, new = [None if one is None else part_row(project(decode_row(one))) for one in (change.old, change.new)]
     return change._replace(old=old, new=new)
+
+
+# --- lines of changes -----------------------------------------------------------------------------
+#
+#     {"Metadata":{"WriteTimestampMicros":{"N":"…"}},"Keys":{…},"OldImage":{…},"NewImage":{…}}
+#     $ion_1_0 {Record:{Metadata:{WriteTimestampMicros:….},Keys:{…},OldImage:{…},NewImage:{…}}}
+#
+# Images that a row does not have, and OldImage with the view NEW_IMAGE, are left out. The form in Ion is (unconfirmed).
+# Source: global-tables-backup.md 3.3.
+
+
+def _images(change: ChangedRow, *, has_old: bool) -> Sequence[tuple[str, Row]]:
+    shown = (("OldImage", change.old if has_old else None), ("NewImage", change.new))
+    return [(name, row) for name, row in shown if row is not None]
+
+
+def _micros(change: ChangedRow) -> int:
+    return round(change.at_seconds * 1000) * 1000
+
+
+def _changed_json_line(change: ChangedRow, keys: Item, *, has_old: bool) -> bytes:
+    """The line of a change as DynamoDB JSON. `has_old`: with the row before it."""
+    head = b'{"Metadata":{"WriteTimestampMicros":{"N":"%d"}},"Keys":' % _micros(change)
+    parts = [head, _encode(keys)]
+    for name, row in _images(change, has_old=has_old):
+        parts += [b',"%b":' % name.encode(), row_json(row)]
+    return b"".join((*parts, b"}\n"))
+
+
+def _changed_ion_line(change: ChangedRow, keys: Item, *, has_old: bool) -> bytes:
+    """The line of a change as Ion text."""
+    parts = [f"Metadata:{{WriteTimestampMicros:{_micros(change)}.}}", f"Keys:{ion_struct(keys)}"]
+    parts += [f"{name}:{ion_struct(decode_row(row))}" for name, row in _images(change, has_old=has_old)]
+    return f"{VERSION_MARK}{{Record:{{{','.join(parts)}}}}}\n".encode()

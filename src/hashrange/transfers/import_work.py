@@ -6,26 +6,34 @@ kill, lines behind it are read again, and the same rows are put once more. Of se
 A line that cannot be read is counted as an error, and logged with its place; one that is damaged ends its object.
 """
 
+from collections.abc import Callable
 from contextlib import aclosing
+from typing import NamedTuple
 
 import msgspec
 
-from hashrange.errors import ResourceNotFoundException
+from hashrange.errors import Malformed, ResourceNotFoundException, ValidationException
+from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Row
+from hashrange.items.values import check_item
+from hashrange.limits import ITEM_SIZE_MAX_BYTES
 from hashrange.messages import transfers as say
+from hashrange.messages.reads import ITEM_TOO_LARGE
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.transfers.import_records import (
-    ImportCounts,
     ImportProgress,
     ImportRecord,
     ReadingPlace,
     kept_imports,
 )
 from hashrange.operations.transfers.imports import creation_request
+from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
-from hashrange.transfers.formats.lines import ReadItem
-from hashrange.transfers.items_of_objects import fit_item, line_reader
+from hashrange.transfers.formats.csv_lines import CsvLineReader
+from hashrange.transfers.formats.ion_text import IonLineReader
+from hashrange.transfers.formats.json_lines import JsonLineReader
+from hashrange.transfers.formats.lines import FaultyLine, LineReader, ReadItem
 from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
 from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop
 
@@ -57,21 +65,12 @@ class ImportWork:
         self._kept = kept_imports(workshop.store.documents)
         self._catalog = workshop.store.catalog
         self._table: OpenTable | None = None
-        source = record.source
-        wanted = ObjectsToRead(
-            source.S3Bucket,
-            source.S3KeyPrefix or "",
-            source.S3BucketOwner or "",
-            record.compression,
-            line_reader(record),
-        )
+        wanted = ObjectsToRead(record.source, record.compression, line_reader(record))
         self._reading = ObjectsReading(workshop.objects(record.account), wanted, progress.place, self, workshop.flows)
         self._batch: dict[Key, tuple[Row, Item]] = {}
         self._batch_bytes = 0
         self._counts = progress.counts
-        self._imported = self._errors = 0
-        """Items since the counts."""
-        self._text_bytes = 0
+        """Those of all that has been read so far."""
         self._logged = 0
 
     async def make(self) -> Steps:
@@ -83,7 +82,7 @@ class ImportWork:
                     yield has_more
         if not await self._show():
             raise TransferFailed("TableAlreadyExists", say.IMPORTED_NAME_TAKEN.format(name=self._record.table_name))
-        if self._counted().errors:
+        if self._counts.errors:
             await self._conclude("ItemValidationError", say.ITEMS_REFUSED)
         else:
             await self._conclude()
@@ -143,11 +142,13 @@ class ImportWork:
             return
         self._batch[fit.key] = fit.row, fit.item
         self._batch_bytes += len(fit.row)
-        self._imported += 1
+        self._counts.processed += 1
+        self._counts.imported += 1
 
     def note_damage(self, key: str, line: int, reason: str) -> None:
         """Implements `Sink.note_damage`, and notes an item that is refused."""
-        self._errors += 1
+        self._counts.processed += 1
+        self._counts.errors += 1
         self._logged += 1
         if self._logged <= LOGGED_MAX:
             LOG.warning(say.LOG_ITEM_REFUSED, self._record.arn, key, line, reason)
@@ -156,7 +157,7 @@ class ImportWork:
 
     def count_bytes(self, text_bytes: int, object_bytes: int) -> None:
         """Implements `Sink.count_bytes`."""
-        self._text_bytes += text_bytes
+        self._counts.processed_bytes += text_bytes
 
     async def write(self) -> None:
         """Implements `Sink.write`."""
@@ -173,24 +174,16 @@ class ImportWork:
 
     async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
         """Implements `Sink.keep`."""
-        self._progress = ImportProgress(self._counted(text_bytes), place)
+        counts = msgspec.structs.replace(self._counts, processed_bytes=self._counts.processed_bytes + text_bytes)
+        self._progress = ImportProgress(counts, place)
         await self._kept.keep_progress(self._record, self._progress)
 
     # --- the end ----------------------------------------------------------------------------------
 
-    def _counted(self, text_bytes: int = 0) -> ImportCounts:
-        counts = self._counts
-        return ImportCounts(
-            counts.processed_bytes + self._text_bytes + text_bytes,
-            counts.processed + self._imported + self._errors,
-            counts.imported + self._imported,
-            counts.errors + self._errors,
-        )
-
     async def fail(self, code: str, message: str) -> None:
         """Implements `TransferWork.fail`. A table that has items stays, and is shown unless its name is taken."""
         table = self._find_table()
-        if table is not None and table.schema.is_importing and not (self._counted().imported and await self._show()):
+        if table is not None and table.schema.is_importing and not (self._counts.imported and await self._show()):
             await self._catalog.delete(table.schema)
         await self._conclude(code, message)
 
@@ -202,8 +195,47 @@ class ImportWork:
             self._record,
             status="COMPLETED" if code is None else "FAILED",
             ended_seconds=self._shop.clock.service_time(),
-            counts=self._counted(),
+            counts=self._counts,
             failure_code=code,
             failure_message=message,
         )
         await self._kept.conclude(record)
+
+
+class FitItem(NamedTuple):
+    """An item that fits its table."""
+
+    key: Key
+    row: Row
+    item: Item
+
+
+def fit_item(table: OpenTable, read: ReadItem) -> FitItem | str:
+    """An item that was read, checked as PutItem would; or why it cannot be written. 9 µs for 400 bytes."""
+    if isinstance(read, FaultyLine):
+        return read.reason
+    try:
+        item, size_bytes = check_item(read)
+        if size_bytes > ITEM_SIZE_MAX_BYTES:
+            return ITEM_TOO_LARGE
+        key = table.item_key(item)
+        if table.index_keys:
+            check_item_index_keys(table, item)
+        return FitItem(key, encode_row(item, size_bytes), item)
+    except ValidationException as fault:
+        return str(fault)
+    except Malformed:
+        return say.NOT_AN_ITEM
+
+
+def line_reader(record: ImportRecord) -> Callable[[], LineReader]:
+    """Returns the function that makes the reader of one object of an import."""
+    if record.format == "DYNAMODB_JSON":
+        return JsonLineReader
+    if record.format == "ION":
+        return IonLineReader
+    csv = None if record.options is None else record.options.Csv
+    delimiter = "," if csv is None or csv.Delimiter is None else csv.Delimiter
+    header = None if csv is None else csv.HeaderList
+    key_types = {one["AttributeName"]: one["AttributeType"] for one in record.creation["AttributeDefinitions"]}
+    return lambda: CsvLineReader(delimiter, header, key_types)

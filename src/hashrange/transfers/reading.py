@@ -10,7 +10,7 @@ import msgspec
 
 from hashrange.limits import IMPORTED_OBJECTS_MAX
 from hashrange.messages.transfers import TOO_MANY_OBJECTS
-from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace
+from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace, S3BucketSource
 from hashrange.s3.objects import ObjectInfo, Objects
 from hashrange.transfers.flows import Flows, Inflow
 from hashrange.transfers.formats.compression import DamagedObject, decompressor
@@ -26,9 +26,7 @@ WRITES_BETWEEN_PLACES = 32
 class ObjectsToRead(NamedTuple):
     """Which objects are read, and how."""
 
-    bucket: str
-    prefix: str
-    owner: str
+    source: S3BucketSource
     compression: InputCompressionType
     new_reader: Callable[[], LineReader]
     """Makes the reader of one object."""
@@ -81,8 +79,8 @@ class ObjectsReading:
 
     def list_objects(self) -> Inflow[ObjectInfo]:
         """Begin to list the objects."""
-        wanted = self._wanted
-        listed = self._objects.list_objects(wanted.bucket, wanted.prefix, owner=wanted.owner)
+        source = self._wanted.source
+        listed = self._objects.list_objects(source.S3Bucket, source.S3KeyPrefix or "", owner=source.S3BucketOwner or "")
         self._listing = Inflow(listed, self._flows)
         return self._listing
 
@@ -107,10 +105,10 @@ class ObjectsReading:
         await self._keep(msgspec.structs.replace(self._place, has_all=True))
 
     async def _read_object(self, info: ObjectInfo) -> Steps:
-        place, wanted = self._place, self._wanted
+        place, wanted, source = self._place, self._wanted, self._wanted.source
         skipped_lines = place.lines_read if place.object_key == info.key else 0
         reader = ObjectReader(wanted.compression, wanted.new_reader(), skipped_lines)
-        content = self._objects.read(wanted.bucket, info.key, etag=info.etag, owner=wanted.owner)
+        content = self._objects.read(source.S3Bucket, info.key, etag=info.etag, owner=source.S3BucketOwner or "")
         self._chunks = chunks = Inflow(content, self._flows)
         try:
             is_over = False

@@ -53,9 +53,14 @@ class Backup(msgspec.Struct, frozen=True, omit_defaults=True):
     """Nobody sees the backup of a deleted table before it is gone."""
 
     @property
+    def path(self) -> tuple[str, ...]:
+        """What identifies it, as in its document's name."""
+        return (self.account, self.region, self.backup_id)
+
+    @property
     def owner(self) -> str:
         """Name of the document, which is the owner of the backup's rows."""
-        return BACKUP_PREFIX + "/".join(backup_path(self))
+        return BACKUP_PREFIX + "/".join(self.path)
 
     @property
     def arn(self) -> str:
@@ -88,24 +93,25 @@ class Restore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Items that the table will have, approximately: those of its source when the restore began."""
 
     @property
+    def path(self) -> tuple[str, ...]:
+        """What identifies it, as in its document's name."""
+        return (self.account, self.region, self.table_name)
+
+    @property
     def owner(self) -> str:
         """Name of the document, which is the owner of the copy."""
-        return RESTORE_PREFIX + "/".join(restore_path(self))
-
-
-def backup_path(backup: Backup) -> tuple[str, ...]:
-    """What identifies a backup, as in its document's name."""
-    return (backup.account, backup.region, backup.backup_id)
-
-
-def restore_path(restore: Restore) -> tuple[str, ...]:
-    """What identifies a restore, as in its document's name."""
-    return (restore.account, restore.region, restore.table_name)
+        return RESTORE_PREFIX + "/".join(self.path)
 
 
 def backups_of(documents: Documents) -> KeptRecords[Backup]:
     """What is kept of all backups."""
     return KeptRecords(documents, BACKUP_PREFIX, Backup, "backup")
+
+
+async def record_backup(scope: Scope, backup: Backup) -> None:
+    """Keep a backup as it is now. Raises StorageError."""
+    records = backups_of(scope.documents)
+    await records.write(records.change(backup, *backup.path))
 
 
 def restores_of(documents: Documents) -> KeptRecords[Restore]:

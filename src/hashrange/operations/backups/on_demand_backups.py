@@ -20,11 +20,11 @@ from hashrange.operations.backups.continuous_backups import backed_up_table, req
 from hashrange.operations.backups.described_backups import backup_details, backup_summary, describe_backup_of
 from hashrange.operations.backups.kept_backups import (
     Backup,
-    backup_path,
     backups_of,
     find_backup,
     new_backup,
     read_backup_arn,
+    record_backup,
     recorded_table,
 )
 from hashrange.operations.backups.row_moves import fill_backup, remove_backup
@@ -70,9 +70,9 @@ async def create_backup(scope: Scope, request: CreateBackupRequest) -> Reply:
     if table.deleted_at_seconds is not None:
         raise _no_table(table)
     require_backups(scope, table)
-    backup, records = new_backup(scope, table, request.BackupName), backups_of(scope.documents)
+    backup = new_backup(scope, table, request.BackupName)
     with scope.row_copies.attending(backup.owner):
-        await records.write(records.change(backup, *backup_path(backup)))
+        await record_backup(scope, backup)
         begun = await scope.row_copies.begin(backup.owner, table)
         if begun is None:
             await remove_backup(scope, backup)
@@ -85,7 +85,7 @@ async def create_backup(scope: Scope, request: CreateBackupRequest) -> Reply:
             item_count=begun.statistics.item_count,
             size_bytes=begun.statistics.size_bytes,
         )
-        await records.write(records.change(backup, *backup_path(backup)))
+        await record_backup(scope, backup)
         await fill_backup(scope, backup)
     return {"BackupDetails": backup_details(backup)}
 
@@ -97,13 +97,13 @@ def _no_table(table: Table) -> TableNotFoundException:
 # --- DescribeBackup, DeleteBackup -----------------------------------------------------------------
 
 
-class DescribeBackupRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class BackupRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The backup."""
 
     BackupArn: BackupArn
 
 
-async def describe_backup(scope: Scope, request: DescribeBackupRequest) -> Reply:
+async def describe_backup(scope: Scope, request: BackupRequest) -> Reply:
     """DescribeBackup: return a backup, and what it has recorded of its table.
 
     Order of checks: the ARN is that of a backup → it is of this account → the backup exists.
@@ -112,13 +112,7 @@ async def describe_backup(scope: Scope, request: DescribeBackupRequest) -> Reply
     return {"BackupDescription": describe_backup_of(backup, request.BackupArn)}
 
 
-class DeleteBackupRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The backup."""
-
-    BackupArn: BackupArn
-
-
-async def delete_backup(scope: Scope, request: DeleteBackupRequest) -> Reply:
+async def delete_backup(scope: Scope, request: BackupRequest) -> Reply:
     """DeleteBackup: delete a backup with its items.
 
     Order of checks: those of DescribeBackup → it is no backup of the service's own → no table is being restored from it
@@ -167,7 +161,7 @@ class ListBackupsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Limit: Annotated[int, Meta(ge=1, le=LISTED_MAX, extra={"shape": "Integer"})] | None = None
     TimeRangeLowerBound: float | None = None
     TimeRangeUpperBound: float | None = None
-    ExclusiveStartBackupArn: Annotated[str, Meta(min_length=37, max_length=1024)] | None = None
+    ExclusiveStartBackupArn: BackupArn | None = None
     BackupType: "BackupType | None" = None
 
 
@@ -216,12 +210,10 @@ def _place(scope: Scope, arn: str | None) -> str | None:
 _ARN_RULES = RequestRules(wordings=BACKUP_ARN_WORDINGS)
 OPERATIONS = (
     table_operation("CreateBackup", create_backup, TABLE_NAME_FIRST, writes=True),
-    Operation(
-        "DescribeBackup", DescribeBackupRequest, describe_backup, JsonWire(rules=_ARN_RULES), tables=by_backup_arn
-    ),
+    Operation("DescribeBackup", BackupRequest, describe_backup, JsonWire(rules=_ARN_RULES), tables=by_backup_arn),
     Operation(
         "DeleteBackup",
-        DeleteBackupRequest,
+        BackupRequest,
         delete_backup,
         JsonWire(rules=_ARN_RULES),
         tables=by_backup_arn,

@@ -35,7 +35,6 @@ from hashrange.operations.backups.kept_backups import (
     Restore,
     find_backup,
     read_backup_arn,
-    restore_path,
     restores_of,
 )
 from hashrange.operations.backups.on_demand_backups import (
@@ -211,7 +210,7 @@ async def _restore(
     records, catalog = restores_of(scope.documents), scope.store.catalog
     with scope.row_copies.attending(restore.owner):
         await scope.row_copies.end(restore.owner)  # of a former restore under this name
-        await records.write(records.change(restore, *restore_path(restore)))
+        await records.write(records.change(restore, *restore.path))
         opened = await catalog.create(lambda table_id: with_table_id(planned, table_id))
         if opened is None:
             await forget_restore(scope, restore)

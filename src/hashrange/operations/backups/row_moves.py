@@ -10,9 +10,8 @@ import msgspec
 from hashrange.operations.backups.kept_backups import (
     Backup,
     Restore,
-    backup_path,
     backups_of,
-    restore_path,
+    record_backup,
     restores_of,
 )
 from hashrange.operations.operation import Scope
@@ -26,7 +25,7 @@ async def fill_backup(scope: Scope, backup: Backup) -> bool:
     if not moved.is_last:
         return True
     records = backups_of(scope.documents)
-    await records.write(records.updated(_as_available, *backup_path(backup)))
+    await records.write(records.updated(_as_available, *backup.path))
     await scope.row_copies.end(backup.owner)
     return False
 
@@ -73,7 +72,7 @@ async def _complete(scope: Scope, restore: Restore) -> None:
 async def forget_restore(scope: Scope, restore: Restore) -> None:
     """Remove the record of a restore that has ended."""
     records = restores_of(scope.documents)
-    await records.write(records.removal(*restore_path(restore)))
+    await records.write(records.removal(*restore.path))
 
 
 async def remove_backup(scope: Scope, backup: Backup) -> None:
@@ -82,7 +81,7 @@ async def remove_backup(scope: Scope, backup: Backup) -> None:
     """
     records = backups_of(scope.documents)
     if backup.state != "DELETED":
-        await records.write(records.change(msgspec.structs.replace(backup, state="DELETED"), *backup_path(backup)))
+        await record_backup(scope, msgspec.structs.replace(backup, state="DELETED"))
     await scope.row_copies.end(backup.owner)
     await scope.row_copies.drop(backup.owner)
-    await records.write(records.removal(*backup_path(backup)))
+    await records.write(records.removal(*backup.path))

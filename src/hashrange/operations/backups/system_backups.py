@@ -15,9 +15,9 @@ from hashrange.operations.backups.kept_backups import (
     BACKUP_PREFIX,
     SYSTEM_SUFFIX,
     Backup,
-    backup_path,
     backups_of,
     new_backup,
+    record_backup,
 )
 from hashrange.operations.backups.row_moves import remove_backup
 from hashrange.operations.operation import Scope
@@ -43,9 +43,8 @@ async def delete_with_backup(
         expires_at_seconds=made.created_at_seconds + SYSTEM_BACKUP_SECONDS,
         shown_from_seconds=made.created_at_seconds + delay_seconds,
     )
-    records = backups_of(scope.documents)
     with scope.row_copies.attending(backup.owner):
-        await records.write(records.change(backup, *backup_path(backup)))
+        await record_backup(scope, backup)
         if await scope.row_copies.keep(backup.owner, table) is None or not await delete():
             await remove_backup(scope, backup)
             return False
@@ -55,8 +54,7 @@ async def delete_with_backup(
 
 async def make_available(scope: Scope, backup: Backup) -> None:
     """Let clients see the backup of a table that has been deleted."""
-    records = backups_of(scope.documents)
-    await records.write(records.change(msgspec.structs.replace(backup, state="AVAILABLE"), *backup_path(backup)))
+    await record_backup(scope, msgspec.structs.replace(backup, state="AVAILABLE"))
 
 
 async def give_up_backups(scope: Scope, table: Table) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace
+from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace, S3BucketSource
 from hashrange.operations.transfers.transfer_records import (
     BucketName,
     BucketOwner,
@@ -30,12 +30,9 @@ PerformanceTier = Literal["STANDARD", "ACCELERATED"]
 OutputType = Literal["ERROR", "CONDITION_CHECK_FAILURE"]
 
 
-class InputS3Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The objects that are read."""
+class InputS3Configuration(S3BucketSource, frozen=True, kw_only=True, omit_defaults=True):
+    """The objects that are read, and how."""
 
-    S3BucketOwner: BucketOwner | None = None
-    S3Bucket: BucketName
-    S3KeyPrefix: KeyPrefix | None = None
     InputFormat: BulkInputFormat
     InputCompressionType: "InputCompressionType | None" = None
 
@@ -51,7 +48,7 @@ class OutputS3Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defa
     OutputType: list["OutputType"]
 
 
-class BulkCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+class BulkCounts(msgspec.Struct, omit_defaults=True):
     """What a bulk put has done so far."""
 
     processed: int = 0
@@ -91,7 +88,7 @@ class BulkRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True):
 class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far a bulk put has come."""
 
-    counts: BulkCounts = BulkCounts()
+    counts: BulkCounts = msgspec.field(default_factory=BulkCounts)
     place: ReadingPlace = ReadingPlace()
     has_begun: bool = False
     """True once it may have put an item."""

@@ -26,7 +26,7 @@ InputCompressionType = Literal["GZIP", "ZSTD", "NONE"]
 
 
 class S3BucketSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The bucket that an import reads, and what the keys of its objects begin with."""
+    """The bucket that an import or bulk put reads, and what the keys of its objects begin with."""
 
     S3BucketOwner: BucketOwner | None = None
     S3Bucket: BucketName
@@ -70,7 +70,7 @@ class ImportRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True
         return f"arn:aws:logs:{self.region}:{self.account}:log-group:/aws-dynamodb/imports:*"
 
 
-class ImportCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+class ImportCounts(msgspec.Struct, omit_defaults=True):
     """What an import has read so far."""
 
     processed_bytes: int = 0
@@ -96,7 +96,7 @@ class ReadingPlace(msgspec.Struct, frozen=True, omit_defaults=True):
 class ImportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far an import in progress has come."""
 
-    counts: ImportCounts = ImportCounts()
+    counts: ImportCounts = msgspec.field(default_factory=ImportCounts)
     place: ReadingPlace = ReadingPlace()
 
 
