@@ -156,7 +156,7 @@ class Walk(TableWalk):
 
     # --- the walk ---------------------------------------------------------------------------------
 
-    def actions(self) -> Mapping[Callable[[], None], float]:
+    def actions(self) -> Mapping[Callable[[], object], float]:
         return {
             self.write: 20,
             self.create_backup: 3,

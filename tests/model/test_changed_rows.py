@@ -79,7 +79,7 @@ class Walk(TableWalk):
             assert found[key][0] == found[key][1], owner
         drive(self.world.embedded.row_copies.end(owner))
 
-    def actions(self) -> Mapping[Callable[[], None], float]:
+    def actions(self) -> Mapping[Callable[[], object], float]:
         return {
             self.write: 30,
             self.begin: 3,

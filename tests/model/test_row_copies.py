@@ -177,7 +177,7 @@ class Walk(TableWalk):
                 copy.read_up_to = passed
         self.world.kill()
 
-    def actions(self) -> Mapping[Callable[[], None], float]:
+    def actions(self) -> Mapping[Callable[[], object], float]:
         return {
             self.write: 20,
             self.transfer: 5,

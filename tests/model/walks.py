@@ -31,7 +31,7 @@ class TableWalk(ABC):
         """Since recovery was turned on: service time, and the items from then on."""
 
     @abstractmethod
-    def actions(self) -> Mapping[Callable[[], None], float]:
+    def actions(self) -> Mapping[Callable[[], object], float]:
         """What a step may do → its weight."""
 
     @abstractmethod

@@ -38,14 +38,12 @@ from hashrange.transfers.bulk_lines import record_reader, request_in
 from hashrange.transfers.flows import Outflow
 from hashrange.transfers.formats.lines import FaultyLine, ReadItem
 from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
-from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop
+from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop
 
 BATCH_ITEMS = 64
 """Items that one step puts: 2 ms for small items without indexes."""
 REPORT_BYTES = 4 * 1024 * 1024
 """Lines of a report that fill an object."""
-LOGGED_MAX = 100
-"""Records with errors that are logged of one bulk put, since the server's start."""
 _ERROR, _CONDITION = "ERROR", "CONDITION_CHECK_FAILURE"
 _encode = msgspec.json.Encoder().encode
 
@@ -215,7 +213,11 @@ class BulkWork:
         """Note that a condition was false."""
         row = Row(present) if isinstance(present, bytes) else None
         self._counts.processed += 1
-        if self._may_repeat and row is not None and is_same_item(row, self._row_of(one)):
+        if (
+            self._may_repeat
+            and row is not None
+            and is_same_item(row, encode_row(one.action.item, one.action.size_bytes))
+        ):
             return
         self._counts.refused += 1
         if _CONDITION in self._record.output.OutputType:
@@ -223,10 +225,6 @@ class BulkWork:
             if row is not None:
                 told["ExistingItem"] = msgspec.Raw(row_json(row))
             self._lines[_CONDITION].append(_encode(told) + b"\n")
-
-    def _row_of(self, one: ToPut) -> Row:
-        """The row that was to be put."""
-        return encode_row(one.action.item, one.action.size_bytes)
 
     def _note_error(self, key: str, line: int, reason: str, item: Any) -> None:
         self._counts.processed += 1

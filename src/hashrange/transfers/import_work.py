@@ -35,12 +35,10 @@ from hashrange.transfers.formats.ion_text import IonLineReader
 from hashrange.transfers.formats.json_lines import JsonLineReader
 from hashrange.transfers.formats.lines import FaultyLine, LineReader, ReadItem
 from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
-from hashrange.transfers.workshop import LOG, Steps, TransferFailed, Workshop
+from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop
 
 BATCH_ITEMS, BATCH_BYTES = 128, 128 * 1024
 """Items of one commit, and their bytes: 3 ms for small items without indexes."""
-LOGGED_MAX = 100
-"""Lines with errors that are logged of one import, since the server's start."""
 
 
 async def delete_other_tables(shop: Workshop, paths: list[str]) -> None:

@@ -15,6 +15,8 @@ from hashrange.store.interface import WholeStore
 from hashrange.transfers.flows import Flows
 
 LOG = logging.getLogger("hashrange.transfers")
+LOGGED_MAX = 100
+"""Items with errors that are logged of one transfer, since the server's start."""
 Steps = AsyncGenerator[bool, None]
 """The work of one transfer. Yields after each piece of it: True if there is more at once, False if it waits until the
 job is woken."""

@@ -41,7 +41,7 @@ from hashrange.operations.transfers.transfer_requests import (
     TransfersListed,
     TransferToken,
     digest_without_token,
-    hex_page_token,
+    hex_token,
     new_transfer_id,
     require_extras,
     require_objects,
@@ -203,7 +203,7 @@ async def list_bulk_operations(scope: Scope, request: ListBulkOperationsRequest)
     listed, has_more = kept_bulk_puts(scope.documents).page(scope, before, size, lambda _: True)
     reply: Reply = {"BulkOperationsSummaryList": [_summary(record) for record in listed]}
     if has_more:
-        reply["NextToken"] = hex_page_token(listed[-1].transfer_id, _TOKEN_DIGITS)
+        reply["NextToken"] = hex_token(listed[-1].transfer_id, _TOKEN_DIGITS)
     return reply
 
 

@@ -1,7 +1,7 @@
 """The operations on exports: ExportTableToPointInTime, DescribeExport, ListExports.
 
 A request is accepted once it is valid, recovery is on and the times are in its window; what S3 refuses becomes the
-FailureCode of an export that has FAILED. A job makes exports (`transfers/exports_job.py`).
+FailureCode of an export that has FAILED. A job makes exports (`transfers/export_work.py`).
 Source: backups-observed.md 4.
 """
 

@@ -45,7 +45,7 @@ from hashrange.operations.transfers.transfer_requests import (
     TransferArn,
     TransfersListed,
     TransferToken,
-    hex_page_token,
+    hex_token,
     new_transfer_id,
     require_extras,
     require_objects,
@@ -53,7 +53,7 @@ from hashrange.operations.transfers.transfer_requests import (
 )
 
 _TOKEN_DIGITS_MIN = 112
-ImportNextToken = Annotated[str, Meta(min_length=112, max_length=1024, pattern="^([0-9a-f]{16})+$")]
+ImportNextToken = Annotated[str, Meta(min_length=_TOKEN_DIGITS_MIN, max_length=1024, pattern="^([0-9a-f]{16})+$")]
 
 # --- ImportTable ------------------------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ async def list_imports(scope: Scope, request: ListImportsRequest) -> Reply:
     )
     reply: Reply = {"ImportSummaryList": [_summary(record) for record in listed]}
     if has_more:
-        reply["NextToken"] = hex_page_token(listed[-1].transfer_id, _TOKEN_DIGITS_MIN)
+        reply["NextToken"] = hex_token(listed[-1].transfer_id, _TOKEN_DIGITS_MIN)
     return reply
 
 

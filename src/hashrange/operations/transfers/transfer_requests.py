@@ -58,7 +58,7 @@ def digest_without_token(request: msgspec.Struct) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def hex_page_token(transfer_id: str, digits: int) -> str:
+def hex_token(transfer_id: str, digits: int) -> str:
     """The NextToken of a page that ends with this transfer: so many hexadecimal digits at the least."""
     return transfer_id.encode().hex().ljust(digits, "0")
 

@@ -19,18 +19,21 @@ async def create_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3R
     return S3Reply(200, {"Location": f"/{request.bucket}"})
 
 
-async def head_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
-    """Tell whether the caller has a bucket."""
+async def _region_of(s3: S3Folder, caller: Caller, request: S3Request) -> str:
+    """The Region of a bucket; of one that was made by hand, that of the caller."""
     await s3.thread().run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
     record = await s3.thread().run(s3.files.bucket_record, request.bucket)
-    return S3Reply(200, {"x-amz-bucket-region": caller.region if record is None else record.region})
+    return caller.region if record is None else record.region
+
+
+async def head_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """Tell whether the caller has a bucket."""
+    return S3Reply(200, {"x-amz-bucket-region": await _region_of(s3, caller, request)})
 
 
 async def get_bucket_location(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     """The Region of a bucket."""
-    await s3.thread().run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
-    record = await s3.thread().run(s3.files.bucket_record, request.bucket)
-    region = caller.region if record is None else record.region
+    region = await _region_of(s3, caller, request)
     return S3Reply(root="LocationConstraint", members={"": "" if region == _FIRST_REGION else region})
 
 

@@ -84,33 +84,6 @@ _SCALARS: dict[str, Callable[[str], str]] = {"S": _string, "N": _decimal, "B": _
 # --- reading ----------------------------------------------------------------------------------------
 
 
-class IonLineReader:
-    """Reads lines of Ion text. Needs the extra."""
-
-    wants_first = False
-
-    def __init__(self) -> None:
-        # Imported here, because few imports read Ion, and the package belongs to an extra.
-        from amazon.ion import simpleion  # noqa: PLC0415 - see above
-        from amazon.ion.exceptions import IonException  # noqa: PLC0415 - see above
-
-        self._load = simpleion.loads
-        self._failures = (IonException, ValueError, TypeError, ArithmeticError, EOFError, RecursionError)
-
-    def read(self, line: bytes) -> Iterable[ReadItem]:
-        """Implements `LineReader.read`. 100 µs for a line of 400 bytes."""
-        return [_item_of(value) for value in self.values(line)]
-
-    def values(self, line: bytes) -> list[Any]:
-        """The values of a line. Raises DamagedObject."""
-        spend_decoding(len(line))
-        spend(len(line) // _STEP_BYTES)
-        try:
-            return list(self._load(line.decode(), single_value=False))
-        except self._failures as error:
-            raise DamagedObject(f"a line is no Ion: {error}") from error
-
-
 class _NotOfDynamoDB(Exception):
     """A value of Ion that no attribute can have; the text is its type."""
 
@@ -125,6 +98,31 @@ def _item_of(value: Any) -> ReadItem:
         return _attributes(item)
     except (_NotOfDynamoDB, RecursionError) as error:
         return FaultyLine(f"no attribute can have this value of Ion: {error}")
+
+
+class IonLineReader:
+    """Reads lines of Ion text. Needs the extra."""
+
+    wants_first = False
+
+    def __init__(self, read_value: Callable[[Any], ReadItem] = _item_of) -> None:
+        # Imported here, because few imports read Ion, and the package belongs to an extra.
+        from amazon.ion import simpleion  # noqa: PLC0415 - see above
+        from amazon.ion.exceptions import IonException  # noqa: PLC0415 - see above
+
+        self._read_value = read_value
+        self._load = simpleion.loads
+        self._failures = (IonException, ValueError, TypeError, ArithmeticError, EOFError, RecursionError)
+
+    def read(self, line: bytes) -> Iterable[ReadItem]:
+        """Implements `LineReader.read`. 100 µs for a line of 400 bytes."""
+        spend_decoding(len(line))
+        spend(len(line) // _STEP_BYTES)
+        try:
+            values = list(self._load(line.decode(), single_value=False))
+        except self._failures as error:
+            raise DamagedObject(f"a line is no Ion: {error}") from error
+        return list(map(self._read_value, values))
 
 
 def plain_members(value: Any) -> dict[str, Any] | FaultyLine:
