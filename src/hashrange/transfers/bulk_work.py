@@ -73,7 +73,7 @@ class BulkWork:
         self._objects = workshop.objects(record.account)
         self._reading = ObjectsReading(self._objects, wanted, progress.place, self, workshop.flows)
         self._batch: list[ToPut] = []
-        self._counts = _copied(progress.counts)
+        self._counts = _copied(progress.counts or BulkCounts())
         """Those of all that has been read so far."""
         self._lines: dict[str, list[bytes]] = {_ERROR: [], _CONDITION: []}
         """Lines of reports since the place was kept."""

@@ -21,6 +21,7 @@ from hashrange.messages import transfers as say
 from hashrange.messages.reads import ITEM_TOO_LARGE
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.transfers.import_records import (
+    ImportCounts,
     ImportProgress,
     ImportRecord,
     ReadingPlace,
@@ -67,7 +68,7 @@ class ImportWork:
         self._reading = ObjectsReading(workshop.objects(record.account), wanted, progress.place, self, workshop.flows)
         self._batch: dict[Key, tuple[Row, Item]] = {}
         self._batch_bytes = 0
-        self._counts = progress.counts
+        self._counts = progress.counts or ImportCounts()
         """Those of all that has been read so far."""
         self._logged = 0
 

@@ -143,7 +143,7 @@ async def describe_bulk_operation(scope: Scope, request: BulkOperationRequest) -
     record = _named(scope, request)
     progress = kept_bulk_puts(scope.documents).progress.get(*record.path)
     described = described_bulk_put(record, progress)
-    counts = record.counts or (BulkCounts() if progress is None else progress.counts)
+    counts = record.counts or (None if progress is None else progress.counts) or BulkCounts()
     table = scope.tables.get(record.table_name)
     described["BulkOperationUsage"] = [_usage(record, counts, None if table is None else table.schema)]
     return {"BulkOperationDescription": described}

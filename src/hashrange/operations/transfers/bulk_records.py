@@ -88,7 +88,8 @@ class BulkRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True):
 class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far a bulk put has come."""
 
-    counts: BulkCounts = msgspec.field(default_factory=BulkCounts)
+    counts: BulkCounts | None = None
+    """None until something has been read."""
     place: ReadingPlace = ReadingPlace()
     has_begun: bool = False
     """True once it may have put an item."""
@@ -110,7 +111,7 @@ def report_name(record: BulkRecord, kind: str) -> str:
 
 def described_bulk_put(record: BulkRecord, progress: BulkProgress | None) -> dict[str, Any]:
     """A bulk put as it is told."""
-    counts = record.counts or (BulkCounts() if progress is None else progress.counts)
+    counts = record.counts or (None if progress is None else progress.counts) or BulkCounts()
     total_bytes = record.total_bytes if progress is None else progress.total_bytes
     told: dict[str, Any] = {
         "BulkOperationArn": record.arn,

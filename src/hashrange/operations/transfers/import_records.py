@@ -96,7 +96,8 @@ class ReadingPlace(msgspec.Struct, frozen=True, omit_defaults=True):
 class ImportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far an import in progress has come."""
 
-    counts: ImportCounts = msgspec.field(default_factory=ImportCounts)
+    counts: ImportCounts | None = None
+    """None until something has been read."""
     place: ReadingPlace = ReadingPlace()
 
 

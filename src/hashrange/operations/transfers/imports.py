@@ -144,7 +144,7 @@ def creation_request(creation: dict[str, Any]) -> CreateTableRequest:
 
 def _description(record: ImportRecord, progress: ImportProgress | None) -> dict[str, Any]:
     """An import as it is told."""
-    counts = record.counts or (ImportCounts() if progress is None else progress.counts)
+    counts = record.counts or (None if progress is None else progress.counts) or ImportCounts()
     described: dict[str, Any] = {
         "ImportArn": record.arn,
         "ImportStatus": record.status,
