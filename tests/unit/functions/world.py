@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ def children() -> set[int]:
     """The processes that this process has started and not yet waited for; on Linux only."""
     found: set[int] = set()
     for path in Path("/proc/self/task").glob("*/children"):
-        found |= set(map(int, path.read_text().split()))
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended; another one has its children now
+            found |= set(map(int, path.read_text().split()))
     return found
 
 
