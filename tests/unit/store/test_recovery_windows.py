@@ -122,3 +122,21 @@ def test_beyond_the_limit_the_oldest_changes_go_and_the_log_tells(
     assert len(part.rows) == len({item(number)["id"]["S"] for number in range(3)})
     drive(copy.end("copy"))
     assert world.close() == []
+
+
+def test_a_window_that_is_too_long_and_too_old_is_shortened_once_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery_windows, "MARK_BYTES", 300)
+    world = World(tmp_path / "data", recovery_max_bytes=4_000)
+    switch(world, 1)
+    for minute in range(20):
+        world.clock.advance(60)
+        world.put(3, minute={"N": str(minute)})
+    world.clock.advance(DAY_SECONDS - 60)
+    world.put(3, minute={"N": "20"})
+    tend(world)
+    assert since(world) == world.clock.service_time() - DAY_SECONDS
+    rows = [len(row) for _, row in scan_prefix(world.embedded.engine, layout.LOG_PREFIX)]
+    assert 0 < sum(rows) <= 4_000 + 300
+    assert world.close() == []

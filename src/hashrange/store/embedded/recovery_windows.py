@@ -141,6 +141,8 @@ class RecoveryWindows:
             self._trim(draft, *next(iter(self._untrimmed.items())))
             return 0.0
         self._shorten_to_limit(draft)
+        if len(draft.batch):
+            return 0.0  # the windows are as they were until the commit has been written
         dues = [self._shorten_by_age(draft, window) for window in self._windows.values()]
         if self._untrimmed or len(draft.batch):
             return 0.0
