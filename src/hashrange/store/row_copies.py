@@ -98,7 +98,7 @@ class RowCopies(Protocol):
 
     async def begin(self, owner: str, table: Table, at_seconds: float | None = None) -> Begun | None:
         """Begin a copy of a table's rows as of this commit, or as of a moment since which its change log tells
-        everything (`restorable_since`); None if the table has been deleted.
+        everything (`restorable_since`); None if the table has been deleted. A copy that the owner has already goes on.
         """
 
     async def begin_of_changes(

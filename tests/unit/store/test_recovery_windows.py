@@ -140,3 +140,18 @@ def test_a_window_that_is_too_long_and_too_old_is_shortened_once_for_each(
     rows = [len(row) for _, row in scan_prefix(world.embedded.engine, layout.LOG_PREFIX)]
     assert 0 < sum(rows) <= 4_000 + 300
     assert world.close() == []
+
+
+def test_a_copy_that_is_begun_twice_has_its_first_moment(tmp_path: Path) -> None:
+    world = World(tmp_path / "data")
+    world.put(3)
+    copies = world.embedded.row_copies
+    table = world.embedded.catalog.find(world.scope.account, world.scope.region, TABLE)
+    assert table is not None
+    assert drive(copies.begin("copy", table.schema)) is not None
+    world.put(5)
+    assert drive(copies.begin("copy", table.schema)) is not None
+    part = drive(copies.read("copy", copies.copies()["copy"].passed, 10**6))
+    assert (len(part.rows), part.is_last) == (3, True)
+    drive(copies.end("copy"))
+    assert world.close() == []

@@ -231,7 +231,8 @@ class EmbeddedRowCopies:
         await self._commits.commit(partial(self._put_new, copy=copy))
 
     def _put_new(self, draft: Draft, copy: StoredCopy) -> None:
-        assert copy.owner not in self._staged.by_owner
+        if copy.owner in self._staged.by_owner:
+            return  # a job has begun it, while the engine kept its operation waiting
         number = max(self._staged.by_number, default=0) + 1
         self._put(draft, number, copy)
 
