@@ -1,7 +1,8 @@
 """What does a store promise? This interface, the same on one machine and on many.
 
 `Store` is for operations, with `Streams` (`streams.py`); `Durability` for the code that sends replies, `Maintenance`
-for jobs, `Documents` for what is no item (`documents.py`). A store on one machine also has `Copying` (`copying.py`).
+for jobs, `Documents` for what is no item (`documents.py`), `RowCopies` for rows as of one moment (`row_copies.py`). A
+store on one machine also has `Copying` (`copying.py`).
 
 Ordering: rows of one source are ordered by the bytes of their keys. Durability: a change is committed, whole, when
 `mutate` or `transact` returns, and is durable once `durable_position()` has reached the `position()` read after that; a
