@@ -5,7 +5,6 @@ first of them; for a copy of changes, also the row behind the last one.
     of changes     first sequence number ‖ last one ‖ length of the row before (4) ‖ row before ‖ row behind
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from hashrange.items.types import Key, Row
@@ -23,19 +22,8 @@ class LoggedChange(NamedTuple):
     new: Row | None
 
 
-Fold = Callable[[bytes | None, LoggedChange], bytes | None]
-"""(what is staged of a row, a change of it) → what is to be staged instead; None: nothing else."""
-
-
-def before_first(staged: bytes | None, change: LoggedChange) -> bytes | None:
-    """Fold for a copy of a moment."""
-    if staged is not None and staged[:SEQUENCE_BYTES] <= change.sequence:
-        return None
-    return change.sequence + (change.old or b"")
-
-
-def before_and_behind(staged: bytes | None, change: LoggedChange) -> bytes | None:
-    """Fold for a copy of changes."""
+def before_and_behind(staged: bytes | None, change: LoggedChange) -> bytes:
+    """What is to be staged of a row for a copy of changes, after what is staged already and one more change."""
     first = last = change.sequence
     old, new = change.old or b"", change.new or b""
     if staged is not None:

@@ -130,13 +130,10 @@ class CopyCheck:
 
     def _staged_faults(self) -> Iterator[str]:
         for place, row in self._below(layout.STAGED_PREFIX):
-            number, key = int.from_bytes(place[:_SHORT_BYTES], "big"), place[_SHORT_BYTES:]
-            copy = self._copies.get(number)
+            copy = self._copies.get(int.from_bytes(place[:_SHORT_BYTES], "big"))
             name = f"former row {place.hex()}"
             if copy is None:
                 yield f"{name} belongs to no copy"
-            elif key <= copy.passed:
-                yield f"{name} is kept for {copy.owner}, which has passed it"
             elif len(row) < streams.SEQUENCE_BYTES:
                 yield f"{name} says of no change that it is before it"
             elif copy.is_of_changes:

@@ -18,12 +18,11 @@ import msgspec
 from hashrange.errors import StorageBusy
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.row_layout import row_sizes_bytes
-from hashrange.items.rows import decode_attributes
 from hashrange.items.types import Item, Key, Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.catalog import RECLAIMED_BYTES_MIN, EmbeddedCatalog
 from hashrange.store.embedded.change_log import ChangeLog
-from hashrange.store.embedded.changed_rows import LoggedChange, before_and_behind, before_first, changed_row
+from hashrange.store.embedded.changed_rows import LoggedChange, before_and_behind, changed_row
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
@@ -38,13 +37,13 @@ from hashrange.tables.keys import key_functions
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import KeySchema, Table
 from hashrange.tables.source_id import SourceId, key_in_source, make_source_id, table_id_of
-from hashrange.tables.stream_records import images_in, plain_record
+from hashrange.tables.stream_records import keys_of, plain_record, split_record
 from hashrange.tables.streams import SEQUENCE_BYTES, SEQUENCE_MAX, last_sequence_at, sequence_at
 
 T = TypeVar("T")
 SLICE_BYTES, SLICE_ROWS = 256 * 1024, 1024
 """Rows that one slice moves: 3 to 5 ms for small items without indexes."""
-UNDONE_TOGETHER, UNDONE_BYTES = 128, 512 * 1024
+UNDONE_TOGETHER, UNDONE_BYTES = 256, 512 * 1024
 """Changes that one slice undoes, and the length of their records."""
 AFTER_BEGIN = layout.encode_sequence(SEQUENCE_MAX)
 """Stands before rows that writes have kept: a change that is undone is an earlier one."""
@@ -62,8 +61,8 @@ class StoredCopy(msgspec.Struct, frozen=True):
     """The first sequence number whose change is to be undone, 12 bytes."""
     until: bytes
     """The last one."""
-    undone: bytes = b""
-    """Number of the partition and sequence number of the record that was undone last."""
+    undone_down_to: bytes = b""
+    """Number of the partition and sequence number of the record that was undone last; nothing at the begin."""
     is_ready: bool = True
     passed: bytes = b""
     is_of_changes: bool = False
@@ -313,12 +312,7 @@ class EmbeddedRowCopies:
         await self._commits.commit(lambda draft: self._pass(draft, number, key))
 
     def _pass(self, draft: Draft, number: int, key: Key) -> None:
-        copy = self._staged.by_number[number]
-        prefix = layout.staged_prefix(number)
-        lower, upper = prefix + copy.passed, prefix + key + b"\x00"
-        for engine_key, _ in scan_range(draft.engine, lower, upper):
-            draft.batch.delete(engine_key)
-        self._put(draft, number, msgspec.structs.replace(copy, passed=key))
+        self._put(draft, number, msgspec.structs.replace(self._staged.by_number[number], passed=key))
 
     async def move(self, owner: str, target: SourceId | OpenTable) -> Moved:
         """Implements `RowCopies.move`."""
@@ -377,28 +371,27 @@ class EmbeddedRowCopies:
         assert copy.keys is not None
         names, make_key, prefix = copy.keys.names, key_functions(copy.keys).item, layout.staged_prefix(number)
         staged: dict[bytes, bytes] = {}
-        fold = before_and_behind if copy.is_of_changes else before_first
-        left_bytes, undone = UNDONE_BYTES, copy.undone
-        records = records_between(draft.engine, table_id_of(copy.source_id), undone, copy.since, copy.until)
+        left_bytes, undone = UNDONE_BYTES, copy.undone_down_to
+        records = records_before(draft.engine, table_id_of(copy.source_id), undone, copy.since, copy.until)
         is_last = True
         for count, (place, record) in enumerate(records):
             if count == UNDONE_TOGETHER or left_bytes <= 0:
                 is_last = False
                 break
-            undone = place
-            change = LoggedChange(place[4:], *images_in(plain_record(record)))
-            row = change.new if change.old is None else change.old
-            assert row is not None
-            staged_key = prefix + make_key(decode_attributes(row, names))
-            folded = fold(staged.get(staged_key) or draft.engine.get(staged_key), change)
-            if folded is not None:
-                staged[staged_key] = folded
+            undone, sequence = place, place[4:]
+            told = split_record(plain_record(record))
+            staged_key = prefix + make_key(keys_of(told, names))
+            if copy.is_of_changes:
+                before = staged.get(staged_key) or draft.engine.get(staged_key)
+                staged[staged_key] = before_and_behind(before, LoggedChange(sequence, told.old, told.new))
+            else:  # what is staged of the row is of a later change
+                staged[staged_key] = sequence + (told.old or b"")
             left_bytes -= len(record)
         for staged_key, kept in staged.items():
             draft.batch.put(staged_key, kept)
         if is_last:
             self._windows.leave_untrimmed(draft, table_id_of(copy.source_id))
-        self._put(draft, number, msgspec.structs.replace(copy, undone=undone, is_ready=is_last))
+        self._put(draft, number, msgspec.structs.replace(copy, undone_down_to=undone, is_ready=is_last))
 
     # --- kept rows --------------------------------------------------------------------------------
 
@@ -500,23 +493,26 @@ def _merged(
     return CopiedRows(rows, last, is_last=False)
 
 
-def records_between(
-    engine: Engine, table_id: int, after: bytes, since: bytes, until: bytes
+def records_before(
+    engine: Engine, table_id: int, before: bytes, since: bytes, until: bytes
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Number of the partition ‖ sequence number, and record, of a table's records with `since <= sequence <= until`,
-    partition by partition, behind the place `after`. Raises StorageCorruption and the engine's bare exceptions.
+    """Number of the partition ‖ sequence number, and record, of a table's records with `since <= sequence <= until`
+    before the place `before` (nothing: before the end), backwards: those of a partition before those of the partition
+    from which it has been split. So the changes of each row come from the last to the first.
+
+    Raises StorageCorruption and the engine's bare exceptions.
     """
     prefix = layout.table_log_prefix(table_id)
-    upper, lower = prefix_upper_bound(prefix), prefix + (after + b"\x00" if after else b"")
+    lower, upper = prefix, prefix + before if before else prefix_upper_bound(prefix)
     while True:
-        for engine_key, record in scan_range(engine, lower, upper, skipped_keys_max=0):
+        for engine_key, record in scan_range(engine, lower, upper, is_reverse=True):
             place = engine_key[len(prefix) : len(prefix) + 4 + SEQUENCE_BYTES]
             partition, sequence = place[:4], place[4:]
-            if sequence < since:
-                lower = prefix + partition + since
-                break
             if sequence > until:
-                lower = prefix_upper_bound(prefix + partition)
+                upper = prefix + partition + until + b"\x00"
+                break
+            if sequence < since:
+                upper = prefix + partition
                 break
             yield place, record
         else:
