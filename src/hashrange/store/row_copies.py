@@ -128,9 +128,12 @@ class RowCopies(Protocol):
         them, in the commit that passes them. Until the copy is ready, undoes some changes instead.
         """
 
-    async def load(self, table: OpenTable, rows: Mapping[Key, tuple[Row, Item]]) -> None:
+    async def load(
+        self, table: OpenTable, rows: Mapping[Key, tuple[Row, Item]], surely_new: AbstractSet[Key] = frozenset()
+    ) -> None:
         """Put rows, each with its item, into a table that is not served yet, in one commit, with their index entries.
-        Raises ResourceNotFoundException if the table no longer exists.
+        `surely_new`: keys of which the table has no row, so that nobody needs to look. Raises
+        ResourceNotFoundException if the table no longer exists.
         """
 
     async def end(self, owner: str) -> None:

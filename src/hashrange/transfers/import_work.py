@@ -41,6 +41,9 @@ from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed,
 BATCH_ITEMS, BATCH_BYTES = 128, 128 * 1024
 """Items of one commit, and their bytes: 3 ms for small items without indexes."""
 
+KEYS_BITS = 1 << 26
+"""Bits that tell which keys an import has put: 8 MB. Of ten million keys, some 7 % look as if they were put before."""
+
 
 async def delete_other_tables(shop: Workshop, paths: list[str]) -> None:
     """Delete unseen tables that no import fills. `paths`: of the imports in progress."""
@@ -68,6 +71,10 @@ class ImportWork:
         self._reading = ObjectsReading(workshop.objects(record.account), wanted, progress.place, self, workshop.flows)
         self._batch: dict[Key, tuple[Row, Item]] = {}
         self._batch_bytes = 0
+        self._keys: KeysPut | None = None
+        """None if the table may have rows from before this object was made."""
+        self._surely_new: set[Key] = set()
+        """Keys of the batch of which the table has no row."""
         self._counts = progress.counts or ImportCounts()
         """Those of all that has been read so far."""
         self._logged = 0
@@ -112,7 +119,7 @@ class ImportWork:
             table = make_table(request, record.table_name, table_id, record.account, record.region, began, began)
             return msgspec.structs.replace(table, uuid=record.table_uuid, is_importing=True)
 
-        self._table = await self._catalog.create(make)
+        self._table, self._keys = await self._catalog.create(make), KeysPut()
 
     async def _show(self) -> bool:
         """Let requests find the table; False if its name is taken."""
@@ -140,6 +147,8 @@ class ImportWork:
             self.note_damage(key, line, fit)
             return
         self._batch[fit.key] = fit.row, fit.item
+        if self._keys is not None and self._keys.add(fit.key):
+            self._surely_new.add(fit.key)
         self._batch_bytes += len(fit.row)
         self._counts.processed += 1
         self._counts.imported += 1
@@ -166,8 +175,9 @@ class ImportWork:
         self._table = table
         if self._batch:
             batch, self._batch, self._batch_bytes = self._batch, {}, 0
+            surely_new, self._surely_new = self._surely_new, set()
             try:
-                await self._shop.store.row_copies.load(table, batch)
+                await self._shop.store.row_copies.load(table, batch, surely_new)
             except ResourceNotFoundException:
                 raise TransferFailed("TableNotFound", say.TABLE_DELETED) from None
 
@@ -199,6 +209,22 @@ class ImportWork:
             failure_message=message,
         )
         await self._kept.conclude(record)
+
+
+class KeysPut:
+    """The keys that have been put into a table, as far as one bit for each of KEYS_BITS hashes can tell."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(KEYS_BITS // 8)
+
+    def add(self, key: Key) -> bool:
+        """Add a key; True if it surely was not added before. 0.3 µs, where to look for its row takes 5."""
+        place = hash(key) % KEYS_BITS
+        byte, bit = place >> 3, 1 << (place & 7)
+        if self._bits[byte] & bit:
+            return False
+        self._bits[byte] |= bit
+        return True
 
 
 class FitItem(NamedTuple):

@@ -131,6 +131,30 @@ def test_while_an_index_is_built_less_is_merged(tmp_path: Path) -> None:
     assert world.close() == []
 
 
+def test_while_rows_are_copied_or_loaded_less_is_merged(tmp_path: Path) -> None:
+    store, folder = open_store(str(tmp_path / "data"), VirtualClock(), None), tmp_path / "data"
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+
+    def settled() -> tuple[int, int, bool]:
+        finish(store.maintenance.settle())
+        until_done(store)
+        return pace_of(folder)
+
+    write(store, table, b"a")
+    assert settled() == (4 * MIB, 2, True)
+    finish(store.row_copies.load(table, {Key(b"new"): (row_of(10, b"a"), {})}))
+    assert settled() == (16 * MIB, 4, True)
+    finish(store.row_copies.begin("owner", table.schema))
+    source_id = finish(store.row_copies.keep("owner", None))
+    assert source_id is not None
+    write(store, table, b"b")
+    assert settled() == (4 * MIB, 2, True)
+    finish(store.row_copies.move("owner", source_id))
+    assert settled() == (16 * MIB, 4, True)
+    store.close_now()
+
+
 def files_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in (folder / "engine").glob("*.sst"))
 

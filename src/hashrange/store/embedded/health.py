@@ -71,6 +71,8 @@ class Site:
         """Table id → position of the last commit known to have changed rows or index entries of that table."""
         self.all_changed_at = 0
         """Position of the last commit not noted in `changed_at`, which may have changed rows of any table."""
+        self.is_loaded = False
+        """True if an import or a copy has added rows since `Upkeep.settle` looked last."""
         self.is_served = loop is not None
         """True if the store has an event loop; without one, the deletion of a table or index starts no compaction."""
 

@@ -9,6 +9,7 @@ while a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
@@ -28,6 +29,7 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix, scan_range
+from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import delete_rows
 from hashrange.store.row_copies import Begun, ChangedRow, ChangedRows, CopiedRows, Moved, RowCopy
 from hashrange.store.statistics import Statistics
@@ -321,6 +323,9 @@ class EmbeddedRowCopies:
         if not copy.is_ready:
             await self._undo(number)
             return Moved(0, 0, is_last=False)
+        if copy.passed:  # an operation moves the first rows, and its client waits
+            await wait_while_behind(self._site)
+        self._site.is_loaded = True
         filled = self._opened.existing(target) if isinstance(target, OpenTable) else None
         sources = 1 if filled is None else 1 + len(filled.indexes)
         part = await self._rows(number, copy, Key(copy.passed), SLICE_BYTES // sources, SLICE_ROWS // sources)
@@ -345,14 +350,18 @@ class EmbeddedRowCopies:
             self._site.changed_at.pop(table_id, None)
         return Moved(len(part.rows), size_bytes, part.is_last)
 
-    async def load(self, table: OpenTable, rows: Mapping[Key, tuple[Row, Item]]) -> None:
-        """Implements `RowCopies.load`. 8 µs a row without indexes."""
+    async def load(
+        self, table: OpenTable, rows: Mapping[Key, tuple[Row, Item]], surely_new: AbstractSet[Key] = frozenset()
+    ) -> None:
+        """Implements `RowCopies.load`. 3 µs a row without indexes, and 5 µs to look whether it is new."""
+        await wait_while_behind(self._site)
+        self._site.is_loaded = True
 
         def write(draft: Draft) -> None:
             get, source_id = draft.engine.get, table.source_id
             changes = []
             for key, (row, item) in rows.items():
-                old = get(source_id + key)
+                old = None if key in surely_new else get(source_id + key)
                 if old != row:
                     entries = derive_entry_writes(table, key, old, row, None, item) if table.indexes else ()
                     changes.append(Change(table, key, old, row, entries, "import", new_item=item))
@@ -364,6 +373,9 @@ class EmbeddedRowCopies:
 
     async def _undo(self, number: int) -> None:
         """Undo the next changes between the moment of a copy and its begin."""
+        if self._staged.by_number[number].undone_down_to:
+            await wait_while_behind(self._site)
+        self._site.is_loaded = True
         await self._commits.commit(lambda draft: self._undo_some(draft, number))
 
     def _undo_some(self, draft: Draft, number: int) -> None:

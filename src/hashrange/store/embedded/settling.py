@@ -2,8 +2,9 @@
 and level 0 merged into the next level.
 
 A replaced row leaves older versions in the memtable and the files at level 0, and every read of a range passes over
-them: a Query of 20 rows takes twice as long. While an index is built, or many writes come with few reads of ranges,
-merges wait for more files. Flushes run on the housekeeping thread, merges on threads of the engine.
+them: a Query of 20 rows takes twice as long. While an index is built or rows are loaded, or many writes come
+with few reads of ranges, merges wait for more files. Flushes run on the housekeeping thread, merges on threads of the
+engine.
 Measurements: docs/adr/0011-engine-options.md.
 """
 
@@ -36,7 +37,8 @@ class Settling:
     def look(self, engine: Engine, position: int, pages: int, *, is_bulk: bool) -> float:
         """Set the engine's `Pace` of merging, and flush if writes have paused; return the seconds until the next call.
 
-        `position`: of the last commit; `pages`: number of pages read so far; `is_bulk`: a walk fills a source.
+        `position`: of the last commit; `pages`: number of pages read so far; `is_bulk`: a walk fills a source,
+        or rows are loaded.
         """
         if engine is not self._engine:
             self._engine, self._pace = engine, Pace.USUAL

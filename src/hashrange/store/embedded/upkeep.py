@@ -330,5 +330,6 @@ class Upkeep:
         """
         site = self._site
         site.reads.admission.look(site.engine)
-        is_bulk = bool(self._walks.positions)
+        is_bulk = bool(self._walks.positions) or site.is_loaded
+        site.is_loaded = False
         return self._settling.look(site.engine, site.barrier.position, self.pages_read, is_bulk=is_bulk)
