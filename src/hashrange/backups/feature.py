@@ -5,7 +5,7 @@ backups and restored tables, deletes expired backups, and settles what a kill ha
 from typing import TYPE_CHECKING
 
 from hashrange.features.features import Feature, FeatureJob, Features
-from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, RESTORE_PREFIX
+from hashrange.operations.backups.kept_backups import BACKUP_PREFIX, COPY_JOB, RESTORE_PREFIX
 
 if TYPE_CHECKING:
     from hashrange.backups.copying import RowCopying
@@ -22,7 +22,6 @@ BACKUPS = Feature(
     "backups",
     _make,
     prefixes=(BACKUP_PREFIX, RESTORE_PREFIX),
-    finds_work=lambda store: bool(store.row_copies.kept()) or bool(store.row_copies.copies()),
     code=("hashrange.backups.copying", "hashrange.backups.settling"),
-    jobs=(FeatureJob("row copying", lambda part, _: part.run_slice),),
+    jobs=(FeatureJob(COPY_JOB, lambda part, _: part.run_slice),),
 )

@@ -101,8 +101,6 @@ class Feature(msgspec.Struct, Generic[PartT], frozen=True):
     """True if these settings ask for the feature."""
     prefixes: tuple[str, ...] = ()
     """How names of documents begin for which the feature has work: if the store has one of them, it is loaded."""
-    finds_work: Callable[[WholeStore], bool] = lambda store: False
-    """True if the store has work for the feature that operations have made; then it is loaded. Cheap: asked often."""
     code: tuple[str, ...] = ()
     """Modules that `make`, `jobs` and `apis` use and that no start loads: they take long to load."""
     jobs: tuple[FeatureJob[PartT], ...] = ()
@@ -256,13 +254,9 @@ class Features:
         return self._given.get(feature.name)
 
     def _is_wanted(self, feature: AnyFeature) -> bool:
-        """True if the store has documents of a feature that is not loaded, or work for it. Raises StorageError."""
+        """True if the store has documents of a feature that is not loaded. Raises StorageError."""
         known, generation = self._by_name[feature.name], self.store.documents.generation
-        if known.is_loaded:
-            return False
-        if feature.finds_work(self.store):
-            return True
-        if known.looked_generation == generation:
+        if known.is_loaded or known.looked_generation == generation:
             return False
         if self._has_documents(feature):
             return True

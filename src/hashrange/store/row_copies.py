@@ -94,7 +94,7 @@ class RowCopies(Protocol):
         """Owners whose copy and rows an operation sees to at this moment: jobs leave them alone."""
 
     def attending(self, owner: str) -> AbstractContextManager[None]:
-        """Within the context, the owner is `attended`. At its end, jobs look for work."""
+        """Within the context, the owner is `attended`."""
 
     async def begin(self, owner: str, table: Table, at_seconds: float | None = None) -> Begun | None:
         """Begin a copy of a table's rows as of this commit, or as of a moment since which its change log tells

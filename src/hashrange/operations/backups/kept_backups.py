@@ -8,6 +8,8 @@ Source of ids and times: service behaviour, captures of October 2026.
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -22,6 +24,8 @@ from hashrange.tables.schema import Table
 
 BACKUP_PREFIX = "backup/"
 RESTORE_PREFIX = "restore/"
+COPY_JOB = "row copying"
+"""Name of the job that moves rows and settles what has been left."""
 TAKEN_STEPS = 20
 """Steps that looking for a backup of one millisecond takes."""
 SYSTEM_SUFFIX = "00000000"
@@ -183,3 +187,13 @@ def find_backup(scope: Scope, arn: str, region: str | None = None) -> Backup:
     if backup is None or not is_there or not backup.is_shown(scope.clock.service_time()):
         raise BackupNotFoundException(say.BACKUP_NOT_FOUND.format(arn=arn))
     return backup
+
+
+@contextmanager
+def attending(scope: Scope, owner: str) -> Iterator[None]:
+    """Within the context, the job leaves the owner's rows and copy alone; at its end, the job looks for work."""
+    try:
+        with scope.row_copies.attending(owner):
+            yield
+    finally:
+        scope.wake_job(COPY_JOB)

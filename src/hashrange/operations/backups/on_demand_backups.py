@@ -20,6 +20,7 @@ from hashrange.operations.backups.continuous_backups import backed_up_table, req
 from hashrange.operations.backups.described_backups import backup_details, backup_summary, describe_backup_of
 from hashrange.operations.backups.kept_backups import (
     Backup,
+    attending,
     backups_of,
     find_backup,
     new_backup,
@@ -71,7 +72,7 @@ async def create_backup(scope: Scope, request: CreateBackupRequest) -> Reply:
         raise _no_table(table)
     require_backups(scope, table)
     backup = new_backup(scope, table, request.BackupName)
-    with scope.row_copies.attending(backup.owner):
+    with attending(scope, backup.owner):
         await record_backup(scope, backup)
         begun = await scope.row_copies.begin(backup.owner, table)
         if begun is None:
@@ -125,7 +126,7 @@ async def delete_backup(scope: Scope, request: BackupRequest) -> Reply:
     if is_restoring(scope, backup):
         raise BackupInUseException(say.BACKUP_NOT_DELETABLE.format(arn=arn))
     require_available(backup, arn)
-    with scope.row_copies.attending(backup.owner):
+    with attending(scope, backup.owner):
         await remove_backup(scope, backup)
     return {"BackupDescription": describe_backup_of(msgspec.structs.replace(backup, state="DELETED"), arn)}
 

@@ -33,6 +33,7 @@ from hashrange.messages.tables import TOO_MANY_TABLES
 from hashrange.operations.backups.continuous_backups import RestorableTimes, backed_up_table, restorable_times
 from hashrange.operations.backups.kept_backups import (
     Restore,
+    attending,
     find_backup,
     read_backup_arn,
     restores_of,
@@ -208,7 +209,7 @@ async def _restore(
     """
     await _require_free(scope, planned, restore)
     records, catalog = restores_of(scope.documents), scope.store.catalog
-    with scope.row_copies.attending(restore.owner):
+    with attending(scope, restore.owner):
         await scope.row_copies.end(restore.owner)  # of a former restore under this name
         await records.write(records.change(restore, *restore.path))
         opened = await catalog.create(lambda table_id: with_table_id(planned, table_id))

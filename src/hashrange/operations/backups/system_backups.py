@@ -15,6 +15,7 @@ from hashrange.operations.backups.kept_backups import (
     BACKUP_PREFIX,
     SYSTEM_SUFFIX,
     Backup,
+    attending,
     backups_of,
     new_backup,
     record_backup,
@@ -43,7 +44,7 @@ async def delete_with_backup(
         expires_at_seconds=made.created_at_seconds + SYSTEM_BACKUP_SECONDS,
         shown_from_seconds=made.created_at_seconds + delay_seconds,
     )
-    with scope.row_copies.attending(backup.owner):
+    with attending(scope, backup.owner):
         await record_backup(scope, backup)
         if await scope.row_copies.keep(backup.owner, table) is None or not await delete():
             await remove_backup(scope, backup)

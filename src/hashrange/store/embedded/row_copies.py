@@ -80,7 +80,6 @@ class StagedRows(Participant):
 
     def __init__(self, terms: Terms) -> None:
         self._streams = terms.streams
-        self.wake = terms.wake
         self.by_number: dict[int, StoredCopy] = {}
         self.by_owner: dict[str, int] = {}
         self.kept: dict[str, SourceId] = {}
@@ -164,7 +163,6 @@ class EmbeddedRowCopies:
             yield
         finally:
             self.attended.discard(owner)
-            self._staged.wake()
 
     # --- what there is ----------------------------------------------------------------------------
 
