@@ -10,7 +10,7 @@ means absent). Constraints are `Annotated[…, msgspec.Meta(…)]` types of `ope
 enumerations; the slow path (`wire.faults`) words their violations.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal
 
 import msgspec
@@ -28,7 +28,9 @@ prefix "1 validation error detected: "; "older": in the older layer's words."""
 
 
 class Scope:
-    """Everything that an operation may use: account, Region, store, clock, settings. One per account and Region."""
+    """Everything that an operation may use: account, Region, store, clock, settings. One per account and Region, and
+    for each choice of Regions that keys are limited to.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -39,6 +41,7 @@ class Scope:
         "maintenance",
         "missing_objects",
         "region",
+        "regions",
         "row_copies",
         "see_watches",
         "settings",
@@ -48,9 +51,19 @@ class Scope:
         "wake_job",
     )
 
-    def __init__(self, account: str, region: str, store: WholeStore, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self,
+        account: str,
+        region: str,
+        store: WholeStore,
+        clock: Clock,
+        settings: Settings,
+        regions: Collection[str] | None = None,
+    ) -> None:
         self.account = account
         self.region = region
+        self.regions = regions
+        """The Regions that the sender's key is limited to; None: it is not limited."""
         self.store: Store = store
         self.maintenance: Maintenance = store.maintenance
         """The store, for an operation that does the first slice of a job's work, such as an index's first entries."""
@@ -70,6 +83,10 @@ class Scope:
         self.state_delay: Callable[[str, str], float] = lambda name, operation: settings.table_state_delay_seconds
         """`state_delay(name, operation)`: seconds of service time for which this table, which this operation changes
         now, stays CREATING, UPDATING or DELETING."""
+
+    def reaches(self, region: str) -> bool:
+        """True if the sender may see what the account has in a Region, which a request names beside its own."""
+        return self.regions is None or region in self.regions
 
 
 class JsonWire(msgspec.Struct, frozen=True):

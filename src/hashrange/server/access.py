@@ -95,6 +95,7 @@ class Access:
         """Return the Scope after every check, in the service's order. A request that is not presigned is remembered."""
         claim = read_claim(request, self.wall_time(), service)
         known: KnownKey | None = None
+        regions: tuple[str, ...] | None = None
         if self.known_keys is None:
             account = account_of_key(claim.access_key)
         else:
@@ -105,8 +106,8 @@ class Access:
                 check_chunks(request, claim, key)
 
             known = self.known_keys.check(claim.access_key, claim.session_token, claim.region, verify)
-            account = known.credential.account
-        scope = self._scope_of(account, claim.region)
+            account, regions = known.credential.account, known.credential.regions
+        scope = self._scope_of(account, claim.region, regions)
         if not claim.is_presigned:
             self._remember(request, claim, known, scope)
         return scope
@@ -120,7 +121,7 @@ class Access:
         if self.known_keys is None:
             return self._scope_of(account_of_key(access_key), region)
         known = self.known_keys.check(access_key, session_token, region, verify)
-        return self._scope_of(known.credential.account, region)
+        return self._scope_of(known.credential.account, region, known.credential.regions)
 
     def signer_of(self, request: HttpRequest, service: str) -> Signer:
         """The access key and the session token of a request that `authorize` has accepted."""

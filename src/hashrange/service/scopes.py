@@ -22,20 +22,22 @@ class Scopes:
         self._clock = clock
         self._settings = settings
         self._set_up: Callable[[Scope], None] = lambda scope: None
-        self._scopes: dict[tuple[str, str], Scope] = {}
+        self._scopes: dict[tuple[str, str, tuple[str, ...] | None], Scope] = {}
         self._handed_out: WeakSet[Scope] = WeakSet()
         """All Scopes in use. Some are not in `_scopes`, because protocols keep the Scopes of known clients."""
 
-    def of(self, account: str, region: str) -> Scope:
-        """The Scope of this account and Region; with `--shared-db` all share one. Takes 0.1 µs."""
-        scope = self._scopes.get((account, region))
+    def of(self, account: str, region: str, regions: tuple[str, ...] | None = None) -> Scope:
+        """The Scope of this account and Region, for keys that are limited to `regions`; with `--shared-db` all share
+        one. Takes 0.1 µs.
+        """
+        scope = self._scopes.get((account, region, regions))
         if scope is None:
             if self._settings.shared_db and (account, region) != (SHARED_ACCOUNT, SHARED_REGION):
                 return self.of(SHARED_ACCOUNT, SHARED_REGION)
             if len(self._scopes) >= SCOPES_MAX:
                 self._scopes.clear()
-            scope = Scope(account, region, self._store, self._clock, self._settings)
-            self._scopes[account, region] = scope
+            scope = Scope(account, region, self._store, self._clock, self._settings, regions)
+            self._scopes[account, region, regions] = scope
             self._set_up(scope)
             self._handed_out.add(scope)
         return scope

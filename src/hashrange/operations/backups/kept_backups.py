@@ -178,12 +178,13 @@ def read_backup_arn(scope: Scope, arn: str) -> BackupPlace:
 
 
 def find_backup(scope: Scope, arn: str, region: str | None = None) -> Backup:
-    """The backup of an ARN. As in the service, the Region in it is not looked at unless `region` is given. Raises what
-    `read_backup_arn` raises, and BackupNotFoundException.
+    """The backup of an ARN. As in the service, the Region in it is not looked at unless `region` is given; a backup
+    in a Region that the sender's key does not reach is not found. Raises what `read_backup_arn` raises, and
+    BackupNotFoundException.
     """
     place = read_backup_arn(scope, arn)
     backup = backups_of(scope.documents).get(scope.account, region or scope.region, place.backup_id)
-    is_there = backup is not None and backup.table.name == place.table_name
+    is_there = backup is not None and backup.table.name == place.table_name and scope.reaches(backup.region)
     if backup is None or not is_there or not backup.is_shown(scope.clock.service_time()):
         raise BackupNotFoundException(say.BACKUP_NOT_FOUND.format(arn=arn))
     return backup

@@ -167,7 +167,7 @@ async def _source(scope: Scope, request: RestoreTableToPointInTimeRequest) -> Ta
     if place is not None and place.region != scope.region:
         _require_encryption(scope, request, place.region)
         opened = scope.store.catalog.find(place.account, place.region, place.name)
-        table = None if opened is None else opened.schema
+        table = opened.schema if opened is not None and scope.reaches(place.region) else None
         is_there = table is not None and status(table, scope.clock.service_time()) != "CREATING"
     else:
         table, is_there = await backed_up_table(scope, name_or_arn), True
