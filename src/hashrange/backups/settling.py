@@ -41,14 +41,17 @@ async def settle_backups(store: WholeStore, scope_of: Callable[[str, str], Scope
     """
     backups, restores, attended = backups_of(store.documents), restores_of(store.documents), store.row_copies.attended
     for backup in _sound(backups):
+        look()
         now = backups.get(*backup.path)
         if now is not None and now.owner not in attended:
             await _settle_backup(scope_of(now.account, now.region), now)
     for restore in _sound(restores):
+        look()
         still = restores.get(*restore.path)
         if still is not None and still.owner not in attended:
             await _settle_restore(scope_of(still.account, still.region), still)
     for owner in {*store.row_copies.copies(), *store.row_copies.kept()}:
+        look()
         is_ours = owner.startswith((BACKUP_PREFIX, RESTORE_PREFIX))
         if is_ours and owner not in attended and store.documents.get(owner) is None:
             await end_copy(store, owner)

@@ -26,6 +26,7 @@ from hashrange.operations.transfers.export_records import (
     ExportProgress,
     ExportRecord,
     kept_exports,
+    whole_filter,
 )
 from hashrange.operations.transfers.exports import begin_copy
 from hashrange.s3.objects import ObjectOptions
@@ -109,8 +110,9 @@ class ExportWork:
         record = self._record
         if record.owner not in self._copies.copies() and not await self._begin_copy():
             raise TransferFailed("TableNotFound", TABLE_DELETED)
-        if record.filter is not None:
-            self._filter = compile_export_filter(record.filter)
+        wanted = whole_filter(self._shop.store.documents, record)
+        if wanted is not None:
+            self._filter = compile_export_filter(wanted)
             self._span = self._filter.span(record.keys)
 
     async def _begin_copy(self) -> bool:

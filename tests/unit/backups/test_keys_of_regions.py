@@ -62,7 +62,10 @@ def kept(client: Any) -> tuple[str, str]:
 def restores(client: Any, table: str, backup: str) -> list[Any]:
     """What both restores answer: the name of the table, or the error's code and message."""
     times = {"SourceTableArn": table, "UseLatestRestorableTime": True}
-    both = (client.restore_table_from_backup, {"BackupArn": backup}), (client.restore_table_to_point_in_time, times)
+    both: Any = (
+        (client.restore_table_from_backup, {"BackupArn": backup}),
+        (client.restore_table_to_point_in_time, times),
+    )
     answers: list[Any] = []
     for number, (restore, source) in enumerate(both):
         try:

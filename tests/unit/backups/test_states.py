@@ -11,6 +11,7 @@ from hashrange import limits
 from hashrange.errors import ApiError
 from hashrange.jobs.job import AT_ONCE
 from hashrange.settings import Settings
+from tests.support.working import lines_between_looks
 from tests.unit.backups.world import ALL, LATEST, OFF, ON, backup_of, backups, fill, items_of, refused, small_slices
 from tests.unit.jobs.world import TABLE, World, drive
 
@@ -163,6 +164,19 @@ def test_several_backups_are_made_in_turn(world: World) -> None:
         seen.append(world.copying._last)
     assert len(set(seen[:3])) == 3
     assert backups(world) == arns
+
+
+def test_many_backups_are_settled_in_pieces(world: World) -> None:
+    """A new content of the store, such as a fork's, begins with it."""
+    for _ in range(30):
+        backup_of(world)
+
+    def settle() -> None:
+        world.copying._settled_generation = None
+        assert drive(world.copying.run_slice()) is None
+
+    settle()
+    assert lines_between_looks(settle) < 1_500
 
 
 def test_what_an_operation_sees_to_is_left_alone(world: World) -> None:

@@ -142,6 +142,51 @@ def test_a_window_that_is_too_long_and_too_old_is_shortened_once_for_each(
     assert world.close() == []
 
 
+def test_a_slice_passes_a_bounded_number_of_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However many tables have however many hours of changes; the oldest hours of all of them go, and it is logged once
+    for each table.
+    """
+    monkeypatch.setattr(recovery_windows, "MARKS_TOGETHER", 10)
+    monkeypatch.setattr(recovery_windows, "LINES_TOGETHER", 2)
+    world = World(tmp_path / "data", recovery_max_bytes=6_000)
+    windows = world.embedded.row_copies._windows
+    switch(world, 35)
+    names = [TABLE, "second", "third", "fourth"]
+    for name in names[1:]:
+        world.request(
+            "CreateTable",
+            TableName=name,
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        on = {"PointInTimeRecoveryEnabled": True}
+        world.request("UpdateContinuousBackups", TableName=name, PointInTimeRecoverySpecification=on)
+    for hour in range(30):
+        world.clock.advance(3601)
+        for name in names:
+            item = {"id": {"S": "a"}, "hour": {"N": str(hour)}}
+            world.request("PutItem", TableName=name, Item=item)
+    before = {one.table_id: len(one.marks) for one in windows._windows.values()}
+    assert sum(before.values()) > 60
+    with caplog.at_level(logging.WARNING, "hashrange.backups"):
+        passed = []
+        while True:
+            rest = drive(world.recovery_job.run_slice())
+            after = {one.table_id: len(one.marks) for one in windows._windows.values()}
+            passed.append(sum(before.values()) - sum(after.values()))
+            before = after
+            if rest != 0.0:
+                break
+    assert max(passed) == 10
+    assert sorted(str(record.args[0]) for record in caplog.records if record.args) == sorted(names)  # type: ignore[index]
+    firsts = [one.first for one in windows._windows.values()]
+    assert max(firsts) - min(firsts) < recovery_windows._MARK_SEQUENCES * 3
+    assert world.close() == []
+
+
 def test_a_copy_that_is_begun_twice_has_its_first_moment(tmp_path: Path) -> None:
     world = World(tmp_path / "data")
     world.put(3)

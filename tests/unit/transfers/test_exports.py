@@ -244,6 +244,22 @@ def test_a_filter_chooses_items_and_attributes(client: Any, objects: MemoryObjec
 
 
 @pytest.mark.usefixtures("table")
+def test_the_values_of_a_filter_are_read_only_where_they_are_told(client: Any, database: Database) -> None:
+    """ListExports reads the records of all exports of 90 days."""
+    long: Any = {"L": [{"L": []}] * 40_000}
+    chosen = {"FilterExpression": "n <> :n", "ExpressionAttributeValues": {":n": long}}
+    arn = exported(client, FilterSpecification=chosen)["ExportArn"]
+    documents = database._process.service.store.documents
+    kept = {name: len(document) for name, document in documents.below("export")}
+    assert sorted(name.partition("/")[0] for name in kept) == ["export", "export-values"]
+    assert max(length for name, length in kept.items() if name.startswith("export/")) < 2000
+    assert client.describe_export(ExportArn=arn)["ExportDescription"]["FilterSpecification"] == chosen
+    database.clock.advance(91 * 86_400)
+    exported(client)
+    assert [name.partition("/")[0] for name, _ in documents.below("export")] == ["export"]
+
+
+@pytest.mark.usefixtures("table")
 def test_filters_that_do_not_fit_are_refused(client: Any) -> None:
     values = {":i": {"S": "a"}}
     assert refusal(client, FilterSpecification={}) == (

@@ -101,7 +101,7 @@ async def start_bulk_put_items(scope: Scope, request: StartBulkPutItemsRequest) 
         table_id=table.table_id,
         digest=digest_without_token(request),
         source=source,
-        output=output,
+        output=msgspec.structs.replace(output, OutputType=list(dict.fromkeys(output.OutputType))),
         max_units=request.MaxWriteRequestUnits,
         tier=request.PerformanceTier or "STANDARD",
     )

@@ -1,19 +1,22 @@
 """What is kept of an export? Its record, which describes it for 90 days and longer, and its progress while it is made.
 
 Both are documents: `export/ACCOUNT/REGION/ID` and `export-progress/ACCOUNT/REGION/ID`. The second is there exactly as
-long as the export is IN_PROGRESS. Layout: docs/formats/transfers.md.
+long as the export is IN_PROGRESS. The values of its filter, which may be long, are a document of their own,
+`export-values/ACCOUNT/REGION/ID`: who lists exports does not read them. Layout: docs/formats/transfers.md.
 """
 
 from typing import Any, Literal
 
 import msgspec
 
+from hashrange.items.rows import decode_row
+from hashrange.items.types import Row
 from hashrange.operations import shapes
 from hashrange.operations.transfers.transfer_records import KeptTransfers, S3SseAlgorithm, TransferRecord, folder_in
 from hashrange.store.documents import Documents
 from hashrange.tables.schema import KeySchema
 
-EXPORT_PREFIX, EXPORT_PROGRESS_PREFIX = "export/", "export-progress/"
+EXPORT_PREFIX, EXPORT_PROGRESS_PREFIX, EXPORT_VALUES_PREFIX = "export/", "export-progress/", "export-values/"
 EXPORT_JOB = "exports"
 """Name of the job that makes exports."""
 
@@ -65,6 +68,7 @@ class ExportRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True
     """The begin of the changes of an incremental export; None: it is a full one."""
     view_type: ExportViewType = "NEW_AND_OLD_IMAGES"
     filter: FilterSpecification | None = None
+    """Without its values."""
     item_count: int = 0
     billed_bytes: int = 0
 
@@ -72,6 +76,11 @@ class ExportRecord(TransferRecord, frozen=True, kw_only=True, omit_defaults=True
     def owner(self) -> str:
         """The owner of its copy of rows (`store/row_copies.py`)."""
         return EXPORT_PREFIX + "/".join(self.path)
+
+    @property
+    def values_name(self) -> str:
+        """Name of the document with the values of its filter: a `part_row`."""
+        return EXPORT_VALUES_PREFIX + "/".join(self.path)
 
     @property
     def root(self) -> str:
@@ -109,4 +118,12 @@ class ExportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
 def kept_exports(documents: Documents) -> KeptTransfers[ExportRecord, ExportProgress]:
     """All exports."""
     prefixes = (EXPORT_PREFIX, EXPORT_PROGRESS_PREFIX)
-    return KeptTransfers(documents, (ExportRecord, ExportProgress), prefixes, "an export")
+    return KeptTransfers(documents, (ExportRecord, ExportProgress), prefixes, "an export", EXPORT_VALUES_PREFIX)
+
+
+def whole_filter(documents: Documents, record: ExportRecord) -> FilterSpecification | None:
+    """The filter of an export with its values; None if it has no filter. Gives way. Raises StorageError."""
+    values = None if record.filter is None else documents.get(record.values_name)
+    if record.filter is None or values is None:
+        return record.filter
+    return msgspec.structs.replace(record.filter, ExpressionAttributeValues=decode_row(Row(values)))

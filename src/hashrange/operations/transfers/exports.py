@@ -20,13 +20,15 @@ from hashrange.errors import (
     InvalidExportTimeException,
     ValidationException,
 )
+from hashrange.items.rows import part_row
+from hashrange.items.types import Row
 from hashrange.messages import transfers as say
 from hashrange.messages.other_services import NEXT_TOKEN_INVALID
 from hashrange.operations.backups.continuous_backups import RestorableTimes, backed_up_table, restorable_times
 from hashrange.operations.lookup import check_arn
 from hashrange.operations.naming import by_export_arn, by_table_arn
 from hashrange.operations.operation import JsonWire, Scope
-from hashrange.operations.reply import Reply
+from hashrange.operations.reply import Reply, Structure
 from hashrange.operations.tables import members
 from hashrange.operations.transfers.export_filters import check_export_filter, compile_export_filter
 from hashrange.operations.transfers.export_records import (
@@ -49,6 +51,7 @@ from hashrange.operations.transfers.transfer_requests import (
     new_transfer_id,
     require_objects,
 )
+from hashrange.store.records import RecordChange
 from hashrange.store.row_copies import RowCopies
 from hashrange.tables.schema import Table
 
@@ -93,14 +96,16 @@ async def export_table_to_point_in_time(scope: Scope, request: ExportTableToPoin
     if earlier is not None:
         if earlier.digest != digest_without_token(request):
             raise ExportConflictException(say.EXPORT_CONFLICT)
-        return {"ExportDescription": _description(earlier, is_whole=True)}
+        return {"ExportDescription": _description(scope, earlier, is_whole=True)}
     _check_times(request, table, times, now_seconds)
     exports.require_room(scope, limits.EXPORTS_AT_ONCE_MAX, say.TOO_MANY_EXPORTS)
     record = _record(request, table, now_seconds)
-    await exports.begin(record, ExportProgress())
+    values = None if request.FilterSpecification is None else request.FilterSpecification.ExpressionAttributeValues
+    kept_values = [] if values is None else [RecordChange(record.values_name, part_row(values))]
+    await exports.begin(record, ExportProgress(), *kept_values)
     await begin_copy(scope.row_copies, record, table)
     scope.wake_job(EXPORT_JOB)
-    return {"ExportDescription": _description(record, is_whole=True)}
+    return {"ExportDescription": _description(scope, record, is_whole=True)}
 
 
 async def begin_copy(copies: RowCopies, record: ExportRecord, table: Table) -> bool:
@@ -163,11 +168,11 @@ def _date(seconds: float) -> str:
 
 def _record(request: ExportTableToPointInTimeRequest, table: Table, now_seconds: float) -> ExportRecord:
     """The record of a new export."""
-    window = request.IncrementalExportSpecification
+    window, wanted = request.IncrementalExportSpecification, request.FilterSpecification
     from_seconds = None if window is None else window.ExportFromTime
     at_seconds = request.ExportTime if window is None else window.ExportToTime
     at_seconds = now_seconds if at_seconds is None else at_seconds
-    told = msgspec.to_builtins(request)
+    told = msgspec.to_builtins(msgspec.structs.replace(request, FilterSpecification=None))
     told["ClientToken"] = request.ClientToken or str(uuid.uuid4())
     told.setdefault("S3SseAlgorithm", "AES256")
     told.setdefault("ExportFormat", "DYNAMODB_JSON")
@@ -202,33 +207,37 @@ def _record(request: ExportTableToPointInTimeRequest, table: Table, now_seconds:
         format=told["ExportFormat"],
         from_seconds=from_seconds,
         view_type=view_type,
-        filter=request.FilterSpecification,
+        filter=None if wanted is None else msgspec.structs.replace(wanted, ExpressionAttributeValues=None),
     )
 
 
-def _description(record: ExportRecord, *, is_whole: bool = False) -> dict[str, Any]:
-    """An export as it is told. `is_whole`: with the type of an export whose request had none."""
-    described: dict[str, Any] = {
-        "ExportArn": record.arn,
-        "ExportStatus": record.status,
-        "StartTime": record.started_seconds,
-        "TableArn": record.table_arn,
-        "TableId": record.table_uuid,
-        "DestinationType": "S3",
-    }
-    described |= {name: value for name, value in record.told.items() if name != "TableArn"}
+def _description(scope: Scope, record: ExportRecord, *, is_whole: bool = False) -> Structure:
+    """An export as it is told. `is_whole`: with the type of an export whose request had none. Raises StorageError."""
+    described = Structure(
+        {
+            "ExportArn": record.arn,
+            "ExportStatus": record.status,
+            "StartTime": record.started_seconds,
+            "TableArn": record.table_arn,
+            "TableId": record.table_uuid,
+            "DestinationType": "S3",
+        }
+    )
+    described.update({name: value for name, value in record.told.items() if name != "TableArn"})
+    if record.filter is not None:
+        told_filter = described["FilterSpecification"] = Structure(msgspec.to_builtins(record.filter))
+        values = scope.documents.get(record.values_name)
+        if values is not None:
+            told_filter["ExpressionAttributeValues"] = Row(values)
     if is_whole:
         described.setdefault("ExportType", "FULL_EXPORT")
     if record.status != "IN_PROGRESS":
         described["EndTime"] = record.ended_seconds
     if record.status == "COMPLETED":
-        described |= {
-            "ExportManifest": record.manifest_key,
-            "BilledSizeBytes": record.billed_bytes,
-            "ItemCount": record.item_count,
-        }
+        described["ExportManifest"] = record.manifest_key
+        described["BilledSizeBytes"], described["ItemCount"] = record.billed_bytes, record.item_count
     elif record.failure_code is not None:
-        described |= {"FailureCode": record.failure_code, "FailureMessage": record.failure_message}
+        described["FailureCode"], described["FailureMessage"] = record.failure_code, record.failure_message
     return described
 
 
@@ -250,7 +259,7 @@ async def describe_export(scope: Scope, request: DescribeExportRequest) -> Reply
     record = kept_exports(scope.documents).named(scope, arn)
     if record is None:
         raise ExportNotFoundException(say.EXPORT_NOT_FOUND.format(arn=arn))
-    return {"ExportDescription": _description(record)}
+    return {"ExportDescription": _description(scope, record)}
 
 
 class ListExportsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

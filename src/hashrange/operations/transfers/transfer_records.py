@@ -79,8 +79,12 @@ class KeptTransfers(Generic[TransferT, ProgressT]):
         kinds: tuple[type[TransferT], type[ProgressT]],
         prefixes: tuple[str, str],
         noun: str,
+        beside: str | None = None,
     ) -> None:
-        """`kinds`, `prefixes`: those of record and progress."""
+        """`kinds`, `prefixes`: those of record and progress. `beside`: prefix of what else is kept of a transfer, as
+        long as its record.
+        """
+        self._beside = beside
         self.records = KeptRecords(documents, prefixes[0], kinds[0], f"record of {noun}")
         self.progress = KeptRecords(documents, prefixes[1], kinds[1], f"progress of {noun}")
 
@@ -114,10 +118,10 @@ class KeptTransfers(Generic[TransferT, ProgressT]):
         if len(self.progress.by_path(scope.account, scope.region)) >= most:
             raise LimitExceededException(refusal.format(limit=most))
 
-    async def begin(self, record: TransferT, progress: ProgressT) -> None:
-        """Keep a new transfer."""
+    async def begin(self, record: TransferT, progress: ProgressT, *others: RecordChange) -> None:
+        """Keep a new transfer; `others` in the same commit."""
         await self.records.write(
-            self.records.change(record, *record.path), self.progress.change(progress, *record.path)
+            self.records.change(record, *record.path), self.progress.change(progress, *record.path), *others
         )
 
     def page(
@@ -153,4 +157,5 @@ class KeptTransfers(Generic[TransferT, ProgressT]):
             self.progress.removal(*record.path),
             *others,
             *[self.records.removal(*one.path) for one in old],
+            *[RecordChange(self._beside + "/".join(one.path), None) for one in old if self._beside is not None],
         )

@@ -10,6 +10,9 @@ Why: docs/adr/0071-row-copies.md.
 
 import logging
 from collections.abc import Sequence
+from functools import partial
+from heapq import heapify, heappop, heapreplace
+from itertools import islice
 
 from hashrange.messages.backups import LOG_WINDOW_SHORTENED
 from hashrange.store.embedded import layout
@@ -31,6 +34,10 @@ from hashrange.tables.streams import Sequence as SequenceNumber
 MARK_BYTES = 1024 * 1024
 MARK_SECONDS = 3600.0
 DAY_SECONDS = 86_400.0
+MARKS_TOGETHER = 1024
+"""Marks that are passed, or deleted, in one commit: some 3 ms."""
+LINES_TOGETHER = 32
+"""Warnings that are logged at once."""
 
 _log = logging.getLogger("hashrange.backups")
 
@@ -48,6 +55,9 @@ class RecoveryWindows:
         """Table id → window."""
         self._untrimmed: dict[int, int] = {}
         """Id of a table whose log may have records that nobody needs → number of the next partition to look at."""
+        self._unlogged: dict[int, tuple[str, float]] = {}
+        """Table id → name, and since when its window reaches, until it has been logged that the limit has shortened it.
+        """
 
     def load(self, engine: Engine, tables: Sequence[Table]) -> None:
         """Read the windows of a newly opened engine."""
@@ -143,30 +153,45 @@ class RecoveryWindows:
         self._shorten_to_limit(draft)
         if len(draft.batch):
             return 0.0  # the windows are as they were until the commit has been written
-        dues = [self._shorten_by_age(draft, window) for window in self._windows.values()]
-        if self._untrimmed or len(draft.batch):
+        for table_id in list(islice(self._unlogged, LINES_TOGETHER)):
+            _log.warning(LOG_WINDOW_SHORTENED, *self._unlogged.pop(table_id))
+        dues = []
+        for window in self._windows.values():
+            dues.append(self._shorten_by_age(draft, window))
+            if len(draft.batch) > MARKS_TOGETHER:
+                break
+        if self._untrimmed or self._unlogged or len(draft.batch):
             return 0.0
         return min(dues, default=None)
 
     def _shorten_to_limit(self, draft: Draft) -> None:
-        """Move the begins of windows forward, the oldest first, until all together have at most the limit's bytes."""
+        """Move the begins of windows forward, the oldest first, until all together have at most the limit's bytes, or
+        many marks have been passed.
+        """
         windows = list(self._windows.values())
         over_bytes = sum([one.size_bytes for one in windows]) - self._limit_bytes
+        if over_bytes <= 0:
+            return
         cuts: dict[int, int] = {}
-        while over_bytes > 0:
-            able = [one for one in windows if len(one.marks) - 1 > cuts.get(one.table_id, 0)]
-            if not able:
+        begins = [(*one.marks[0], one.table_id) for one in windows if len(one.marks) > 1]
+        heapify(begins)
+        for _ in range(MARKS_TOGETHER):
+            if over_bytes <= 0 or not begins:
                 break
-            oldest = min(able, key=lambda one: one.marks[cuts.get(one.table_id, 0)])
-            count = cuts[oldest.table_id] = cuts.get(oldest.table_id, 0) + 1
-            over_bytes -= oldest.marks[count][1]
+            table_id = begins[0][-1]
+            marks, count = self._windows[table_id].marks, cuts.get(table_id, 0) + 1
+            cuts[table_id] = count
+            over_bytes -= marks[count][1]
+            if len(marks) - 1 > count:
+                heapreplace(begins, (*marks[count], table_id))
+            else:
+                heappop(begins)
         for table_id, count in cuts.items():
             window = self._windows[table_id]
             self._shorten(draft, window, count)
             table = self._find_table(table_id)
-            name = "" if table is None else table.name
-            since = sequence_seconds(window.marks[count][0])
-            draft.afterwards.append(lambda name=name, since=since: _log.warning(LOG_WINDOW_SHORTENED, name, since))  # type: ignore[misc]
+            told = "" if table is None else table.name, sequence_seconds(window.marks[count][0])
+            draft.afterwards.append(partial(self._unlogged.__setitem__, table_id, told))
 
     def _shorten_by_age(self, draft: Draft, window: RecoveryWindow) -> float:
         """Move the begin of a window behind changes that are older than the period. Returns the seconds until its next
@@ -189,8 +214,8 @@ class RecoveryWindows:
     def _shorten(self, draft: Draft, window: RecoveryWindow, count: int) -> None:
         """Let a window begin at its mark of this place: the changes up to there need no longer be kept."""
         first = window.marks[count][0]
-        gone_bytes = sum([size_bytes for _, size_bytes in list(window.marks)[: count + 1]])
-        for sequence, _ in list(window.marks)[:count]:
+        gone_bytes = sum([size_bytes for _, size_bytes in islice(window.marks, count + 1)])
+        for sequence, _ in islice(window.marks, count):
             draft.batch.delete(layout.window_key(window.table_id, sequence))
         draft.batch.put(layout.window_key(window.table_id, first), layout.encode_counter(0))
         self.leave_untrimmed(draft, window.table_id)
