@@ -23,6 +23,7 @@ from hashrange.s3.objects import NO_OPTIONS, ObjectInfo, ObjectOptions
 from hashrange.settings import Settings
 from hashrange.tables.schema import Recovery
 from hashrange.testing import Database, server
+from hashrange.transfers.feature import TRANSFERS
 
 BUCKET, TABLE = "bucket", "items"
 CREATION: dict[str, Any] = {
@@ -35,6 +36,8 @@ CHUNK_BYTES = 1024 * 1024
 LOAD_ITEMS = 500
 POLL_SECONDS = 0.2
 WORDS = 500
+NO_ENDPOINT = "http://127.0.0.1:9"
+"""Nothing asks it."""
 
 
 class MadeUp:
@@ -120,10 +123,15 @@ async def fill(database: Database, items: int) -> None:
     await store.catalog.replace(table.schema, msgspec.structs.replace(table.schema, recovery=recovery))
 
 
+async def give_s3(database: Database, made_up: MadeUp) -> None:
+    """Let the database use this S3 instead of that of its settings."""
+    database._process.service.features.part(TRANSFERS).s3 = lambda _: made_up  # noqa: SLF001 - it has no other
+
+
 def export(folder: str | None, items: int) -> Measured:
     """Export a table of so many items."""
-    with server(Settings(data_dir=folder, port=0)) as database:
-        database._process.service.features.objects_of = lambda _: MadeUp(b"", 0)  # noqa: SLF001 - it has no other
+    with server(Settings(data_dir=folder, port=0, s3_endpoint=NO_ENDPOINT)) as database:
+        on_loop(database, give_s3(database, MadeUp(b"", 0)))
         client: Any = database.client()
         client.create_table(**CREATION)
         on_loop(database, fill(database, items))
@@ -149,9 +157,8 @@ def import_made_up(folder: str | None, gigabytes: float) -> tuple[Measured, int]
         lines.append(msgspec.json.encode({"Item": item}) + b"\n")
         size_bytes += len(lines[-1])
     chunks = max(1, round(gigabytes * 1e9 / size_bytes))
-    with server(Settings(data_dir=folder, port=0)) as database:
-        made_up = MadeUp(b"".join(lines), chunks)
-        database._process.service.features.objects_of = lambda _: made_up  # noqa: SLF001 - as above
+    with server(Settings(data_dir=folder, port=0, s3_endpoint=NO_ENDPOINT)) as database:
+        on_loop(database, give_s3(database, MadeUp(b"".join(lines), chunks)))
         client: Any = database.client()
         request = {"S3BucketSource": {"S3Bucket": BUCKET}, "InputFormat": "DYNAMODB_JSON"}
         most_bytes = before_bytes = memory_bytes()

@@ -344,7 +344,6 @@ def test_every_operation_is_registered() -> None:
 
 FILLED_IN = {
     "features/features.py": {
-        "scope.missing_objects",
         "scope.see_watches",
         "scope.store",  # it is none, but a callback has its name
         "scope.wake_job",

@@ -14,13 +14,14 @@ from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.clients.programs import node
 from tests.support.memory_objects import MemoryObjects
-from tests.unit.transfers.transferred import BUCKET, TABLE, create, exported, give_objects, switch_on
+from tests.unit.transfers.transferred import BUCKET, TABLE, create, exported, give_objects, need_no_setting, switch_on
 
 READER = Path(__file__).parent / "exports"
 
 
 @pytest.fixture
-def database() -> Iterator[Database]:
+def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    need_no_setting(monkeypatch)
     with server(Settings(data_dir=None, port=0)) as opened:
         create(opened.client())
         switch_on(opened)

@@ -27,8 +27,6 @@ from hashrange.messages.cloudwatch import LOG_NOT_SAVED
 from hashrange.operations.insights.watching import BeginTimes
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
-from hashrange.s3.objects import ObjectsOf
-from hashrange.s3.opening import S3NotThere, objects_of_settings
 from hashrange.settings import Settings
 from hashrange.soon import kept_until_done
 from hashrange.store.front import FrontStep, in_front_of
@@ -191,8 +189,6 @@ class Features:
         """What requests pass on their way to the store."""
         self.front: Store = store
         """The store that requests use: `store`, or the front of it."""
-        self.objects_of: ObjectsOf | None = None
-        """The S3 in which exports write objects and imports read them; None until `missing_objects` has opened it."""
         self._features = features
         self._all = [_Known(feature) for feature in features]
         self._by_name = {known.feature.name: known for known in self._all}
@@ -323,7 +319,7 @@ class Features:
     def _set_up_scope(self, scope: Scope) -> None:
         scope.store = self.front
         scope.see_watches, scope.begin_times = self.look_at_fronts, self._begin_times
-        scope.missing_objects, scope.wake_job = self.missing_objects, self._wake_late_job
+        scope.wake_job = self._wake_late_job
         for feature, part in self._loaded():
             if feature.front is not None and feature.front.set_up_scope is not None:
                 feature.front.set_up_scope(part, scope)
@@ -371,17 +367,6 @@ class Features:
     def waker(self, *job_names: str) -> Callable[[], None]:
         """The function that wakes the jobs of these names, because there is work for them."""
         return partial(self.runner.wake_jobs, *job_names)
-
-    def missing_objects(self) -> str | None:
-        """Open the S3 of the settings, unless that has been done. Returns why there is none; None: there is. Raises
-        SettingUnusable.
-        """
-        if self.objects_of is None:
-            try:
-                self.objects_of = objects_of_settings(self.settings)
-            except S3NotThere as reason:
-                return str(reason)
-        return None
 
     def _wake_late_job(self, job_name: str) -> None:
         """Wake a job of a feature, which may have got its first documents."""

@@ -39,7 +39,6 @@ class Scope:
         "clock",
         "documents",
         "maintenance",
-        "missing_objects",
         "region",
         "regions",
         "row_copies",
@@ -71,8 +70,6 @@ class Scope:
         self.row_copies = store.row_copies
         self.see_watches: Callable[[Table], None] = lambda table: None
         """Called after a change of what Contributor Insights watches of a table."""
-        self.missing_objects: Callable[[], str | None] = lambda: None
-        """Why there is no S3 with which exports and imports work; None if there is one."""
         self.wake_job: Callable[[str], None] = lambda name: None
         """`wake_job(name)`: lets the job of a feature find the work that an operation has made for it."""
         self.begin_times = BeginTimes(store.documents)

@@ -1,6 +1,5 @@
 """Which S3 do the settings name? A folder, an endpoint, or none."""
 
-from hashrange.errors import HashrangeError
 from hashrange.messages import s3 as say
 from hashrange.messages.installing import how_to_install
 from hashrange.s3.objects import ObjectsOf
@@ -9,8 +8,16 @@ from hashrange.settings import Settings, SettingUnusable
 _BOTH = "--s3-folder and --s3-endpoint are both given. Give one of them: exports and imports use one S3."
 
 
-class S3NotThere(HashrangeError):
-    """There is no S3; the message says what to do, and is for whoever asks for an export or import."""
+def missing_s3(settings: Settings) -> str | None:
+    """Why there is no S3 with which exports and imports work; None if the settings name one that can be opened."""
+    if settings.s3_folder is not None:
+        return None
+    if settings.s3_endpoint is None:
+        return say.NO_S3
+    # Imported here: most servers have no S3, and start time counts.
+    from hashrange.s3.endpoint import is_installed  # noqa: PLC0415
+
+    return None if is_installed() else say.NOT_INSTALLED.format(how=how_to_install("s3"))
 
 
 def require_one_s3(settings: Settings) -> None:
@@ -24,18 +31,17 @@ def require_one_s3(settings: Settings) -> None:
 
 
 def objects_of_settings(settings: Settings) -> ObjectsOf:
-    """The S3 that the settings name. Raises S3NotThere, and SettingUnusable for a folder that cannot be used."""
+    """The S3 that the settings name: `missing_s3` knows none that is missing. Raises SettingUnusable for a folder that
+    cannot be used.
+    """
     require_one_s3(settings)
     # Imported here: most servers have no S3, and start time counts.
     if settings.s3_folder is not None:
         from hashrange.s3.folder import open_folder  # noqa: PLC0415
 
         return open_folder(settings.s3_folder).objects_of
-    if settings.s3_endpoint is None:
-        raise S3NotThere(say.NO_S3)
-    from hashrange.s3.endpoint import S3Endpoint, is_installed  # noqa: PLC0415
+    from hashrange.s3.endpoint import S3Endpoint  # noqa: PLC0415
 
-    if not is_installed():
-        raise S3NotThere(say.NOT_INSTALLED.format(how=how_to_install("s3")))
+    assert settings.s3_endpoint is not None, "an S3 that is missing"
     is_virtual = settings.s3_addressing == "virtual"
     return S3Endpoint(settings.s3_endpoint, settings.s3_region, is_virtual=is_virtual).objects_of

@@ -7,6 +7,7 @@ from hashrange.operations.transfers.bulk_records import BULK_JOB, BULK_PROGRESS_
 from hashrange.operations.transfers.export_records import EXPORT_JOB, EXPORT_PROGRESS_PREFIX, kept_exports
 from hashrange.operations.transfers.import_records import IMPORT_JOB, IMPORT_PROGRESS_PREFIX, kept_imports
 from hashrange.s3.objects import ObjectsOf
+from hashrange.s3.opening import missing_s3, objects_of_settings
 from hashrange.transfers.flows import Flows
 from hashrange.transfers.workshop import TransferJob, Workshop
 
@@ -20,11 +21,12 @@ class TransfersInProgress:
         from hashrange.transfers.export_work import ExportWork, end_other_copies  # noqa: PLC0415 - see above
         from hashrange.transfers.import_work import ImportWork, delete_other_tables  # noqa: PLC0415 - see above
 
-        def objects_of() -> ObjectsOf | None:
-            return None if features.missing_objects() else features.objects_of
+        self._settings = features.settings
+        self.s3: ObjectsOf | None = None
+        """The S3 of the settings; None until somebody needs it."""
 
         def workshop(job_name: str) -> Workshop:
-            return Workshop(features.store, features.clock, objects_of, Flows(features.waker(job_name)))
+            return Workshop(features.store, features.clock, self.objects_of, Flows(features.waker(job_name)))
 
         documents = features.store.documents
         self.jobs = {
@@ -33,10 +35,19 @@ class TransfersInProgress:
             BULK_JOB: TransferJob(workshop(BULK_JOB), kept_bulk_puts(documents), BulkWork),
         }
 
+    def objects_of(self) -> ObjectsOf | None:
+        """The S3 of the settings, which the first call opens; None if they name none. Raises SettingUnusable."""
+        if self.s3 is None and missing_s3(self._settings) is None:
+            self.s3 = objects_of_settings(self._settings)
+        return self.s3
+
     async def stop(self) -> None:
-        """End the work on all transfers, which goes on after the next start."""
+        """End the work on all transfers, which goes on after the next start, and the use of the S3."""
         for job in self.jobs.values():
             await job.give_up()
+        s3, self.s3 = self.s3, None
+        if s3 is not None:
+            await s3("").close()
 
 
 TRANSFERS = Feature(

@@ -8,7 +8,12 @@ import pytest
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.support.memory_objects import MemoryObjects
-from tests.unit.transfers.transferred import give_objects
+from tests.unit.transfers.transferred import give_objects, need_no_setting
+
+
+@pytest.fixture(autouse=True)
+def accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_no_setting(monkeypatch)
 
 
 @pytest.fixture

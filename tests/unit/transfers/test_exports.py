@@ -338,10 +338,10 @@ def test_what_s3_refuses_is_the_failure_of_the_export(client: Any, objects: Memo
     assert "ExportManifest" not in told
 
 
-def test_an_export_needs_an_s3(database: Database, client: Any) -> None:
+def test_an_export_needs_an_s3(database: Database, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     create(client)
     switch_on(database)
-    database._process.service.features.objects_of = None
+    monkeypatch.undo()
     code, message = refusal(client)
     assert code == "UnsupportedOperationException"
     assert "--s3-folder" in message

@@ -300,7 +300,7 @@ def test_what_is_refused(database: Database, client: Any, monkeypatch: pytest.Mo
     assert 'pip install ".[zstd]"' in refusal(client, InputCompressionType="ZSTD")[1]
     create(client)
     assert refusal(client) == ("ResourceInUseException", "Table already exists: music")
-    database._process.service.features.objects_of = None
+    monkeypatch.undo()
     assert refusal(client, creation("other"))[0] == "UnsupportedOperationException"
 
 

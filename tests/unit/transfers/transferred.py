@@ -5,10 +5,13 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 
+from hashrange.operations.transfers import transfer_requests
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Recovery
 from hashrange.testing.database import Database
+from hashrange.transfers.feature import TRANSFERS
 from tests.support.memory_objects import MemoryObjects
 from tests.support.samples import finish
 from tests.support.waiting import wait_until
@@ -23,9 +26,18 @@ def give_objects(database: Database, objects: MemoryObjects | None = None) -> Me
     """Let the database export and import, at once what it was killed or stopped in."""
     found = objects or MemoryObjects(BUCKET)
     features = database._process.service.features
-    features.objects_of = lambda account: found
-    database._process.run(features.runner.wake)
+
+    def give() -> None:
+        features.part(TRANSFERS).s3 = lambda account: found
+        features.runner.wake()
+
+    database._process.run(give)
     return found
+
+
+def need_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let requests for transfers be accepted although no setting names an S3."""
+    monkeypatch.setattr(transfer_requests, "missing_s3", lambda settings: None)
 
 
 def create(client: Any, name: str = TABLE, **members: Any) -> None:

@@ -15,6 +15,7 @@ from hashrange.messages.installing import how_to_install
 from hashrange.messages.other_services import NEXT_TOKEN_INVALID
 from hashrange.messages.transfers import EXTRA_MISSING
 from hashrange.operations.operation import Scope
+from hashrange.s3.opening import missing_s3
 
 ZSTD_MODULE = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 """Decompresses zstd."""
@@ -42,7 +43,7 @@ def _is_installed(module: str) -> bool:
 
 def require_objects(scope: Scope) -> None:
     """Raise UnsupportedOperationException if there is no S3."""
-    missing = scope.missing_objects()
+    missing = missing_s3(scope.settings)
     if missing is not None:
         raise UnsupportedOperationException(missing)
 
