@@ -7,6 +7,7 @@ be driven by a `Runner`, or by hand in a test.
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any, NamedTuple, Protocol
 
 from hashrange.clock import Clock
@@ -17,6 +18,11 @@ AT_ONCE = 0.0
 LATER = -1.0
 """As AT_ONCE, if all is done that there was to do when the slice began: an advance of service time does not wait for
 the rest."""
+
+
+ELSEWHERE = inf
+"""As None, while others, such as another service, do work for the job and will wake it. Whoever moves service time lets
+the job run a slice, which waits for them for as long as is reasonable, and then returns something else."""
 
 
 class NeverRests(HashrangeError):
@@ -41,7 +47,8 @@ class Job(Protocol):
         """True if `run_slice` returns seconds of service time, which may be virtual; otherwise of real time."""
 
     async def run_slice(self) -> float | None:
-        """Do the next slice; returns AT_ONCE, LATER, the seconds until the next slice, or None to run only when woken.
+        """Do the next slice; returns AT_ONCE, LATER, the seconds until the next slice, or None or ELSEWHERE to run only
+        when woken.
 
         Raises StorageError when the store fails. May raise NeverRests while `Runner.is_in_order()`.
         """

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from hashrange.clock import Clock
 from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageError
-from hashrange.jobs.job import AT_ONCE, LATER, Job, NeverRests
+from hashrange.jobs.job import AT_ONCE, ELSEWHERE, LATER, Job, NeverRests
 
 NOBODY_WAITED_SECONDS = 0.0001
 """If the event loop's turns after a slice take less than this, no request waited for the slice to end."""
@@ -72,6 +72,8 @@ class _RunningJob:
         self.is_beside = False
         """True if a job that waits for service time runs beside the order: clients have made its work, since no
         slice ran when it was woken, or a slice has left it for LATER. Nobody waits for it then."""
+        self.is_elsewhere = False
+        """True if the job rests while others work for it (`ELSEWHERE`)."""
         self.slices = 0
         """Number of slices since service time was last moved, or since jobs began to run in order."""
         self.wakes = 0
@@ -229,8 +231,8 @@ class Runner:
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[None]:
-        """Within the context, jobs run in `work_in_order` alone; those that wait for service time and
-        failed last are tried again first.
+        """Within the context, jobs run in `work_in_order` alone; those that wait for service time and failed last, or
+        for whom others work, are tried again first.
 
         A job that fails there, or that runs SLICES_MAX slices at one time, is not tried again before the end of the
         context. Contexts are entered one after the other, in the order of the calls.
@@ -241,7 +243,7 @@ class Runner:
             for running in self._running:
                 running.slices = running.wakes = 0
             for running in self._timed:
-                if running.failure is not None:
+                if running.failure is not None or running.is_elsewhere:
                     self._await(running)
             try:
                 yield
@@ -263,7 +265,7 @@ class Runner:
         awaited = self._timed if only_timed else self._running
         if not only_timed:
             for running in self._timed:
-                if running.is_beside:
+                if running.is_beside or running.is_elsewhere:
                     self._await(running)
         while self._tasks:
             begun = self._begin_in_order(may_run_beside=only_timed)
@@ -339,7 +341,7 @@ class Runner:
 
     def _begin_slice(self, running: _RunningJob) -> "asyncio.Future[float | None] | None":
         """Begin a slice. Returns what is done when it has ended; None if it has ended at once."""
-        running.has_work, running.due_seconds = False, None
+        running.has_work, running.due_seconds, running.is_elsewhere = False, None, False
         running.slices += 1
         running.slice = begun = asyncio.ensure_future(self._in_turns(self._work(running)))
         if begun.done():
@@ -384,6 +386,8 @@ class Runner:
             has_begun_since = self._order.locked() and running.slices > 0
             if pause_seconds == LATER and has_begun_since and running.job.waits_for_service_time:
                 running.is_beside = True
+        elif pause_seconds == ELSEWHERE:
+            running.is_elsewhere = True
         elif not running.job.waits_for_service_time:
             running.pause_seconds = pause_seconds
         elif pause_seconds is not None:

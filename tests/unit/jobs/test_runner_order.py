@@ -12,7 +12,7 @@ import pytest
 from hashrange.clock import MovableClock, SystemClock, VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
-from hashrange.jobs.job import AT_ONCE
+from hashrange.jobs.job import AT_ONCE, ELSEWHERE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from tests.support.waiting import PATIENCE_SECONDS, until
@@ -367,3 +367,42 @@ def test_stops_give_way_together_with_what_follows_each_of_them(monkeypatch: pyt
         await jobs.stop()
 
     asyncio.run(scenario())
+
+
+class Assisted:
+    """A job for which somebody else works; its slices wait for that only while service time is moved."""
+
+    name = "assisted"
+    waits_for_service_time = True
+
+    def __init__(self) -> None:
+        self.is_in_order: Callable[[], int] = lambda: 0
+        self.helped = asyncio.Event()
+        self.ended = False
+
+    async def run_slice(self) -> float | None:
+        """Take the help that has come."""
+        if self.is_in_order():
+            await self.helped.wait()
+        self.ended = self.helped.is_set()
+        return None if self.ended else ELSEWHERE
+
+
+@pytest.mark.parametrize("seconds", [0.0, 10.0])
+def test_a_job_for_which_others_work_is_waited_for(seconds: float) -> None:
+    async def run() -> None:
+        clock, job = VirtualClock(), Assisted()
+        jobs = Runner([job], clock, at_once)
+        job.is_in_order = jobs.is_in_order
+        jobs.start()
+        await jobs.all_at_rest()
+        moving = asyncio.ensure_future(advance(clock, jobs, seconds))
+        await turns(50)
+        assert not moving.done()
+        job.helped.set()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await moving
+        assert job.ended
+        await jobs.stop()
+
+    asyncio.run(run())
