@@ -20,6 +20,8 @@ class MemoryObjects:
         """Raised by every call from now on."""
         self.fails_at: int | None = None
         """Place in an object at which reading fails once, as after a bug."""
+        self.lost: set[str] = set()
+        """Keys that are listed, and cannot be read."""
         self._held, self._free = "", 0
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
         self.chunks_bytes: list[int] = []
@@ -84,6 +86,8 @@ class MemoryObjects:
             raise S3Failure("NoSuchKey", "The specified key does not exist.", 404)
         content = objects[key]
         await self._wait(key)
+        if key in self.lost:
+            raise S3Failure("NoSuchKey", "The specified key does not exist.", 404)
         for place in range(start, len(content), self.chunk_bytes):
             await asyncio.sleep(0)
             self._bucket(bucket)

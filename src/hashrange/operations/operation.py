@@ -38,6 +38,7 @@ class Scope:
         "begin_times",
         "clock",
         "documents",
+        "least_seconds",
         "maintenance",
         "region",
         "regions",
@@ -80,6 +81,9 @@ class Scope:
         self.state_delay: Callable[[str, str], float] = lambda name, operation: settings.table_state_delay_seconds
         """`state_delay(name, operation)`: seconds of service time for which this table, which this operation changes
         now, stays CREATING, UPDATING or DELETING."""
+        self.least_seconds: Callable[[str, str], float] = lambda name, operation: 0.0
+        """`least_seconds(name, operation)`: seconds of service time for which a backup, restore or transfer of this
+        table that this operation begins now stays in progress at the least."""
 
     def reaches(self, region: str) -> bool:
         """True if the sender may see what the account has in a Region, which a request names beside its own."""

@@ -5,6 +5,8 @@ Reports have a line for each record that could not be put: those with errors, an
 wait in documents until they fill an object of the report; they are kept together with the place up to which has been
 read. After a kill, records behind that place are put again. A condition that is false then, of an item that is already
 there as it was to be put, counts as true, because this bulk put has put it.
+
+A bulk put that fails keeps why, and then writes the lines that it has; its reports tell of all records that it counts.
 """
 
 from contextlib import aclosing
@@ -12,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hashrange.clock import Clock
 from hashrange.errors import ApiError, ConditionalCheckFailedException, Malformed, ResourceNotFoundException
 from hashrange.items.row_layout import is_same_item, row_json, row_size_bytes
 from hashrange.items.rows import encode_row
@@ -28,9 +31,10 @@ from hashrange.operations.transfers.bulk_records import (
 )
 from hashrange.operations.transfers.import_records import ReadingPlace
 from hashrange.operations.transfers.transfer_records import TransferStatus
-from hashrange.s3.objects import ObjectOptions
+from hashrange.s3.objects import ObjectOptions, S3Failure
 from hashrange.soon import settled
 from hashrange.store.records import RecordChange
+from hashrange.tables.capacity import change_units, index_units, write_units
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.states import serves_items
@@ -38,10 +42,10 @@ from hashrange.transfers.bulk_lines import record_reader, request_in
 from hashrange.transfers.flows import Outflow
 from hashrange.transfers.formats.lines import FaultyLine, ReadItem
 from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
-from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop
+from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop, as_failed
 
-BATCH_ITEMS = 64
-"""Items that one step puts: 2 ms for small items without indexes."""
+BATCH_ITEMS, BATCH_BYTES = 64, 128 * 1024
+"""Items that one step puts, and their sizes: 2 ms for small items without indexes."""
 REPORT_BYTES = 4 * 1024 * 1024
 """Lines of a report that fill an object."""
 _ERROR, _CONDITION = "ERROR", "CONDITION_CHECK_FAILURE"
@@ -56,6 +60,26 @@ class ToPut(NamedTuple):
     action: Action
     key: Key
     plan: Plan
+
+
+class WriteRate:
+    """Keeps the writes of one bulk put to so many write units a second of service time. A batch is written whole, and
+    the next one begins when its units are over.
+    """
+
+    def __init__(self, units_per_second: int | None, clock: Clock) -> None:
+        self._seconds_per_unit = 0.0 if units_per_second is None else 1 / units_per_second
+        self._clock = clock
+        self._free_seconds = 0.0
+        """When the next batch may begin."""
+
+    def take(self, units: float) -> None:
+        """Use units."""
+        self._free_seconds = max(self._free_seconds, self._clock.service_time()) + units * self._seconds_per_unit
+
+    def seconds_left(self) -> float:
+        """The seconds until the next batch may begin."""
+        return max(0.0, self._free_seconds - self._clock.service_time())
 
 
 class BulkWork:
@@ -73,6 +97,8 @@ class BulkWork:
         self._objects = workshop.objects(record.account)
         self._reading = ObjectsReading(self._objects, wanted, progress.place, self, workshop.flows)
         self._batch: list[ToPut] = []
+        self._batch_bytes = 0
+        self._rate = WriteRate(record.max_units, workshop.clock)
         self._counts = _copied(progress.counts or BulkCounts())
         """Those of all that has been read so far."""
         self._lines: dict[str, list[bytes]] = {_ERROR: [], _CONDITION: []}
@@ -87,25 +113,31 @@ class BulkWork:
         documents = self._shop.store.documents
         for kind in self._lines:
             self._kept[kind] = documents.get(report_name(self._record, kind)) or b""
-        if self._progress.total_bytes is None:
-            async with aclosing(self._count_objects()) as steps:
-                async for has_more in steps:
-                    yield has_more
-        if not self._progress.place.has_all:
-            async with aclosing(self._put_all()) as steps:
-                async for has_more in steps:
-                    yield has_more
+        if self._progress.failure is None:
+            try:
+                async with aclosing(self._read_all()) as steps:
+                    async for pause in steps:
+                        yield pause
+            except (S3Failure, TransferFailed) as failure:
+                failed = as_failed(failure)
+                self._progress = msgspec.structs.replace(self._progress, failure=(failed.code, failed.message))
         await self.keep(self._progress.place, 0)
         async with aclosing(self._write_reports()) as steps:
-            async for has_more in steps:
-                yield has_more
+            async for pause in steps:
+                yield pause
+        if self._progress.failure is not None:
+            await self.fail(*self._progress.failure)
+            return
+        while (seconds := self._shop.seconds_left(self._record)) and not self._is_cancelled():
+            yield seconds
         if self._is_cancelled():
             await self._conclude("CANCELLED", "Cancelled", say.BULK_PUT_CANCELLED)
         else:
             await self._conclude("COMPLETED_WITH_ERRORS" if self._counts.failed else "COMPLETED")
 
     async def fail(self, code: str, message: str) -> None:
-        """Implements `TransferWork.fail`."""
+        """Implements `TransferWork.fail`. What has failed first is told, if reports could not be written either."""
+        code, message = self._progress.failure or (code, message)
         LOG.warning(say.LOG_BULK_PUT_FAILED, self._record.arn, code, message)
         await self._conclude("FAILED", code, message)
 
@@ -115,11 +147,24 @@ class BulkWork:
         if self._flow is not None:
             await self._flow.give_up()
 
+    async def _read_all(self) -> Steps:
+        """Count the objects, and put all records that have not been put."""
+        if self._progress.total_bytes is None:
+            async with aclosing(self._count_objects()) as steps:
+                async for pause in steps:
+                    yield pause
+        if not self._progress.place.has_all:
+            async with aclosing(self._put_all()) as steps:
+                async for pause in steps:
+                    yield pause
+
     async def _put_all(self) -> Steps:
         """Read and put all records, until the bulk put is cancelled."""
         async with aclosing(self._reading.steps()) as steps:
-            async for has_more in steps:
-                yield has_more
+            async for pause in steps:
+                yield pause
+                while (seconds := self._rate.seconds_left()) and not self._is_cancelled():
+                    yield seconds
                 if self._is_cancelled():
                     await self._reading.give_up()
                     return
@@ -139,7 +184,7 @@ class BulkWork:
         while not listing.is_over:
             info = listing.take()
             if info is None:
-                yield False
+                yield None
             else:
                 total_bytes += info.size_bytes
         self._progress = msgspec.structs.replace(self._progress, total_bytes=total_bytes, has_begun=True)
@@ -158,7 +203,7 @@ class BulkWork:
     @property
     def is_full(self) -> bool:
         """Implements `Sink.is_full`."""
-        return len(self._batch) >= BATCH_ITEMS
+        return len(self._batch) >= BATCH_ITEMS or self._batch_bytes >= BATCH_BYTES
 
     def take(self, key: str, line: int, read: ReadItem) -> None:
         """Implements `Sink.take`."""
@@ -170,6 +215,7 @@ class BulkWork:
         try:
             action = requested_action("put", PUT_RULES, request, request.Item)
             self._batch.append(ToPut(key, line, action, *plan_action(table, action)))
+            self._batch_bytes += action.size_bytes
         except ApiError as refused:
             self._note_error(key, line, str(refused), request.Item)
         except Malformed:
@@ -185,12 +231,13 @@ class BulkWork:
 
     async def write(self) -> None:
         """Implements `Sink.write`."""
-        batch, self._batch = self._batch, []
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
         table = self._table()
         for one in batch:
             try:
                 change = await settled(self._shop.store.mutate(table, one.key, one.plan))
             except ConditionalCheckFailedException as refused:
+                self._rate.take(write_units(refused.size_bytes, 0))
                 self._note_refused(one, refused.members.get("Item"))
             except ResourceNotFoundException:
                 raise TransferFailed("ResourceNotFoundException", say.BULK_TABLE_GONE) from None
@@ -202,6 +249,8 @@ class BulkWork:
     def _note_put(self, change: Change) -> None:
         counts = self._counts
         counts.processed += 1
+        local = [units for index, units in index_units(change.entries) if not index.is_global]
+        self._rate.take(change_units(change) + sum(local))
         if change.new is not None:
             counts.table_bytes += row_size_bytes(change.new)
         for source, _, new in change.entries:
@@ -275,7 +324,7 @@ class BulkWork:
             flow.add(lines)
             flow.finish()
             while flow.written() is None:
-                yield False
+                yield None
             self._kept[kind] = b""
             parts = {**self._progress.parts, kind: number + 1}
             self._progress = msgspec.structs.replace(self._progress, parts=parts)

@@ -17,6 +17,7 @@ import msgspec
 from hashrange.items.row_layout import row_json, row_sizes_bytes
 from hashrange.items.rows import decode_attributes, decode_row, part_row
 from hashrange.items.types import Item, Key, Row
+from hashrange.jobs.job import AT_ONCE
 from hashrange.limits import INCREMENTAL_BILLED_BYTES_MIN
 from hashrange.messages.transfers import LOG_EXPORT_FAILED, TABLE_DELETED
 from hashrange.operations.transfers.export_filters import ExportFilter, compile_export_filter
@@ -86,18 +87,20 @@ class ExportWork:
         if not self._progress.files:
             flow = self._begin_object(f"{folder}_started", content=b"")
             while flow.written() is None:
-                yield False
+                yield None
         if not self._progress.has_all:
             await self._prepare()
             async with aclosing(self._write_files()) as steps:
-                async for has_more in steps:
-                    yield has_more
+                async for pause in steps:
+                    yield pause
         await self._copies.end(record.owner)
+        while seconds := self._shop.seconds_left(record):
+            yield seconds
         done = self._completed()
         for key, content in manifest_objects(done, self._progress.files):
             flow = self._begin_object(key, content=content)
             while flow.written() is None:
-                yield False
+                yield None
         await self._kept.conclude(done)
 
     async def give_up(self) -> None:
@@ -134,7 +137,7 @@ class ExportWork:
             text_bytes = item_count = size_bytes = 0
             while not is_last and text_bytes < FILE_BYTES:
                 if not flow.has_room:
-                    yield False
+                    yield None
                     continue
                 part = await self._read(after)
                 after, is_last = part.last_key, part.is_last
@@ -143,10 +146,10 @@ class ExportWork:
                 text_bytes += len(part.text)
                 item_count += part.item_count
                 size_bytes += part.size_bytes
-                yield True
+                yield AT_ONCE
             flow.finish()
             while (written := flow.written()) is None:
-                yield False
+                yield None
             file = DataFile(item_count, written.md5, written.etag, key)
             await self._keep_progress(file, after, size_bytes, is_last=is_last)
 

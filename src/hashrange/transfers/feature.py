@@ -28,11 +28,12 @@ class TransfersInProgress:
         def workshop(job_name: str) -> Workshop:
             return Workshop(features.store, features.clock, self.objects_of, Flows(features.waker(job_name)))
 
-        documents = features.store.documents
+        documents, in_order = features.store.documents, features.runner.is_in_order
+        exports, imports, bulk_puts = kept_exports(documents), kept_imports(documents), kept_bulk_puts(documents)
         self.jobs = {
-            EXPORT_JOB: TransferJob(workshop(EXPORT_JOB), kept_exports(documents), ExportWork, end_other_copies),
-            IMPORT_JOB: TransferJob(workshop(IMPORT_JOB), kept_imports(documents), ImportWork, delete_other_tables),
-            BULK_JOB: TransferJob(workshop(BULK_JOB), kept_bulk_puts(documents), BulkWork),
+            EXPORT_JOB: TransferJob(workshop(EXPORT_JOB), exports, ExportWork, in_order, end_other_copies),
+            IMPORT_JOB: TransferJob(workshop(IMPORT_JOB), imports, ImportWork, in_order, delete_other_tables),
+            BULK_JOB: TransferJob(workshop(BULK_JOB), bulk_puts, BulkWork, in_order),
         }
 
     def objects_of(self) -> ObjectsOf | None:

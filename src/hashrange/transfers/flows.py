@@ -2,15 +2,16 @@
 object, and a short queue lies between it and the slices, which never wait for S3.
 
 A slice asks a flow whether it has room, or something to read; if not, it leaves the flow alone, and the flow wakes the
-job once that has changed.
+job once that has changed. Only while somebody moves service time, and waits for the work of jobs, does the job wait for
+S3 (`Flows.next_change`).
 """
 
 import asyncio
 import base64
 import hashlib
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hashrange.items.steps import look
@@ -23,6 +24,9 @@ QUEUED_MAX = 4
 CHUNK_BYTES = 256 * 1024
 """Bytes of an object that the task gets at once. It runs between slices, so that more often would cost more."""
 
+SILENT_SECONDS_MAX = 5.0
+"""Longest real time for which a slice waits for S3. Whoever moves service time then waits no longer either."""
+
 Write = Callable[[AsyncIterable[bytes]], Coroutine[Any, Any, str]]
 """Writes an object from its chunks; returns its ETag. Raises S3Failure."""
 
@@ -31,9 +35,48 @@ class Flows:
     """The flows of one job."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        """`wake` wakes the job: when a flow has room again or something to take, and when its task ends."""
-        self.wake = wake
+        """`wake` wakes the job."""
+        self._wake = wake
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._idle_count = 0
+        self._changes = 0
+        self._changed = asyncio.Event()
+
+    def wake(self) -> None:
+        """Wake the job: a flow has room again or something to take, or its task has ended."""
+        self._changes += 1
+        self._changed.set()
+        self._wake()
+
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """Within the context, a flow waits for slices, and not for S3."""
+        self._idle_count += 1
+        try:
+            yield
+        finally:
+            self._idle_count -= 1
+
+    @property
+    def changes(self) -> int:
+        """How often something has changed for the job."""
+        return self._changes
+
+    @property
+    def wait_for_s3(self) -> bool:
+        """True if a flow waits for S3."""
+        return len(self._tasks) > self._idle_count
+
+    async def next_change(self, changes: int) -> bool:
+        """Wait until there have been more than this many changes; False if S3 has brought none in reasonable time."""
+        timer = asyncio.get_running_loop().call_later(SILENT_SECONDS_MAX, self._changed.set)
+        try:
+            if self._changes == changes:
+                self._changed.clear()
+                await self._changed.wait()
+        finally:
+            timer.cancel()
+        return self._changes > changes
 
     def begin(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """The task of a flow."""
@@ -66,7 +109,7 @@ class Outflow:
         self._made_bytes = 0
         self._waiting: deque[bytes] = deque()
         """Chunks that have not been taken."""
-        self._wake = flows.wake
+        self._flows = flows
         self._gzip = GzipWriter() if is_compressed else None
         self._arrived = asyncio.Event()
         self._is_complete = False
@@ -125,11 +168,12 @@ class Outflow:
         while True:
             while self._waiting:
                 yield self._waiting.popleft()
-                self._wake()
+                self._flows.wake()
             if self._is_complete:
                 return
             self._arrived.clear()
-            await self._arrived.wait()
+            with self._flows.idle():
+                await self._arrived.wait()
 
 
 class Inflow(Generic[T]):
@@ -138,7 +182,7 @@ class Inflow(Generic[T]):
     def __init__(self, source: AsyncGenerator[T, None], flows: "Flows") -> None:
         """Begin to read."""
         self._waiting: deque[T] = deque()
-        self._wake = flows.wake
+        self._flows = flows
         self._taken = asyncio.Event()
         self._task = flows.begin(self._read(source))
 
@@ -163,10 +207,11 @@ class Inflow(Generic[T]):
         async with aclosing(source):
             async for one in source:
                 self._waiting.append(one)
-                self._wake()
+                self._flows.wake()
                 while len(self._waiting) >= QUEUED_MAX:
                     self._taken.clear()
-                    await self._taken.wait()
+                    with self._flows.idle():
+                        await self._taken.wait()
 
 
 async def _ended(task: "asyncio.Task[Any]") -> None:

@@ -84,8 +84,10 @@ class ImportWork:
         await self._make_table()
         if not self._progress.place.has_all:
             async with aclosing(self._reading.steps()) as steps:
-                async for has_more in steps:
-                    yield has_more
+                async for pause in steps:
+                    yield pause
+        while seconds := self._shop.seconds_left(self._record):
+            yield seconds
         if not await self._show():
             raise TransferFailed("TableAlreadyExists", say.IMPORTED_NAME_TAKEN.format(name=self._record.table_name))
         if self._counts.errors:

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from hashrange.jobs.job import AT_ONCE
 from hashrange.limits import IMPORTED_OBJECTS_MAX
 from hashrange.messages.transfers import TOO_MANY_OBJECTS
 from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace, S3BucketSource
@@ -91,7 +92,7 @@ class ObjectsReading:
         while not listing.is_over:
             info = listing.take()
             if info is None:
-                yield False
+                yield None
                 continue
             count += 1
             if count > IMPORTED_OBJECTS_MAX:
@@ -99,8 +100,8 @@ class ObjectsReading:
             if info.key.encode() <= self._place.read_up_to.encode():
                 continue
             async with aclosing(self._read_object(info)) as steps:
-                async for has_more in steps:
-                    yield has_more
+                async for pause in steps:
+                    yield pause
             await self._keep(ReadingPlace(read_up_to=info.key))
         await self._keep(msgspec.structs.replace(self._place, has_all=True))
 
@@ -116,11 +117,11 @@ class ObjectsReading:
                 chunk = chunks.take()
                 is_over = chunk is None and chunks.is_over
                 if chunk is None and not is_over:
-                    yield False
+                    yield None
                     continue
                 async with aclosing(self._take_items(info.key, reader, chunk or b"")) as steps:
-                    async for has_more in steps:
-                        yield has_more
+                    async for pause in steps:
+                        yield pause
         except DamagedObject as damage:
             self._sink.note_damage(info.key, reader.damaged_line, str(damage))
         finally:
@@ -138,11 +139,11 @@ class ObjectsReading:
                 if self._writes >= WRITES_BETWEEN_PLACES and reader.line != last_line:
                     place = msgspec.structs.replace(self._place, object_key=key, lines_read=reader.line - 1)
                     await self._keep(place, reader.bytes_before)
-                yield True
+                yield AT_ONCE
             last_line = reader.line
             self._sink.take(key, reader.line, read)
             if count % READS_OF_STEP == 0:
-                yield True
+                yield AT_ONCE
 
     async def _keep(self, place: ReadingPlace, text_bytes: int = 0) -> None:
         self._place, self._writes = place, 0

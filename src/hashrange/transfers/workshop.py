@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
-from hashrange.jobs.job import AT_ONCE
-from hashrange.operations.transfers.transfer_records import KeptTransfers
+from hashrange.jobs.job import AT_ONCE, ELSEWHERE
+from hashrange.operations.lasting import seconds_left
+from hashrange.operations.transfers.transfer_records import KeptTransfers, TransferRecord
 from hashrange.s3.objects import Objects, ObjectsOf, S3Failure
 from hashrange.store.interface import WholeStore
 from hashrange.transfers.flows import Flows
@@ -17,9 +18,9 @@ from hashrange.transfers.flows import Flows
 LOG = logging.getLogger("hashrange.transfers")
 LOGGED_MAX = 100
 """Items with errors that are logged of one transfer, since the server's start."""
-Steps = AsyncGenerator[bool, None]
-"""The work of one transfer. Yields after each piece of it: True if there is more at once, False if it waits until the
-job is woken."""
+Steps = AsyncGenerator[float | None, None]
+"""The work of one transfer. Yields after each piece of it what a slice returns (`Job.run_slice`): AT_ONCE, the seconds
+of service time until there is more to do, or None until the job is woken. It may be continued earlier."""
 
 
 class Workshop(NamedTuple):
@@ -38,6 +39,10 @@ class Workshop(NamedTuple):
         assert objects_of is not None, "a transfer without an S3"
         return objects_of(account)
 
+    def seconds_left(self, record: TransferRecord) -> float:
+        """For how long a transfer stays in progress at the least."""
+        return seconds_left(record.lasting, self.clock.service_time())
+
 
 class TransferFailed(HashrangeError):
     """A transfer ends as FAILED."""
@@ -46,6 +51,14 @@ class TransferFailed(HashrangeError):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+def as_failed(failure: S3Failure | TransferFailed) -> TransferFailed:
+    """The end of a transfer that meets this failure."""
+    if isinstance(failure, TransferFailed):
+        return failure
+    code = "KmsNotFoundException" if failure.code.startswith("KMS.") else f"S3{failure.code}"
+    return TransferFailed(code, failure.message)
 
 
 class TransferWork(Protocol):
@@ -65,12 +78,10 @@ async def steps_of(work: TransferWork) -> Steps:
     """The steps of a transfer's work, up to its end or failure. Raises StorageError."""
     try:
         async with aclosing(work.make()) as steps:
-            async for has_more in steps:
-                yield has_more
-    except S3Failure as failure:
-        code = "KmsNotFoundException" if failure.code.startswith("KMS.") else f"S3{failure.code}"
-        await work.fail(code, failure.message)
-    except TransferFailed as failed:
+            async for pause in steps:
+                yield pause
+    except (S3Failure, TransferFailed) as failure:
+        failed = as_failed(failure)
         await work.fail(failed.code, failed.message)
     finally:
         await work.give_up()
@@ -95,9 +106,16 @@ class TransferJob:
     """The job of the transfers of one kind: each slice does a piece of the work on one of them, in turn."""
 
     def __init__(
-        self, workshop: Workshop, kept: KeptTransfers[Any, Any], new_work: NewWork, tidy: Tidy = nothing_to_tidy
+        self,
+        workshop: Workshop,
+        kept: KeptTransfers[Any, Any],
+        new_work: NewWork,
+        is_in_order: Callable[[], int],
+        tidy: Tidy = nothing_to_tidy,
     ) -> None:
+        """`is_in_order`: see `Runner.is_in_order`."""
         self._shop = workshop
+        self._is_in_order = is_in_order
         self._kept, self._new_work, self._tidy = kept, new_work, tidy
         self._order: deque[str] = deque()
         self._steps: dict[str, Steps] = {}
@@ -116,10 +134,16 @@ class TransferJob:
         if self._slices % SLICES_BETWEEN_LOOKS == 0:
             await self._look()
         self._slices += 1
-        if await self._work():
-            return AT_ONCE
-        self._slices = 0
-        return None
+        flows = self._shop.flows
+        while True:
+            changes = flows.changes
+            pause = await self._work()
+            if pause == AT_ONCE:
+                return AT_ONCE
+            is_in_order = self._is_in_order()
+            if not (is_in_order and flows.wait_for_s3 and await flows.next_change(changes)):
+                self._slices = 0
+                return ELSEWHERE if pause is None and flows.wait_for_s3 and not is_in_order else pause
 
     async def give_up(self) -> None:
         """End the work on all transfers, which goes on from their progress."""
@@ -141,22 +165,27 @@ class TransferJob:
                 self._steps[path] = steps_of(self._new_work(self._shop, record, progress))
                 self._order.append(path)
 
-    async def _work(self) -> bool:
-        """Do the next piece of work; False if all transfers wait."""
+    async def _work(self) -> float | None:
+        """Do the next piece of work. Returns AT_ONCE; if all transfers wait, the seconds until the first one is due, or
+        None.
+        """
+        pauses: list[float] = []
         for _ in range(len(self._order)):
             path = self._order[0]
             self._order.rotate(-1)
             try:
-                has_more = await anext(self._steps[path])
+                pause = await anext(self._steps[path])
             except StopAsyncIteration:
                 self._forget(path)
-                return True
+                return AT_ONCE
             except BaseException:
                 self._forget(path)
                 raise
-            if has_more:
-                return True
-        return False
+            if pause == AT_ONCE:
+                return AT_ONCE
+            if pause is not None:
+                pauses.append(pause)
+        return min(pauses, default=None)
 
     def _forget(self, path: str) -> None:
         del self._steps[path]

@@ -155,6 +155,71 @@ def test_what_s3_refuses_is_its_failure(client: Any, objects: MemoryObjects) -> 
     )
 
 
+def test_the_reports_of_one_that_fails_are_whole(client: Any, objects: MemoryObjects) -> None:
+    client.put_item(TableName=TABLE, Item=item(1))
+    objects[BUCKET].update({"in/a": lines({"Item": item(1), **NEW}, {"Item": {}}), "in/b": lines({"Item": item(2)})})
+    objects.hold("in/b")
+    arn = begun(client)
+    wait_until(lambda: objects.holds_some)
+    objects.lost.add("in/b")
+    objects.release()
+    told = ended(client, arn)
+    assert (told["BulkOperationStatus"], told["FailureCode"]) == ("FAILED", "S3NoSuchKey")
+    assert (told["ProcessedItemCount"], told["FailedItemCount"]) == (2, 1)
+    assert [one["Line"] for one in report(objects, "condition-check-failure")] == [1]
+    assert [one["Line"] for one in report(objects, "error")] == [2]
+
+
+def test_a_report_that_cannot_be_written_does_not_hide_why_it_failed(client: Any, objects: MemoryObjects) -> None:
+    objects[BUCKET].update({"in/a": lines({"Item": {}}), "in/b": lines({"Item": item(2)})})
+    objects.lost.add("in/b")
+    output = {"S3Bucket": "nowhere", "OutputType": ["ERROR"]}
+    told = ended(client, begun(client, OutputS3Configuration=output))
+    assert (told["BulkOperationStatus"], told["FailureCode"]) == ("FAILED", "S3NoSuchKey")
+
+
+def test_units_a_second_are_kept_to(database: Database, client: Any, objects: MemoryObjects) -> None:
+    database.clock.freeze()
+    objects[BUCKET]["in/a"] = lines(*({"Item": item(number)} for number in range(3000)))
+    arn = begun(client, MaxWriteRequestUnits=1024)
+    counts = []
+    for _ in range(3):
+        database.clock.advance(1)
+        counts.append(client.scan(TableName=TABLE, Select="COUNT")["Count"])
+    assert all(second * 1024 <= count < second * 1024 + 128 for second, count in enumerate(counts[:-1], 1))
+    assert counts[-1] == 3000
+    told = described(client, arn)
+    assert (told["BulkOperationStatus"], told["ProcessedItemCount"]) == ("COMPLETED", 3000)
+    assert told["EndTime"].timestamp() == pytest.approx(told["StartTime"].timestamp() + 3000 / 1024, abs=0.1)
+
+
+def test_units_of_large_items_and_of_refused_ones_are_kept_to(
+    database: Database, client: Any, objects: MemoryObjects
+) -> None:
+    large = {"v": {"S": "x" * 100_000}}
+    client.put_item(TableName=TABLE, Item=item(0, **large))
+    database.clock.freeze()
+    again = [{"Item": item(0), **NEW}] * 100
+    objects[BUCKET]["in/a"] = lines(*({"Item": item(number, **large)} for number in range(1, 21)), *again)
+    arn = begun(client, MaxWriteRequestUnits=1024)
+    database.clock.advance(1)
+    assert client.scan(TableName=TABLE, Select="COUNT")["Count"] < 1 + 20
+    database.clock.advance(6)
+    assert described(client, arn)["BulkOperationStatus"] == "IN_PROGRESS"
+    database.clock.advance(2)
+    assert described(client, arn)["BulkOperationStatus"] == "COMPLETED"
+
+
+def test_one_that_waits_for_its_rate_can_be_cancelled(database: Database, client: Any, objects: MemoryObjects) -> None:
+    database.clock.freeze()
+    objects[BUCKET]["in/a"] = lines(*({"Item": item(number)} for number in range(300)))
+    arn = begun(client, MaxWriteRequestUnits=1024)
+    wait_until(lambda: bool(client.scan(TableName=TABLE, Limit=1)["Items"]))
+    client.cancel_bulk_operation(BulkOperationArn=arn)
+    assert ended(client, arn)["BulkOperationStatus"] == "CANCELLED"
+    assert client.scan(TableName=TABLE, Select="COUNT")["Count"] < 300
+
+
 def test_a_table_that_goes_ends_it(client: Any, objects: MemoryObjects) -> None:
     objects[BUCKET].update({"in/a": lines({"Item": item(1)}), "in/b": lines({"Item": item(2)})})
     objects.hold("in/b")
@@ -166,13 +231,13 @@ def test_a_table_that_goes_ends_it(client: Any, objects: MemoryObjects) -> None:
     assert (told["BulkOperationStatus"], told["FailureCode"]) == ("FAILED", "ResourceNotFoundException")
 
 
-def test_what_is_refused(database: Database, client: Any) -> None:
+def test_what_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(client, TableName="nothing")[0] == "ResourceNotFoundException"
     output = {"OutputType": ["ERROR"], "S3SseKmsKeyId": "k"}
     assert "KMS Key Id is not supported" in refusal(client, OutputS3Configuration=output)[1]
     begun(client, ClientToken="t")
     assert refusal(client, ClientToken="t", MaxWriteRequestUnits=1024)[0] == "IdempotentParameterMismatchException"
-    database._process.service.features.objects_of = None
+    monkeypatch.undo()
     assert refusal(client)[0] == "UnsupportedOperationException"
 
 

@@ -1,5 +1,6 @@
 """A server that is killed in the middle of a transfer, and one that goes on with its folder."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -139,6 +140,31 @@ def test_an_import_goes_on(
         entries = {item["id"]["S"]: item["n"]["N"] for item in later.scan(TableName=TABLE, IndexName="by-n")["Items"]}
         assert entries == found
         assert later.describe_table(TableName=TABLE)["Table"]["ItemCount"] == 80
+
+
+def test_a_bulk_put_that_has_failed_writes_its_reports(
+    database: Database, objects: MemoryObjects, tmp_path: Path
+) -> None:
+    create(database.client())
+    objects[BUCKET].update({"in/1": b'{"Item":{}}\n', "in/2": b""})
+    objects.lost.add("in/2")
+    objects.hold("/error/")
+    begun = database.client().start_bulk_put_items(
+        TableName=TABLE,
+        InputS3Configuration={"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "DYNAMODB_JSON"},
+        OutputS3Configuration={"OutputType": ["ERROR"]},
+    )
+    arn = begun["BulkOperationDescription"]["BulkOperationArn"]
+    wait_until(lambda: objects.holds_some)
+    with killed(tmp_path / "first", same := another(objects)) as later:
+
+        def described() -> Any:
+            return later.describe_bulk_operation(BulkOperationArn=arn)["BulkOperationDescription"]
+
+        wait_until(lambda: described()["BulkOperationStatus"] != "IN_PROGRESS")
+        assert (described()["FailureCode"], described()["ProcessedItemCount"]) == ("S3NoSuchKey", 1)
+        (report,) = [content for key, content in same[BUCKET].items() if "/error/" in key]
+        assert len(gzip.decompress(report).splitlines()) == 1
 
 
 def test_a_reset_in_the_middle_ends_all(database: Database, objects: MemoryObjects) -> None:

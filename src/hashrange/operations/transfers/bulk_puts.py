@@ -20,6 +20,7 @@ from hashrange.errors import (
 )
 from hashrange.messages import transfers as say
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
+from hashrange.operations.lasting import lasting_since_now
 from hashrange.operations.lookup import find_table, require_serving
 from hashrange.operations.naming import by_bulk_operation_arn, by_table_name
 from hashrange.operations.operation import JsonWire, Scope
@@ -104,6 +105,7 @@ async def start_bulk_put_items(scope: Scope, request: StartBulkPutItemsRequest) 
         output=msgspec.structs.replace(output, OutputType=list(dict.fromkeys(output.OutputType))),
         max_units=request.MaxWriteRequestUnits,
         tier=request.PerformanceTier or "STANDARD",
+        lasting=lasting_since_now(scope, table.name, "StartBulkPutItems"),
     )
     await bulk_puts.begin(record, BulkProgress())
     scope.wake_job(BULK_JOB)

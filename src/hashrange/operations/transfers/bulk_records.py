@@ -97,6 +97,8 @@ class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """Bytes of all objects, once they have been counted."""
     parts: dict[str, int] = {}
     """Type of a report → how many objects of it are whole."""
+    failure: tuple[str, str] | None = None
+    """FailureCode and FailureMessage once it has failed; only its reports are still to be written."""
 
 
 def kept_bulk_puts(documents: Documents) -> KeptTransfers[BulkRecord, BulkProgress]:

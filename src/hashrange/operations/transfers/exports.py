@@ -25,6 +25,7 @@ from hashrange.items.types import Row
 from hashrange.messages import transfers as say
 from hashrange.messages.other_services import NEXT_TOKEN_INVALID
 from hashrange.operations.backups.continuous_backups import RestorableTimes, backed_up_table, restorable_times
+from hashrange.operations.lasting import Lasting, lasting_since_now
 from hashrange.operations.lookup import check_arn
 from hashrange.operations.naming import by_export_arn, by_table_arn
 from hashrange.operations.operation import JsonWire, Scope
@@ -99,7 +100,7 @@ async def export_table_to_point_in_time(scope: Scope, request: ExportTableToPoin
         return {"ExportDescription": _description(scope, earlier, is_whole=True)}
     _check_times(request, table, times, now_seconds)
     exports.require_room(scope, limits.EXPORTS_AT_ONCE_MAX, say.TOO_MANY_EXPORTS)
-    record = _record(request, table, now_seconds)
+    record = _record(request, table, now_seconds, lasting_since_now(scope, table.name, "ExportTableToPointInTime"))
     values = None if request.FilterSpecification is None else request.FilterSpecification.ExpressionAttributeValues
     kept_values = [] if values is None else [RecordChange(record.values_name, part_row(values))]
     await exports.begin(record, ExportProgress(), *kept_values)
@@ -166,7 +167,9 @@ def _date(seconds: float) -> str:
         return str(seconds)
 
 
-def _record(request: ExportTableToPointInTimeRequest, table: Table, now_seconds: float) -> ExportRecord:
+def _record(
+    request: ExportTableToPointInTimeRequest, table: Table, now_seconds: float, lasting: Lasting | None
+) -> ExportRecord:
     """The record of a new export."""
     window, wanted = request.IncrementalExportSpecification, request.FilterSpecification
     from_seconds = None if window is None else window.ExportFromTime
@@ -208,6 +211,7 @@ def _record(request: ExportTableToPointInTimeRequest, table: Table, now_seconds:
         from_seconds=from_seconds,
         view_type=view_type,
         filter=None if wanted is None else msgspec.structs.replace(wanted, ExpressionAttributeValues=None),
+        lasting=lasting,
     )
 
 

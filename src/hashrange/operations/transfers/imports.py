@@ -22,6 +22,7 @@ from hashrange.errors import (
 )
 from hashrange.messages import transfers as say
 from hashrange.messages.tables import TABLE_EXISTS
+from hashrange.operations.lasting import lasting_since_now
 from hashrange.operations.lookup import check_arn, find_table
 from hashrange.operations.naming import by_import_arn, by_table_arn
 from hashrange.operations.operation import JsonWire, Scope
@@ -121,6 +122,7 @@ async def import_table(scope: Scope, request: ImportTableRequest) -> Reply:
         creation=creation,
         compression=request.InputCompressionType or "NONE",
         options=request.InputFormatOptions,
+        lasting=lasting_since_now(scope, name, "ImportTable"),
     )
     await imports.begin(record, ImportProgress())
     scope.wake_job(IMPORT_JOB)

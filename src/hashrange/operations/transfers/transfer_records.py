@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from hashrange import limits
 from hashrange.errors import LimitExceededException
+from hashrange.operations.lasting import Lasting
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords, RecordChange
@@ -42,6 +43,7 @@ class TransferRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     ended_seconds: float = 0.0
     failure_code: str | None = None
     failure_message: str | None = None
+    lasting: Lasting | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
