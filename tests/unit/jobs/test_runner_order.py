@@ -392,7 +392,7 @@ class Assisted:
 def test_a_job_for_which_others_work_is_waited_for(seconds: float) -> None:
     async def run() -> None:
         clock, job = VirtualClock(), Assisted()
-        jobs = Runner([job], clock, at_once)
+        jobs = Runner([job], clock)
         job.is_in_order = jobs.is_in_order
         jobs.start()
         await jobs.all_at_rest()
