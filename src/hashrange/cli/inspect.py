@@ -56,10 +56,10 @@ def build_parser() -> CommandParser:
 
 def show_tables(data_dir: str, only: str | None) -> int:
     """Print account, Region, key and statistics of each table, or of those named `only`; returns the exit code."""
-    from hashrange.cli import inspect_backups
+    from hashrange.cli import inspect_backups, inspect_transfers
     from hashrange.store.embedded.inspect import inspect_store
 
-    overview = inspect_store(data_dir, *inspect_backups.PREFIXES)
+    overview = inspect_store(data_dir, *inspect_backups.PREFIXES, *inspect_transfers.PREFIXES)
     tables = [(table, statistics) for table, statistics in overview.tables if only in {None, table.name}]
     if only is not None and not tables:
         near = did_you_mean(only, [table.name for table, _ in overview.tables])
@@ -82,7 +82,7 @@ def show_tables(data_dir: str, only: str | None) -> int:
     ]
     if tables:
         say_columns(rows, 4)
-    for rows_of_kind, words in inspect_backups.listed(overview, only):
+    for rows_of_kind, words in (*inspect_backups.listed(overview, only), *inspect_transfers.listed(overview, only)):
         say("")
         say_columns(rows_of_kind, words)
     return DONE

@@ -42,7 +42,7 @@ def _records(overview: StoreOverview) -> tuple[list[Backup], list[Restore]]:
     for name, document in overview.documents:
         if name.startswith(BACKUP_PREFIX):
             backups.append(decode_document(_decode_backup, name, document, "backup"))
-        else:
+        elif name.startswith(RESTORE_PREFIX):
             restores.append(decode_document(_decode_restore, name, document, "restore of a table"))
     return [one for one in backups if one.state in ("CREATING", "AVAILABLE")], restores
 

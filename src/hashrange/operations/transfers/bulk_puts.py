@@ -34,6 +34,7 @@ from hashrange.operations.transfers.bulk_records import (
     InputS3Configuration,
     OutputS3Configuration,
     PerformanceTier,
+    bulk_counts,
     described_bulk_put,
     kept_bulk_puts,
 )
@@ -145,7 +146,7 @@ async def describe_bulk_operation(scope: Scope, request: BulkOperationRequest) -
     record = _named(scope, request)
     progress = kept_bulk_puts(scope.documents).progress.get(*record.path)
     described = described_bulk_put(record, progress)
-    counts = record.counts or (None if progress is None else progress.counts) or BulkCounts()
+    counts = bulk_counts(record, progress)
     table = scope.tables.get(record.table_name)
     described["BulkOperationUsage"] = [_usage(record, counts, None if table is None else table.schema)]
     return {"BulkOperationDescription": described}

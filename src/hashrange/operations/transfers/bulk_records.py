@@ -101,6 +101,16 @@ class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """FailureCode and FailureMessage once it has failed; only its reports are still to be written."""
 
 
+def bulk_counts(record: BulkRecord, progress: BulkProgress | None) -> BulkCounts:
+    """What a bulk put has done so far, or in all."""
+    return record.counts or (None if progress is None else progress.counts) or BulkCounts()
+
+
+def bulk_total_bytes(record: BulkRecord, progress: BulkProgress | None) -> int | None:
+    """Bytes of all objects; None if they have not been counted."""
+    return record.total_bytes if progress is None else progress.total_bytes
+
+
 def kept_bulk_puts(documents: Documents) -> KeptTransfers[BulkRecord, BulkProgress]:
     """All bulk puts."""
     return KeptTransfers(documents, (BulkRecord, BulkProgress), (BULK_PREFIX, BULK_PROGRESS_PREFIX), "a bulk put")
@@ -113,8 +123,7 @@ def report_name(record: BulkRecord, kind: str) -> str:
 
 def described_bulk_put(record: BulkRecord, progress: BulkProgress | None) -> dict[str, Any]:
     """A bulk put as it is told."""
-    counts = record.counts or (None if progress is None else progress.counts) or BulkCounts()
-    total_bytes = record.total_bytes if progress is None else progress.total_bytes
+    counts = bulk_counts(record, progress)
     told: dict[str, Any] = {
         "BulkOperationArn": record.arn,
         "BulkOperationStatus": record.status,
@@ -129,7 +138,7 @@ def described_bulk_put(record: BulkRecord, progress: BulkProgress | None) -> dic
         "PerformanceTier": record.tier,
     }
     optional: dict[str, Any] = {
-        "TotalInputBytes": total_bytes,
+        "TotalInputBytes": bulk_total_bytes(record, progress),
         "MaxWriteRequestUnits": record.max_units,
         "EndTime": record.ended_seconds or None,
         "FailureCode": record.failure_code,

@@ -115,6 +115,11 @@ class ExportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     """True once the data files have all rows."""
 
 
+def exported_items(record: ExportRecord, progress: ExportProgress | None) -> int:
+    """How many items are in the data files that are whole."""
+    return record.item_count if progress is None else sum([file.item_count for file in progress.files])
+
+
 def kept_exports(documents: Documents) -> KeptTransfers[ExportRecord, ExportProgress]:
     """All exports."""
     prefixes = (EXPORT_PREFIX, EXPORT_PROGRESS_PREFIX)

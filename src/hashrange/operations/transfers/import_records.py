@@ -101,6 +101,11 @@ class ImportProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     place: ReadingPlace = ReadingPlace()
 
 
+def import_counts(record: ImportRecord, progress: ImportProgress | None) -> ImportCounts:
+    """What an import has read so far, or in all."""
+    return record.counts or (None if progress is None else progress.counts) or ImportCounts()
+
+
 def kept_imports(documents: Documents) -> KeptTransfers[ImportRecord, ImportProgress]:
     """All imports."""
     prefixes = (IMPORT_PREFIX, IMPORT_PROGRESS_PREFIX)

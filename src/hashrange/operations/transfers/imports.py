@@ -33,13 +33,13 @@ from hashrange.operations.tables.create_table_checks import check_creation, refu
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.transfers.import_records import (
     IMPORT_JOB,
-    ImportCounts,
     ImportProgress,
     ImportRecord,
     InputCompressionType,
     InputFormat,
     InputFormatOptions,
     S3BucketSource,
+    import_counts,
     kept_imports,
 )
 from hashrange.operations.transfers.transfer_requests import (
@@ -146,7 +146,7 @@ def creation_request(creation: dict[str, Any]) -> CreateTableRequest:
 
 def _description(record: ImportRecord, progress: ImportProgress | None) -> dict[str, Any]:
     """An import as it is told."""
-    counts = record.counts or (None if progress is None else progress.counts) or ImportCounts()
+    counts = import_counts(record, progress)
     described: dict[str, Any] = {
         "ImportArn": record.arn,
         "ImportStatus": record.status,

@@ -99,6 +99,11 @@ class KeptTransfers(Generic[TransferT, ProgressT]):
         parts = path.split("/")
         return self.records.get(*parts), self.progress.get(*parts)
 
+    def all(self) -> list[tuple[TransferT, ProgressT | None]]:
+        """All of every account and Region, those of each in the order in which they began; gives way."""
+        progress = self.progress.by_path()
+        return [(record, progress.get(path)) for path, record in self.records.by_path().items()]
+
     # --- for operations -------------------------------------------------------------------------
 
     def named(self, scope: Scope, arn: str) -> TransferT | None:

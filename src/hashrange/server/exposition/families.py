@@ -6,7 +6,7 @@ CloudWatch's `ConsumedReadCapacityUnits` with the dimension `TableName` becomes
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from hashrange import __version__
@@ -15,7 +15,7 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.percentiles import upper_bound
 from hashrange.cloudwatch.totals import Total
 from hashrange.items.steps import spend, walk
-from hashrange.server.exposition.server_state import ServerState
+from hashrange.server.exposition.server_state import ServerState, WorkState
 
 FamilyKind = Literal["counter", "gauge", "histogram"]
 PREFIX = "hashrange_"
@@ -73,7 +73,16 @@ def families_of(state: ServerState) -> Iterable[Family]:
     ):
         yield Family(PREFIX + name, "gauge", documentation, [Sample({}, float(value))])
     yield Family(f"{PREFIX}commits", "counter", "Commits of the store.", [Sample({}, float(state.commits))])
+    yield from _of_work("transfers", "Exports, imports and bulk puts, by status.", state.transfers)
+    yield from _of_work("backups", "Backups, and tables that are being restored, by status.", state.backups)
     yield from sorted(_of_cloudwatch(state).values())
+
+
+def _of_work(name: str, documentation: str, counts: Mapping[WorkState, int]) -> Iterable[Family]:
+    """The family of counts; none if there is nothing to count."""
+    if counts:
+        samples = [Sample(one._asdict(), float(count)) for one, count in walk(list(counts.items()))]
+        yield Family(PREFIX + name, "gauge", documentation, samples)
 
 
 def _of_cloudwatch(state: ServerState) -> dict[str, Family]:

@@ -2,12 +2,13 @@
 
 from hashrange.aws_services.operation import Operation
 from hashrange.messages import admin as sentences
-from hashrange.server.protocols.admin import backups, clock, copies, faults, info, tables
+from hashrange.server.protocols.admin import backups, clock, copies, faults, info, tables, transfers
 from hashrange.server.protocols.admin.endpoint import PREFIX, AdminWire, Refused, shown_endpoint
 
 ENDPOINTS: tuple[Operation[AdminWire], ...] = (
     *info.ENDPOINTS,
     *backups.ENDPOINTS,
+    *transfers.ENDPOINTS,
     *clock.ENDPOINTS,
     *copies.ENDPOINTS,
     *faults.ENDPOINTS,
