@@ -348,7 +348,7 @@ FILLED_IN = {
         "scope.store",  # it is none, but a callback has its name
         "scope.wake_job",
     },
-    "service/fault_feature.py": {"scope.state_delay"},
+    "service/fault_feature.py": {"scope.least_seconds", "scope.state_delay"},
     "store/embedded/late_entries.py": {"draft.finish"},
     "server/protocols/unserved/handing_on.py": {"request.on_abandoned"},
     "store/embedded/stream_reads.py": {"self._streams.wake"},

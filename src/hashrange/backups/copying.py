@@ -32,6 +32,8 @@ class RowCopying:
         """Generation of the content in which everything has been settled."""
         self._last = ""
         """The owner whose rows were moved last."""
+        self._waiting: dict[str, float] = {}
+        """Owner → until when it waits, in service time, although all of its rows have been moved."""
 
     async def run_slice(self) -> float | None:
         """Move the next rows. Raises StorageError and RecordsChanged."""
@@ -39,23 +41,26 @@ class RowCopying:
         if self._settled_generation != generation:
             await settle_backups(self._store, self._scope_of)
             self._settled_generation = generation
+            self._waiting.clear()
         owner = self._next_owner()
-        if owner is None and self._has_stuck_restore():
+        if owner is None and not self._waiting and self._has_stuck_restore():
             await settle_backups(self._store, self._scope_of)
             owner = self._next_owner()
         if owner is None:
             return await self._expire()
         self._last = owner
-        await self._move(owner)
+        if seconds := await self._move(owner):
+            self._waiting[owner] = self._clock.service_time() + seconds
         return AT_ONCE
 
     def _next_owner(self) -> str | None:
         """The owner behind the last one, or else the first one; None if nothing is in progress."""
-        attended = self._copies.attended
+        attended, now_seconds, copies = self._copies.attended, self._clock.service_time(), self._copies.copies()
+        self._waiting = {one: due for one, due in self._waiting.items() if due > now_seconds and one in copies}
         owners = sorted(
             one
-            for one in self._copies.copies()
-            if one.startswith((BACKUP_PREFIX, RESTORE_PREFIX)) and one not in attended
+            for one in copies
+            if one.startswith((BACKUP_PREFIX, RESTORE_PREFIX)) and one not in attended and one not in self._waiting
         )
         behind = [one for one in owners if one > self._last]
         return next(iter(behind or owners), None)
@@ -68,29 +73,31 @@ class RowCopying:
         pieces = restores_of(self._store.documents).pieces(note_damaged=lambda _, __: None)
         return any(some for some in pieces)
 
-    async def _move(self, owner: str) -> None:
+    async def _move(self, owner: str) -> float:
+        """Move the next rows of an owner. Returns the seconds of service time for which it then waits."""
         documents = self._store.documents
         if owner.startswith(BACKUP_PREFIX):
             path = owner.removeprefix(BACKUP_PREFIX).split("/")
             backup = backups_of(documents).get(*path)
             if backup is not None and backup.state == "BEGUN":  # a commit of its operation has failed
                 await remove_backup(self._scope_of(backup.account, backup.region), backup)
-                return
+                return AT_ONCE
             if backup is not None and owner in self._copies.kept():
-                await fill_backup(self._scope_of(backup.account, backup.region), backup)
-                return
+                return await fill_backup(self._scope_of(backup.account, backup.region), backup)
         else:
             path = owner.removeprefix(RESTORE_PREFIX).split("/")
             restore = restores_of(documents).get(*path)
             if restore is not None:
-                await fill_table(self._scope_of(restore.account, restore.region), restore)
-                return
+                return await fill_table(self._scope_of(restore.account, restore.region), restore)
         await end_copy(self._store, owner)
+        return AT_ONCE
 
     async def _expire(self) -> float | None:
-        """Delete the next backup of a deleted table that has expired. Returns the seconds until one may expire."""
+        """Delete the next backup of a deleted table that has expired. Returns the seconds until one may expire, or has
+        waited long enough.
+        """
         now_seconds = self._clock.service_time()
-        dues: list[float] = []
+        dues = list(self._waiting.values())
         for owner in list(self._copies.kept()):
             if not owner.startswith(BACKUP_PREFIX) or not owner.endswith(SYSTEM_SUFFIX):
                 continue

@@ -82,7 +82,10 @@ def show_tables(data_dir: str, only: str | None) -> int:
     ]
     if tables:
         say_columns(rows, 4)
-    for rows_of_kind, words in (*inspect_backups.listed(overview, only), *inspect_transfers.listed(overview, only)):
+    for rows_of_kind, words in (
+        *inspect_backups.listed(overview, only),
+        *inspect_transfers.listed_transfers(overview, only),
+    ):
         say("")
         say_columns(rows_of_kind, words)
     return DONE

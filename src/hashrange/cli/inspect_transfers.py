@@ -60,7 +60,7 @@ PREFIXES = tuple(prefix for kind in _KINDS for prefix in (kind.record[0], kind.p
 """How names of the documents begin that are listed."""
 
 
-def listed(overview: StoreOverview, only: str | None) -> Iterator[Listed]:
+def listed_transfers(overview: StoreOverview, only: str | None) -> Iterator[Listed]:
     """What is listed behind the tables; of one table if `only` names it. Raises StorageCorruption."""
     for kind in _KINDS:
         progress = _decoded(overview, *kind.progress)

@@ -29,6 +29,8 @@ REQUEST_KINDS: frozenset[FaultKind] = frozenset({"error", "slow", "drop", "half-
 when it touches the item."""
 SERVICE_KINDS: frozenset[FaultKind] = REQUEST_KINDS | {"throttle"}
 """Kinds of faults that requests to services beside DynamoDB meet."""
+UPLOADS = frozenset({"PutObject", "UploadPart"})
+"""Operations of S3 for whose bodies there may be no room: those that meet faults of the kind `no-room`."""
 DELIVERY_KINDS: frozenset[FaultKind] = frozenset({"late-records", "repeated-records", "small-batches"})
 """Kinds of faults that apply to batches of stream records on their way to functions."""
 DELIVERY = "Invoke"
@@ -161,15 +163,20 @@ class Drawing:
                     self._note(drawn, operation, fault.table)
                     yield fault
 
-    def on_service_request(self, operation: str, when: Moment) -> Iterator[Fault]:
+    def on_service_request(self, operation: str, when: Moment, table: str | None = None) -> Iterator[Fault]:
         """Draw the faults that a request to a service beside DynamoDB meets, as `on_request` does:
-        only faults that name its operation.
+        only faults that name its operation, or are of uploads.
+
+        `table`: the table for whose transfer the server itself asks S3.
         """
         for drawn in self._drawn:
             fault = drawn.fault
-            is_named = fault.kind in SERVICE_KINDS and fault.table is None and operation in (drawn.operations or ())
-            if is_named and fault.when == when and drawn.is_met():
-                self._note(drawn, operation)
+            if fault.kind == "no-room":
+                is_named = operation in (drawn.operations or UPLOADS)
+            else:
+                is_named = fault.kind in SERVICE_KINDS and operation in (drawn.operations or ())
+            if is_named and fault.table in (None, table) and fault.when == when and drawn.is_met():
+                self._note(drawn, operation, table)
                 yield fault
 
     def on_touch(
@@ -240,11 +247,14 @@ class Drawing:
                 yield fault
 
     def seconds_of(self, kind: FaultKind, table: str | None = None, operation: str = "") -> float:
-        """The greatest `seconds` of the faults of a kind that concern a table (None: any) and are met; 0 if none is."""
+        """The greatest `seconds` of the faults of a kind that concern a table (None: any) and the operation, if they
+        name some, and are met; 0 if none is.
+        """
         seconds = 0.0
         for drawn in self._drawn:
             fault = drawn.fault
-            if fault.kind == kind and fault.table in (None, table) and drawn.is_met():
+            is_named = fault.table in (None, table) and drawn.names_operation(operation)
+            if fault.kind == kind and is_named and drawn.is_met():
                 self._note(drawn, operation or kind, table)
                 seconds = max(seconds, fault.seconds or 0.0)
         return seconds

@@ -30,13 +30,16 @@ FaultKind = Literal[
     "late-records",
     "repeated-records",
     "small-batches",
+    "no-room",
+    "long-operations",
 ]
+S3Code = Literal["AccessDenied", "InternalError", "NoSuchBucket", "ServiceUnavailable"]
 Moment = Literal["before", "after"]
 
 _WHERE = frozenset({"operation", "table", "key"})
 MEMBERS: dict[str, frozenset[str]] = {
     "throttle": _WHERE | {"index", "exception", "reason", "retry_after_ms"},
-    "error": _WHERE | {"when"},
+    "error": _WHERE | {"when", "code"},
     "conflict": _WHERE | {"seconds"},
     "unprocessed": _WHERE,
     "slow": _WHERE | {"seconds"},
@@ -48,9 +51,11 @@ MEMBERS: dict[str, frozenset[str]] = {
     "late-records": frozenset({"table", "seconds"}),
     "repeated-records": frozenset({"table"}),
     "small-batches": frozenset({"table", "records"}),
+    "no-room": frozenset({"operation", "table"}),
+    "long-operations": frozenset({"operation", "table", "seconds"}),
 }
 """Kind → members that it may have, besides `share`, `count` and `skip`, which every kind has."""
-TIMED = frozenset({"slow", "stale-read", "index-lag", "table-states", "late-records"})
+TIMED = frozenset({"slow", "stale-read", "index-lag", "table-states", "late-records", "long-operations"})
 """Kinds of faults that need the member `seconds`."""
 FAULTS_MAX = 1000
 FAULT_VALUES_MAX = 1_000
@@ -100,8 +105,8 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     carried out, which a refused request never is."""
     seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
     """For "slow": the real time by which a reply is late. For all other kinds, service time:
-    how old the rows of a stale read are, how late index entries and stream records are, how long table states last,
-    and how close to each other two requests for one item must be to be in conflict."""
+    how old the rows of a stale read are, how late index entries and stream records are, how long table states and
+    long operations last, and how close to each other two requests for one item must be to be in conflict."""
     exception: ThrottlingCode | None = None
     """Exception of a throttled request; None: the one that fits the table's billing mode."""
     reason: ThroughputLimit | None = None
@@ -111,6 +116,8 @@ class Fault(_Where, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """Milliseconds in the header `x-amz-retry-after` of a throttled request's reply; None: there is no such header."""
     records: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     """For "small-batches": most records of a batch; None: 1."""
+    code: S3Code | None = None
+    """For "error" of operations of S3: the error's code; None: InternalError."""
 
     @property
     def operations(self) -> frozenset[str] | None:

@@ -62,11 +62,14 @@ INVALID_ARGUMENT = "Invalid Argument"
 MAX_KEYS = "Provided max-keys not an integer or within integer range"
 BAD_CONTINUATION_TOKEN = "The continuation token provided is incorrect"  # noqa: S105 - a sentence
 SLOW_DOWN = "Please reduce your request rate."
+SERVICE_UNAVAILABLE = "Service is unable to handle request."
 INTERNAL_ERROR = "We encountered an internal error. Please try again."
 
 # --- our own words ------------------------------------------------------------------------------------------------
 
 FOLDER_FULL = "The folder of S3 has no room left: {reason}"
+NO_ROOM = "No space left on device"
+CONNECTION_LOST = "The connection to S3 was closed."
 FOLDER_FAILED = "The folder of S3 cannot be used: {reason}"
 ENDPOINT_FAILED = "{url} did not answer as S3 does: {reason}"
 ENDPOINT_UNREACHABLE = "{url} does not answer: {reason}"

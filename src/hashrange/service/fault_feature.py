@@ -5,8 +5,9 @@ entries are delayed, and states of tables last longer. Those of a snapshot are d
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from hashrange.faults.drawing import SERVICE_KINDS, Drawing
+from hashrange.faults.drawing import SERVICE_KINDS, UPLOADS, Drawing
 from hashrange.faults.fault import Fault, Faults, FaultsError, echoed, most_lag_seconds, read_faults
+from hashrange.faults.s3_failures import ASKED_BY_TRANSFERS
 from hashrange.features.features import Feature, FeatureFront, Features, FeatureState
 from hashrange.operations.operation import Scope
 from hashrange.store.front import FrontStep, RequestMeter
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from hashrange.faults.remembered import StaleRows
 
 NO_FAULTS = Faults()
+LONG_OPERATIONS = frozenset(
+    {
+        "CreateBackup",
+        "ExportTableToPointInTime",
+        "ImportTable",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
+        "StartBulkPutItems",
+    }
+)
+"""Operations that begin what stays in progress for some time."""
 
 
 class FaultSetup(NamedTuple):
@@ -27,6 +39,8 @@ class FaultSetup(NamedTuple):
     """The step that requests pass; None without faults."""
     state_delay: Callable[[str, str], float]
     """Returns the seconds for which states of a table last at least (`Scope.state_delay`)."""
+    least_seconds: Callable[[str, str], float]
+    """Returns those for which backups, restores and transfers do (`Scope.least_seconds`)."""
     index_delay: DelayOf | None
     """Function that draws the delay of a commit's index entries, in seconds of service time; None: no delay."""
     index_delay_max_seconds: float
@@ -69,7 +83,7 @@ class FaultsInPlace:
     def set_up_scope(self, scope: Scope) -> None:
         """Give a Scope the delays of states that go with the faults."""
         if self.setup is not None:
-            scope.state_delay = self.setup.state_delay
+            scope.state_delay, scope.least_seconds = self.setup.state_delay, self.setup.least_seconds
 
     def _put_in_place(self, setup: FaultSetup) -> None:
         self.setup = setup
@@ -107,7 +121,9 @@ class FaultsInPlace:
         base_delay = (lambda changes, meter: base_seconds) if base_seconds else None
         state_seconds = settings.table_state_delay_seconds
         if not faults.faults:
-            return FaultSetup(None, lambda name, operation: state_seconds, base_delay, base_seconds)
+            return FaultSetup(
+                None, lambda name, operation: state_seconds, lambda name, operation: 0.0, base_delay, base_seconds
+            )
         # Imported here: most servers have no faults, and start time counts.
         from hashrange.faults.fault_step import FaultStep  # noqa: PLC0415
 
@@ -118,6 +134,9 @@ class FaultsInPlace:
         def state_delay(name: str, operation: str) -> float:
             return max(state_seconds, drawing.seconds_of("table-states", name, operation))
 
+        def least_seconds(name: str, operation: str) -> float:
+            return drawing.seconds_of("long-operations", name, operation)
+
         def delay(changes: Sequence[Change], meter: Payer) -> float:
             operation = meter.operation.name if type(meter) is RequestMeter else ""
             return max(base_seconds, drawing.seconds_of("index-lag", _lagging_table(changes), operation))
@@ -125,6 +144,7 @@ class FaultsInPlace:
         return FaultSetup(
             step,
             state_delay,
+            least_seconds,
             delay if drawing.has("index-lag") else base_delay,
             max(base_seconds, most_lag_seconds(faults)),
         )
@@ -133,32 +153,55 @@ class FaultsInPlace:
         """Raise FaultsError for a fault that names an operation which does not exist, or cannot meet it."""
         for number, fault in enumerate(faults.faults, 1):
             others = (fault.operations or frozenset()).difference(self._features.requests.operations)
+            of_s3 = self._names_of_s3() if others or fault.code else frozenset[str]()
             # The services beside DynamoDB may have to be loaded, so they are asked only if there are other names.
-            unknown = sorted(others.difference(self._names_of_services() if others else ()))
+            unknown = sorted(others.difference(of_s3, self._names_of_services() if others - of_s3 else ()))
             if unknown:
                 raise FaultsError(f"fault {number}: there is no operation {echoed(unknown[0])}.")
-            if others and not _may_meet_services(fault):
+            if others and fault.kind != "no-room" and not _may_meet_services(fault, others):
                 kinds = ", ".join(sorted(SERVICE_KINDS))
                 raise FaultsError(
                     f"fault {number}: requests of {min(others)} meet faults of the kinds {kinds}, without the members"
                     " table, index, key, exception and reason."
                 )
+            wrong = _wrong_operations(fault, of_s3)
+            if wrong is not None:
+                raise FaultsError(f"fault {number}: {wrong}")
 
     def _names_of_services(self) -> set[str]:
-        """Names of the operations of services beside DynamoDB which meet faults."""
-        names = {operation.name for api in self._features.apis() for operation in api.operations}
-        if self._features.settings.s3_folder is not None:
-            # Imported here: most servers have no S3, and start time counts.
-            from hashrange.s3.api.registry import S3_OPERATIONS  # noqa: PLC0415
+        """Names of the operations of services beside DynamoDB and S3 which meet faults."""
+        return {operation.name for api in self._features.apis() for operation in api.operations}
 
-            names |= {operation.name for operation in S3_OPERATIONS}
-        return names
+    def _names_of_s3(self) -> frozenset[str]:
+        """Names of the operations of S3 which meet faults."""
+        settings = self._features.settings
+        if settings.s3_folder is None:
+            return ASKED_BY_TRANSFERS if settings.s3_endpoint is not None else frozenset()
+        # Imported here: most servers have no S3, and start time counts.
+        from hashrange.s3.api.registry import S3_OPERATIONS  # noqa: PLC0415
+
+        return frozenset([operation.name for operation in S3_OPERATIONS])
 
 
-def _may_meet_services(fault: Fault) -> bool:
-    """True if requests to services beside DynamoDB can meet this fault."""
-    members = (fault.table, fault.index, fault.key, fault.exception, fault.reason)
+def _may_meet_services(fault: Fault, operations: frozenset[str]) -> bool:
+    """True if requests to services beside DynamoDB can meet this fault, which names these operations of theirs. Only
+    what the server itself asks S3 is for a table.
+    """
+    has_wrong_table = fault.table is not None and not operations <= ASKED_BY_TRANSFERS
+    members = (has_wrong_table, fault.index, fault.key, fault.exception, fault.reason)
     return fault.kind in SERVICE_KINDS and not any(members)
+
+
+def _wrong_operations(fault: Fault, of_s3: frozenset[str]) -> str | None:
+    """What is wrong with the operations of a fault that only certain ones can meet; None if nothing is."""
+    operations = fault.operations or frozenset()
+    if fault.kind == "long-operations" and not operations <= LONG_OPERATIONS:
+        return f"operations that last are {', '.join(sorted(LONG_OPERATIONS))}."
+    if fault.kind == "no-room" and not operations <= UPLOADS:
+        return f"operations for which there may be no room are {' and '.join(sorted(UPLOADS))}."
+    if fault.code is not None and (not operations or not operations <= of_s3):
+        return "the member code is for operations of the server's S3, which the member operation names."
+    return None
 
 
 def _lagging_table(changes: Sequence[Change]) -> str | None:

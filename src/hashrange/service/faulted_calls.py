@@ -52,7 +52,7 @@ class FaultedCalls:
         tables = [bare_name(name) for name in call.operation.tables(call.request)]
         met = list(_drawn(drawing, call, tables, "before"))
         for fault in met:
-            if fault.kind != "error":
+            if fault.kind not in ("error", "no-room"):
                 self.mark(call, fault)
         if drawing.has_request_faults("after", with_key=False):
             self.replies.setdefault(call, [])
@@ -60,7 +60,7 @@ class FaultedCalls:
         kinds = {fault.kind for fault in met}
         if "throttle" in kinds:
             return _rate_exceeded(met)
-        return call.internal_error() if kinds & {"error", "drop"} else None
+        return _error_of(call, met) if kinds & {"error", "drop", "no-room"} else None
 
     def refused(self, call: Call) -> None:
         """Note that a call is refused, so that no fault comes after it."""
@@ -86,7 +86,7 @@ class FaultedCalls:
                 self._on_error(call, tables)
         kinds = {fault.kind for fault in faults}
         if "error" in kinds:
-            call.replace_reply(call.internal_error())
+            call.replace_reply(_error_of(call, faults))
         send: Callable[[], None] = call.send
         if "drop" in kinds:
             send = lambda: call.cut_reply(0.0)  # noqa: E731 - three ways to send
@@ -131,6 +131,18 @@ def _drawn(drawing: Drawing, call: Call, tables: Sequence[str], when: Moment) ->
     if call.kind == "service":
         return drawing.on_service_request(call.operation.name, when)
     return drawing.on_request(call.operation.name, tables, when)
+
+
+def _error_of(call: Call, met: Sequence[Fault]) -> ApiError:
+    """The error that a call gets instead of its reply."""
+    if any(fault.kind == "no-room" or fault.code is not None for fault in met):  # these name operations of S3 only
+        # Imported here: few plans let S3 fail, and start time counts.
+        from hashrange.faults.s3_failures import failure_of_faults  # noqa: PLC0415
+
+        failure = failure_of_faults(met)
+        assert failure is not None
+        return failure
+    return call.internal_error()
 
 
 def _rate_exceeded(met: Sequence[Fault]) -> ServiceError:

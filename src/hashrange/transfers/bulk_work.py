@@ -94,7 +94,7 @@ class BulkWork:
         """True if records may have been put before by this bulk put."""
         source = record.source
         wanted = ObjectsToRead(source, source.InputCompressionType or "NONE", record_reader(source.InputFormat))
-        self._objects = workshop.objects(record.account)
+        self._objects = workshop.objects(record)
         self._reading = ObjectsReading(self._objects, wanted, progress.place, self, workshop.flows)
         self._batch: list[ToPut] = []
         self._batch_bytes = 0

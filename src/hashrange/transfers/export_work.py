@@ -214,7 +214,7 @@ class ExportWork:
     def _begin_object(self, key: str, content: bytes | None = None) -> Outflow:
         """Begin to write an object: of this content as it is, or of texts that are compressed."""
         record = self._record
-        objects = self._shop.objects(record.account)
+        objects = self._shop.objects(record)
         options = ObjectOptions(
             encryption="aws:kms" if record.sse == "KMS" else record.sse, kms_key_id=record.kms_key_id or ""
         )

@@ -26,7 +26,8 @@ class TransfersInProgress:
         """The S3 of the settings; None until somebody needs it."""
 
         def workshop(job_name: str) -> Workshop:
-            return Workshop(features.store, features.clock, self.objects_of, Flows(features.waker(job_name)))
+            flows = Flows(features.waker(job_name))
+            return Workshop(features.store, features.clock, self.objects_of, flows, lambda: features.requests.drawing)
 
         documents, in_order = features.store.documents, features.runner.is_in_order
         exports, imports, bulk_puts = kept_exports(documents), kept_imports(documents), kept_bulk_puts(documents)

@@ -10,12 +10,11 @@ import asyncio
 import base64
 import hashlib
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine
+from contextlib import aclosing, suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hashrange.items.steps import look
-from hashrange.soon import kept_until_done
 from hashrange.transfers.formats.compression import PIECE_MAX_BYTES, GzipWriter
 
 T = TypeVar("T")
@@ -37,8 +36,8 @@ class Flows:
     def __init__(self, wake: Callable[[], None]) -> None:
         """`wake` wakes the job."""
         self._wake = wake
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._idle_count = 0
+        self._tasks: dict[asyncio.Task[Any], Callable[[], bool]] = {}
+        """The task of each flow → whether the flow waits for slices."""
         self._changes = 0
         self._changed = asyncio.Event()
 
@@ -48,15 +47,6 @@ class Flows:
         self._changed.set()
         self._wake()
 
-    @contextmanager
-    def idle(self) -> Iterator[None]:
-        """Within the context, a flow waits for slices, and not for S3."""
-        self._idle_count += 1
-        try:
-            yield
-        finally:
-            self._idle_count -= 1
-
     @property
     def changes(self) -> int:
         """How often something has changed for the job."""
@@ -65,7 +55,7 @@ class Flows:
     @property
     def wait_for_s3(self) -> bool:
         """True if a flow waits for S3."""
-        return len(self._tasks) > self._idle_count
+        return not all(is_idle() for is_idle in self._tasks.values())
 
     async def next_change(self, changes: int) -> bool:
         """Wait until there have been more than this many changes; False if S3 has brought none in reasonable time."""
@@ -78,11 +68,16 @@ class Flows:
             timer.cancel()
         return self._changes > changes
 
-    def begin(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-        """The task of a flow."""
-        task = kept_until_done(asyncio.get_running_loop().create_task(work), self._tasks)
-        task.add_done_callback(lambda _: self.wake())
+    def begin(self, work: Coroutine[Any, Any, T], is_idle: Callable[[], bool]) -> "asyncio.Task[T]":
+        """The task of a flow. `is_idle`: returns True while the flow waits for slices, and not for S3."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[task] = is_idle
+        task.add_done_callback(self._forget)
         return task
+
+    def _forget(self, task: "asyncio.Task[Any]") -> None:
+        del self._tasks[task]
+        self.wake()
 
     async def give_up(self) -> None:
         """End all flows."""
@@ -114,7 +109,7 @@ class Outflow:
         self._arrived = asyncio.Event()
         self._is_complete = False
         self._md5 = hashlib.md5(usedforsecurity=False)
-        self._task = flows.begin(write(self._chunks()))
+        self._task = flows.begin(write(self._chunks()), lambda: not self._waiting and not self._is_complete)
 
     @property
     def has_room(self) -> bool:
@@ -172,8 +167,7 @@ class Outflow:
             if self._is_complete:
                 return
             self._arrived.clear()
-            with self._flows.idle():
-                await self._arrived.wait()
+            await self._arrived.wait()
 
 
 class Inflow(Generic[T]):
@@ -184,7 +178,7 @@ class Inflow(Generic[T]):
         self._waiting: deque[T] = deque()
         self._flows = flows
         self._taken = asyncio.Event()
-        self._task = flows.begin(self._read(source))
+        self._task = flows.begin(self._read(source), lambda: bool(self._waiting))
 
     def take(self) -> T | None:
         """What comes next; None if it is not there yet, or never will be."""
@@ -210,8 +204,7 @@ class Inflow(Generic[T]):
                 self._flows.wake()
                 while len(self._waiting) >= QUEUED_MAX:
                     self._taken.clear()
-                    with self._flows.idle():
-                        await self._taken.wait()
+                    await self._taken.wait()
 
 
 async def _ended(task: "asyncio.Task[Any]") -> None:

@@ -7,7 +7,7 @@ A line that cannot be read is counted as an error, and logged with its place; on
 """
 
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import NamedTuple
 
 import msgspec
@@ -68,7 +68,7 @@ class ImportWork:
         self._catalog = workshop.store.catalog
         self._table: OpenTable | None = None
         wanted = ObjectsToRead(record.source, record.compression, line_reader(record))
-        self._reading = ObjectsReading(workshop.objects(record.account), wanted, progress.place, self, workshop.flows)
+        self._reading = ObjectsReading(workshop.objects(record), wanted, progress.place, self, workshop.flows)
         self._batch: dict[Key, tuple[Row, Item]] = {}
         self._batch_bytes = 0
         self._keys: KeysPut | None = None
@@ -193,6 +193,8 @@ class ImportWork:
 
     async def fail(self, code: str, message: str) -> None:
         """Implements `TransferWork.fail`. A table that has items stays, and is shown unless its name is taken."""
+        with suppress(TransferFailed):
+            await self.write()  # what was read before S3 failed
         table = self._find_table()
         if table is not None and table.schema.is_importing and not (self._counts.imported and await self._show()):
             await self._catalog.delete(table.schema)

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple, Protocol
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
+from hashrange.faults.drawing import Drawing
 from hashrange.jobs.job import AT_ONCE, ELSEWHERE
 from hashrange.operations.lasting import seconds_left
 from hashrange.operations.transfers.transfer_records import KeptTransfers, TransferRecord
 from hashrange.s3.objects import Objects, ObjectsOf, S3Failure
 from hashrange.store.interface import WholeStore
+from hashrange.transfers.faulty_objects import FaultyObjects
 from hashrange.transfers.flows import Flows
 
 LOG = logging.getLogger("hashrange.transfers")
@@ -32,12 +34,14 @@ class Workshop(NamedTuple):
     """Returns the S3; None if no setting names one."""
     flows: Flows
     """Those of the job, which they wake."""
+    find_drawing: Callable[[], Drawing | None]
+    """Returns what draws faults now; None if there are none."""
 
-    def objects(self, account: str) -> Objects:
-        """What an account sees of the S3, which must be there."""
+    def objects(self, record: TransferRecord) -> Objects:
+        """What a transfer sees of the S3, which must be there."""
         objects_of = self.objects_of()
         assert objects_of is not None, "a transfer without an S3"
-        return objects_of(account)
+        return FaultyObjects(objects_of(record.account), self.find_drawing, record.table_name)
 
     def seconds_left(self, record: TransferRecord) -> float:
         """For how long a transfer stays in progress at the least."""

@@ -21,8 +21,8 @@ SOURCE = Path(__file__).parents[3] / "src"
 HAS = "; it has "
 KIND_MISSING = (
     'fault 1: it lacks the member kind: it must be "conflict", "drop", "error", "half-reply", "index-lag",'
-    ' "late-records", "repeated-records", "slow", "small-batches", "stale-read", "table-states",'
-    ' "throttle" or "unprocessed".'
+    ' "late-records", "long-operations", "no-room", "repeated-records", "slow", "small-batches", "stale-read",'
+    ' "table-states", "throttle" or "unprocessed".'
 )
 KEY_NEEDS = 'fault 1: the member key needs one or two attributes, such as {"id": {"S": "order-1"}}.'
 NO_VALUE = (
@@ -124,7 +124,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"kind": "error", "seconds": 5},
-        'fault 1: the kind "error" has no member seconds; it has key, operation, table, when, share, count and skip.',
+        (
+            'fault 1: the kind "error" has no member seconds; it has code, key, operation, table, when, share, count'
+            " and skip."
+        ),
     ),
 ]
 

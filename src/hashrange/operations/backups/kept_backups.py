@@ -17,6 +17,7 @@ import msgspec
 from hashrange.errors import AccessDeniedException, BackupNotFoundException, ValidationException
 from hashrange.items.steps import spend
 from hashrange.messages import backups as say
+from hashrange.operations.lasting import Lasting
 from hashrange.operations.operation import Scope
 from hashrange.store.documents import Documents
 from hashrange.store.records import KeptRecords
@@ -55,6 +56,7 @@ class Backup(msgspec.Struct, frozen=True, omit_defaults=True):
     """When the backup of a deleted table is deleted; None for one that a client has made."""
     shown_from_seconds: float = 0.0
     """Nobody sees the backup of a deleted table before it is gone."""
+    lasting: Lasting | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -95,6 +97,7 @@ class Restore(msgspec.Struct, frozen=True, omit_defaults=True):
     """The moment of which `source` gets the items; None: when the copy begins."""
     item_count: int = 0
     """Items that the table will have, approximately: those of its source when the restore began."""
+    lasting: Lasting | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -105,6 +108,11 @@ class Restore(msgspec.Struct, frozen=True, omit_defaults=True):
     def owner(self) -> str:
         """Name of the document, which is the owner of the copy."""
         return RESTORE_PREFIX + "/".join(self.path)
+
+    @property
+    def operation(self) -> str:
+        """Name of the operation that has begun it."""
+        return "RestoreTableToPointInTime" if self.backup is None else "RestoreTableFromBackup"
 
 
 def backups_of(documents: Documents) -> KeptRecords[Backup]:

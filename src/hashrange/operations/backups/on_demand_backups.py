@@ -29,6 +29,7 @@ from hashrange.operations.backups.kept_backups import (
     recorded_table,
 )
 from hashrange.operations.backups.row_moves import fill_backup, remove_backup
+from hashrange.operations.lasting import lasting_since_now
 from hashrange.operations.lookup import TableRequest, table_name
 from hashrange.operations.naming import GIVEN_TABLE_NAME_FIRST, TABLE_NAME_FIRST, by_backup_arn, table_operation
 from hashrange.operations.operation import JsonWire, Scope
@@ -85,6 +86,7 @@ async def create_backup(scope: Scope, request: CreateBackupRequest) -> Reply:
             state="CREATING",
             item_count=begun.statistics.item_count,
             size_bytes=begun.statistics.size_bytes,
+            lasting=lasting_since_now(scope, table.name, "CreateBackup"),
         )
         await record_backup(scope, backup)
         await fill_backup(scope, backup)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from hashrange import limits
@@ -51,6 +52,7 @@ from hashrange.operations.backups.restored_tables import (
     with_table_id,
 )
 from hashrange.operations.backups.row_moves import fill_table, forget_restore
+from hashrange.operations.lasting import lasting_since_now
 from hashrange.operations.lookup import check_arn, find_table, purge_gone_tables, read_table_arn
 from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
@@ -208,6 +210,7 @@ async def _restore(
     the source is gone; what `_require_free` raises, and StorageError.
     """
     await _require_free(scope, planned, restore)
+    restore = msgspec.structs.replace(restore, lasting=lasting_since_now(scope, planned.name, restore.operation))
     records, catalog = restores_of(scope.documents), scope.store.catalog
     with attending(scope, restore.owner):
         await scope.row_copies.end(restore.owner)  # of a former restore under this name

@@ -3,6 +3,8 @@ others by a job (`backups/feature.py`). A slice takes some milliseconds.
 
 A slice that fails, or is followed by a kill, is done again: what shows that all is done is written first, and the copy
 ends last. Every function raises StorageError and RecordsChanged.
+
+What lasts longer than its rows take to be moved (`operations/lasting.py`) has all of them before it ends.
 """
 
 import msgspec
@@ -14,20 +16,25 @@ from hashrange.operations.backups.kept_backups import (
     record_backup,
     restores_of,
 )
+from hashrange.operations.lasting import seconds_left
 from hashrange.operations.operation import Scope
 from hashrange.tables.open_table import OpenTable
 
 
-async def fill_backup(scope: Scope, backup: Backup) -> bool:
-    """Move the next rows into a backup, which is AVAILABLE with the last one; False if there was none."""
+async def fill_backup(scope: Scope, backup: Backup) -> float:
+    """Move the next rows into a backup, which is AVAILABLE with the last one. Returns the seconds of service time for
+    which nothing is to be moved.
+    """
     source_id = scope.row_copies.kept()[backup.owner]
     moved = await scope.row_copies.move(backup.owner, source_id)
     if not moved.is_last:
-        return True
+        return 0.0
+    if seconds := seconds_left(backup.lasting, scope.clock.service_time()):
+        return seconds
     records = backups_of(scope.documents)
     await records.write(records.updated(_as_available, *backup.path))
     await scope.row_copies.end(backup.owner)
-    return False
+    return 0.0
 
 
 def _as_available(backup: Backup | None) -> Backup | None:
@@ -42,27 +49,28 @@ def restored_table(scope: Scope, restore: Restore) -> OpenTable | None:
     return table if table is not None and table.schema.is_filling else None
 
 
-async def fill_table(scope: Scope, restore: Restore) -> bool:
+async def fill_table(scope: Scope, restore: Restore) -> float:
     """Move the next rows into a table that is being restored. With the last one it becomes ACTIVE, at once or after the
-    time that states of tables take. False if there are no more.
+    time that states of tables take. Returns the seconds of service time for which nothing is to be moved.
     """
     table = restored_table(scope, restore)
     if table is not None:
         moved = await scope.row_copies.move(restore.owner, table)
         if not moved.is_last:
-            return True
+            return 0.0
+        if seconds := seconds_left(restore.lasting, scope.clock.service_time()):
+            return seconds
         await _complete(scope, restore)
     await scope.row_copies.end(restore.owner)
     await forget_restore(scope, restore)
-    return False
+    return 0.0
 
 
 async def _complete(scope: Scope, restore: Restore) -> None:
-    name = "RestoreTableToPointInTime" if restore.backup is None else "RestoreTableFromBackup"
     while (table := restored_table(scope, restore)) is not None:
         schema = table.schema
         assert schema.restored_from is not None
-        active_at_seconds = scope.clock.service_time() + scope.state_delay(schema.name, name)
+        active_at_seconds = scope.clock.service_time() + scope.state_delay(schema.name, restore.operation)
         restored_from = msgspec.structs.replace(schema.restored_from, is_complete=True)
         new = msgspec.structs.replace(schema, active_at_seconds=active_at_seconds, restored_from=restored_from)
         if await scope.store.catalog.replace(schema, new):
