@@ -10,7 +10,8 @@ from hashrange.faults.fault import Fault, FaultsError
 from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
-from tests.support.waiting import wait_until
+from hashrange.transfers import flows
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.unit.faults.kit import ARN, code_of, impatient, make_music, put_songs, refusal, songs
 
 HOUR = 3600.0
@@ -18,8 +19,9 @@ BUCKET = "bucket"
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
     """A database whose clock stands, with a table that can be exported."""
+    monkeypatch.setattr(flows, "SILENT_SECONDS_MAX", PATIENCE_SECONDS)
     (tmp_path / "s3" / BUCKET / "in").mkdir(parents=True)
     (tmp_path / "s3" / BUCKET / "in" / "1").write_bytes(b'{"Item":{"pk":{"S":"b"}}}\n')
     with server(Settings(data_dir=None, port=0, admin=True, s3_folder=str(tmp_path / "s3"))) as database:

@@ -7,13 +7,16 @@ import pytest
 
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
+from hashrange.transfers import flows
 from tests.support.memory_objects import MemoryObjects
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.unit.transfers.transferred import give_objects, need_no_setting
 
 
 @pytest.fixture(autouse=True)
-def accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+def usual(monkeypatch: pytest.MonkeyPatch) -> None:
     need_no_setting(monkeypatch)
+    monkeypatch.setattr(flows, "SILENT_SECONDS_MAX", PATIENCE_SECONDS)
 
 
 @pytest.fixture
