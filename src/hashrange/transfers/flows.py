@@ -38,19 +38,15 @@ class Flows:
         self._wake = wake
         self._tasks: dict[asyncio.Task[Any], Callable[[], bool]] = {}
         """The task of each flow → whether the flow waits for slices."""
-        self._changes = 0
+        self.changes = 0
+        """How often something has changed for the job."""
         self._changed = asyncio.Event()
 
     def wake(self) -> None:
         """Wake the job: a flow has room again or something to take, or its task has ended."""
-        self._changes += 1
+        self.changes += 1
         self._changed.set()
         self._wake()
-
-    @property
-    def changes(self) -> int:
-        """How often something has changed for the job."""
-        return self._changes
 
     @property
     def wait_for_s3(self) -> bool:
@@ -61,12 +57,12 @@ class Flows:
         """Wait until there have been more than this many changes; False if S3 has brought none in reasonable time."""
         timer = asyncio.get_running_loop().call_later(SILENT_SECONDS_MAX, self._changed.set)
         try:
-            if self._changes == changes:
+            if self.changes == changes:
                 self._changed.clear()
                 await self._changed.wait()
         finally:
             timer.cancel()
-        return self._changes > changes
+        return self.changes > changes
 
     def begin(self, work: Coroutine[Any, Any, T], is_idle: Callable[[], bool]) -> "asyncio.Task[T]":
         """The task of a flow. `is_idle`: returns True while the flow waits for slices, and not for S3."""

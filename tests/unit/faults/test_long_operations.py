@@ -1,8 +1,11 @@
 """Backups, restores, exports, imports and bulk puts that take hours of service time, on purpose."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -115,6 +118,27 @@ def test_a_restore_takes_hours(database: Database, operation: str) -> None:
     database.clock.advance(1)
     assert table_status(client) == "ACTIVE"
     assert songs(database, "copy") == {"a"}
+
+
+def test_what_lasts_is_listed(database: Database) -> None:
+    client = impatient(database)
+    database.faults.use(Fault("long-operations", seconds=HOUR))
+    backup(client)
+    client.restore_table_to_point_in_time(SourceTableName="music", TargetTableName="copy", UseLatestRestorableTime=True)
+    with urlopen(f"{database.endpoint}/_hashrange/v1/backups") as reply:
+        told = json.load(reply)
+    assert [(one["status"], one["items"], one["items_done"]) for one in told["backups"]] == [("CREATING", 1, 1)]
+    assert [(one["table"], one["items_done"]) for one in told["restores"]] == [("copy", 1)]
+
+    def counted() -> dict[str, float]:
+        with urlopen(f"{database.endpoint}/metrics") as reply:
+            text = reply.read().decode()
+        found = re.findall(r'^hashrange_backups{.*kind="(\w+)".*status="(\w+)".*} (.*)$', text, re.MULTILINE)
+        return {f"{kind} {status}": float(number) for kind, status, number in found}
+
+    assert counted() == {"backup CREATING": 1, "restore CREATING": 1}
+    database.clock.advance(HOUR)
+    assert counted() == {"backup AVAILABLE": 1}
 
 
 def test_exports_imports_and_bulk_puts_take_hours(database: Database, tmp_path: Path) -> None:
