@@ -4,6 +4,7 @@ open files or print; sizes may only shrink.
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from statistics import median
@@ -23,7 +24,7 @@ LAYERS = (
     {"features"},
     {"functions", "backups"},
     {"triggers", "throughput", "cloudwatch", "transfers"},
-    {"autoscaling", "insights", "dax", "init"},
+    {"archive", "autoscaling", "insights", "dax", "init"},
     {"service"},
     {"server"},
     {"cli", "testing"},
@@ -34,6 +35,7 @@ SHARED_PACKAGES = {"errors", "messages", "limits"}
 """Row 0 is plain facts: `messages` may use `errors` and `limits`."""
 
 FILE_MODULES = (
+    "archive/trigger.py",  # reads its variables
     "items/growing_bytes.py",  # a buffer in memory
     "store/embedded/files.py",
     "store/embedded/copy_folders.py",
@@ -232,6 +234,15 @@ def is_terminal(node: ast.expr) -> bool:
 def test_programs_stand_alone(file: str) -> None:
     assert not {module for module in imported_modules(file) if module.startswith("hashrange")}
     assert not {one for one in source_trees() if module_of(file) in imported_modules(one)}
+
+
+@pytest.mark.parametrize("file", [file for file in source_trees() if package_of(file) == "archive"])
+def test_the_archive_runs_without_the_rest(file: str) -> None:
+    """In AWS Lambda it has boto3 and itself."""
+    others = {module.split(".", maxsplit=1)[0] for module in imported_modules(file)} - sys.stdlib_module_names
+    assert others <= {"hashrange", "boto3", "botocore"}
+    own = {module for module in imported_modules(file) if module.startswith("hashrange")}
+    assert all(module.startswith("hashrange.archive") for module in own)
 
 
 def test_errors_become_replies_in_one_place() -> None:

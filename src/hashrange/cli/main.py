@@ -26,6 +26,7 @@ COMMANDS = {
     "inspect": "show a data folder's tables, or the item at a key",
     "tail": "print a table's changes as they come, from a running server",
     "snapshot": "write the content of a running server to a file",
+    "unarchive": "bring expired items back from S3, or show which",
     "dax": "show how the DAX clusters of a running server are used",
     "mcp": "serve a running server's tables as tools for language models",
     "doctor": "tell whether a server starts here, and whether clients reach it",

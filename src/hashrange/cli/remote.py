@@ -69,7 +69,7 @@ def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
     """Where the server is, by the option `--endpoint` or else the environment. Raises UsageError, which names which."""
     given = [(ENDPOINT_FLAGS[0], option), *((name, environment.get(name) or None) for name in ENDPOINT_VARIABLES)]
     source, endpoint = next(((name, url) for name, url in given if url is not None), ("", DEFAULT_ENDPOINT))
-    _require_endpoint(endpoint, source)
+    require_endpoint(endpoint, source)
     return endpoint.removesuffix("/")
 
 
@@ -284,7 +284,7 @@ def request_headers(
     return signed_headers(signer, "POST", url.path or "/", headers, body, SystemClock.wall_time())
 
 
-def _require_endpoint(endpoint: str, source: str) -> None:
+def require_endpoint(endpoint: str, source: str) -> None:
     """Raise UsageError unless an endpoint is an HTTP(S) URL without user, path and query.
     `source`: the flag or variable that names it.
     """
