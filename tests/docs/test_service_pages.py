@@ -1,4 +1,4 @@
-"""The examples of the pages on functions, DAX and auto scaling, and of docs/examples, end in what the pages
+"""The examples of the pages on functions, archive, DAX and auto scaling, and of docs/examples, end in what the pages
 say, run as a reader runs them.
 
 Their programs are files beside the servers that their commands start.
@@ -6,6 +6,7 @@ One program of each page is run again, as readers do.
 """
 
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from tests.docs.pages import NOT_RUN, ROOT, RUN, Example, examples_of
 from tests.docs.runs import LOG, Commands
 from tests.support.waiting import wait_until
 
-PAGES = ("docs/functions.md", "docs/dax.md", "docs/autoscaling.md", "docs/examples/README.md")
+PAGES = ("docs/functions.md", "docs/archive.md", "docs/dax.md", "docs/autoscaling.md", "docs/examples/README.md")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 AWS_CLI = ROOT / "tests" / "clients" / "aws_cli"
 DAX_CLIENT = ROOT / "tests" / "clients" / "dax" / "python"
 
@@ -51,6 +53,22 @@ def test_functions(tmp_path: Path) -> None:
             lines.append(line)
         lines.append(re.compile(r" INFO hashrange\.functions: count [\w-]{36} \d records\n"))
         wait_until(lambda: all(line.search(log.read_text()) for line in lines))
+
+
+def test_archive(tmp_path: Path) -> None:
+    """Its commands print what the page says, except for the times; the zip has what Lambda needs."""
+    page = (ROOT / "docs" / "archive.md").read_text(encoding="utf-8")
+    printed = [one.text for one in examples_of(page) if one.language == "text"]
+    with Commands(examples("docs/archive.md"), tmp_path) as commands:
+        *said, written = said_by(commands, "docs/archive.md")
+        again = commands.run("hashrange unarchive archive sessions")
+        assert commands.run("python sessions.py") == said[0]
+    assert [TIME.sub("", one) for one in said] == [TIME.sub("", one) for one in printed]
+    assert "1 object written: " in written
+    assert re.search(r"^identical  archive/Session/ada/1\.json ", again, re.MULTILINE)
+    with zipfile.ZipFile(tmp_path / "archive.zip") as zipped:
+        files = {name for name in zipped.namelist() if not name.endswith("/")}
+    assert files == {f"hashrange/archive/{name}.py" for name in ("__init__", "objects", "trigger")}
 
 
 @pytest.mark.packaging  # the DAX client and the AWS CLI are fetched

@@ -45,7 +45,7 @@ def test_an_unknown_command_names_those_that_exist(capsys: Printed) -> None:
     assert main(["server"]) == WRONG_USE
     assert capsys.readouterr().err == (
         "hashrange: there is no command server. Did you mean serve? The commands are serve, check, inspect, tail,"
-        " snapshot, dax, mcp, doctor, completion, version.\n"
+        " snapshot, unarchive, dax, mcp, doctor, completion, version.\n"
     )
 
 
@@ -76,6 +76,7 @@ def test_version_names_what_is_running(words: list[str], capsys: Printed) -> Non
         (["check"], "`hashrange check` needs DIR; `hashrange check --help` tells more."),
         (["inspect"], "`hashrange inspect` needs DIR; `hashrange inspect --help` tells more."),
         (["inspect", "--table"], "--table needs a value behind it: --table NAME."),
+        (["unarchive", "old"], "`hashrange unarchive` needs BUCKET and TABLE; `hashrange unarchive --help` tells more."),
         (["tail"], "`hashrange tail` needs TABLE; `hashrange tail --help` tells more."),
         (["tail", "--endpoint"], "--endpoint needs a value behind it: --endpoint URL."),
         (["tail", "Users", "--endpoint", "localhost:8000"], '--endpoint is "localhost:8000"; it must be a URL'),
