@@ -8,6 +8,7 @@ Variables of the function:
     ARCHIVE_TYPE_ATTRIBUTE     the attribute whose value is the type; `Type`
     ARCHIVE_STORAGE_CLASS      S3's storage class; by default the bucket's
     ARCHIVE_REMOVALS           `expired` items only, which is the default, or `all` that are deleted
+    ARCHIVE_PROFILE            profile of AWS's files with whose credentials S3 is called; the function's by default
 
 Deliveries are at least once, so each object is written conditionally: a record that has been archived is passed over,
 and so is one that is older than what is there. What failed is reported, and Lambda delivers it again.
@@ -53,6 +54,7 @@ class ArchiveSettings(NamedTuple):
     storage_class: str
     is_for_all: bool
     """True if items that requests have deleted are archived too."""
+    profile: str | None
 
 
 class ArchiveFailure(Exception):
@@ -77,6 +79,7 @@ def read_variables(variables: Mapping[str, str]) -> ArchiveSettings:
         variables.get("ARCHIVE_TYPE_ATTRIBUTE") or "Type",
         variables.get("ARCHIVE_STORAGE_CLASS", ""),
         removals == "all",
+        variables.get("ARCHIVE_PROFILE") or None,
     )
 
 
@@ -157,13 +160,17 @@ def write_version(key: str, version: Version, content: bytes) -> None:
     """Write an object, unless the same or a later version of its item is there.
     Raises RecordFailure, ClientError, BotoCoreError.
     """
+    there: Version | None = None
     condition = {"IfNoneMatch": "*"}
     for _ in range(TRIES_MAX):
         if put_version(key, version, content, condition):
+            if there is not None:
+                log.info("%s, deleted at %s, is replaced by the version deleted at %s", key, there.deleted_at,
+                         version.deleted_at)  # fmt: skip
             return
         found = find_version(key)
         if found is None:
-            condition = {"IfNoneMatch": "*"}
+            there, condition = None, {"IfNoneMatch": "*"}
             continue
         there, etag = found
         if there is None or not version.is_of_same_item(there):
@@ -176,8 +183,6 @@ def write_version(key: str, version: Version, content: bytes) -> None:
                 log.warning("%s stays: it was deleted later, at %s, than the record %d, at %s", key, there.deleted_at,
                             version.sequence_number, version.deleted_at)  # fmt: skip
             return
-        log.info("%s, deleted at %s, is replaced by the version deleted at %s", key, there.deleted_at,
-                 version.deleted_at)  # fmt: skip
         condition = {"IfMatch": etag}
     raise RecordFailure(f"{key} is being written by others all the time.")
 
@@ -260,7 +265,7 @@ def clients() -> AwsClients:
     is_elsewhere = bool(os.environ.get("AWS_ENDPOINT_URL_S3"))
     place = Config(s3={"addressing_style": "path" if is_elsewhere else "auto"})
     return AwsClients(
-        boto3.client("s3", config=waits.merge(place)),
+        boto3.Session(profile_name=settings.profile).client("s3", config=waits.merge(place)),
         boto3.client("dynamodb", config=waits),
         boto3.client("lambda", config=waits),
     )

@@ -168,8 +168,9 @@ class TargetTable:
 
     def __init__(self, dynamodb: Aws, name: str, service_time_seconds: float | None = None) -> None:
         """Asks for the table. `service_time_seconds`: None, if the server has not told it. Raises AwsFailure."""
-        self._dynamodb, self.name = dynamodb, name
+        self._dynamodb = dynamodb
         reply = dynamodb.ask("describe_table", TableName=name)
+        self.name: str = reply["Table"]["TableName"]
         replied_at_seconds = moment_of(reply["ResponseMetadata"]["HTTPHeaders"].get("date"))
         self.now_seconds = service_time_seconds or replied_at_seconds or SystemClock.wall_time()
         types = {each["AttributeName"]: each["AttributeType"] for each in reply["Table"]["AttributeDefinitions"]}

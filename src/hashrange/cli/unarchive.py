@@ -78,7 +78,7 @@ def run(words: list[str]) -> int:
     if options.partition_key_prefix and "B" in list(table.key_types.values())[:1]:
         raise UsageError(f"--key-prefix is for strings and numbers; the partition key of {table.name} is binary.")
     selection = Selection(
-        options.origin_table or options.table,
+        options.origin_table or table.name,
         options.partition_key_prefix,
         choice,
         is_writing=options.is_writing,

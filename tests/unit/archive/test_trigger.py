@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -112,6 +113,8 @@ class World(NamedTuple):
     trigger: Any
     s3: MemoryS3
     others: Others
+    make_clients: Callable[[], Any]
+    """The trigger's own function, which it does not call here."""
 
     def archive(self, *records: dict[str, Any], context: Context | None = None) -> list[str]:
         """Let the trigger handle a batch; returns the sequence numbers of the records that failed."""
@@ -130,9 +133,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     name = "hashrange.archive.trigger"
     sys.modules.pop(name, None)
     trigger: Any = import_module(name)
-    s3, others = MemoryS3(), Others()
+    s3, others, make_clients = MemoryS3(), Others(), trigger.clients
     monkeypatch.setattr(trigger, "clients", lambda: trigger.AwsClients(s3, others, others))
-    yield World(trigger, s3, others)
+    yield World(trigger, s3, others, make_clients)
     del sys.modules[name]
 
 
@@ -226,6 +229,28 @@ def test_the_type_is_a_text_or_the_table(world: World, value: Any, segment: str)
 def test_unusable_variables_are_told(world: World, variables: dict[str, str], why: str) -> None:
     with pytest.raises(world.trigger.ArchiveFailure, match=why):
         world.restart(**variables)
+
+
+@pytest.mark.parametrize(("profile", "key"), [("", "HERE"), ("elsewhere", "THERE")])
+def test_s3_may_have_credentials_of_its_own(
+    world: World, profile: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "credentials").write_text("[elsewhere]\naws_access_key_id = THERE\naws_secret_access_key = x\n")
+    variables = {
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"),
+        "AWS_ACCESS_KEY_ID": "HERE",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_DEFAULT_REGION": "eu-west-1",
+        "AWS_ENDPOINT_URL_S3": "http://storage.example:9000",
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    world.restart(ARCHIVE_PROFILE=profile)
+    made = world.make_clients()
+    url = made.s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": "key"})
+    assert url.startswith(f"http://storage.example:9000/{BUCKET}/key?")
+    assert f"={key}" in url
+    assert made.dynamodb.meta.region_name == made.functions.meta.region_name == "eu-west-1"
 
 
 # --- repeated and late records ----------------------------------------------------------------------

@@ -76,7 +76,10 @@ def test_version_names_what_is_running(words: list[str], capsys: Printed) -> Non
         (["check"], "`hashrange check` needs DIR; `hashrange check --help` tells more."),
         (["inspect"], "`hashrange inspect` needs DIR; `hashrange inspect --help` tells more."),
         (["inspect", "--table"], "--table needs a value behind it: --table NAME."),
-        (["unarchive", "old"], "`hashrange unarchive` needs BUCKET and TABLE; `hashrange unarchive --help` tells more."),
+        (
+            ["unarchive", "old"],
+            "`hashrange unarchive` needs BUCKET and TABLE; `hashrange unarchive --help` tells more.",
+        ),
         (["tail"], "`hashrange tail` needs TABLE; `hashrange tail --help` tells more."),
         (["tail", "--endpoint"], "--endpoint needs a value behind it: --endpoint URL."),
         (["tail", "Users", "--endpoint", "localhost:8000"], '--endpoint is "localhost:8000"; it must be a URL'),

@@ -19,6 +19,7 @@ from hashrange.cli.archived_items import (
     ArchiveObject,
     ArchiveStore,
     Aws,
+    AwsFailure,
     Result,
     Selection,
     TargetTable,
@@ -214,6 +215,25 @@ def test_twenty_lines_of_a_kind_are_shown(capsys: Printed) -> None:
     assert printed.out.count("key-") == 40
     assert "2,000 objects written: the item has been put into the table. 1,980 are not shown.\n" in printed.out
     assert printed.err == "", "progress is for terminals"
+
+
+def test_what_was_written_is_told_when_the_server_fails(capsys: Printed) -> None:
+    def failing() -> Iterator[Result]:
+        yield Result("key", "written", MOMENT)
+        raise AwsFailure("DynamoDB cannot be used: it is gone")
+
+    options = unarchive.parse(unarchive.build_parser(), [BUCKET, "orders"])
+    selection = Selection("orders", "", TimeToLiveChoice(None), is_writing=True, is_replacing=False)
+    table: Any = None
+    with pytest.raises(AwsFailure):
+        unarchive.tell(failing(), table, selection, options)
+    assert "1 object written: " in capsys.readouterr().out
+
+
+def test_a_table_may_be_named_by_its_arn(place: Place, capsys: Printed) -> None:
+    place.archive(an_item(1))
+    arn = f"arn:aws:dynamodb:us-east-1:000000000000:table/{place.table}"
+    assert "1 object new" in place._replace(table=arn).run(capsys, "--prefix", f"{place.table}/")
 
 
 def test_the_items_of_another_table_come_if_it_is_named(place: Place, capsys: Printed) -> None:
