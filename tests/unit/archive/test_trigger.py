@@ -377,6 +377,25 @@ def test_objects_of_others_are_not_overwritten(world: World) -> None:
     assert world.s3.objects == before
 
 
+def test_an_object_that_others_write_or_delete_once_is_written(world: World) -> None:
+    def conflict_once(_key: str) -> None:
+        world.s3.before_put = lambda _key: None
+        raise refusal("ConditionalRequestConflict", 409, "PutObject")
+
+    def delete_at_second(key: str) -> None:
+        puts.append(key)
+        if len(puts) == 2:
+            del world.s3.objects[key]
+
+    puts: list[str] = []
+    world.s3.before_put = conflict_once
+    assert world.archive(a_record(1)) == []
+    world.s3.before_put = delete_at_second
+    assert world.archive(a_record(2)) == []
+    assert len(puts) == 3
+    assert number_in(world.s3.objects["archive/Order/a.json"]) == 2
+
+
 def test_an_object_that_others_write_all_the_time_is_reported(world: World) -> None:
     def conflict(_key: str) -> None:
         raise refusal("ConditionalRequestConflict", 409, "PutObject")
