@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-DEFAULT_PREFIX = "archive/"
+PREFIX_BY_DEFAULT = "archive/"
 PREFIX_BYTES_MAX = 200
 SEGMENT_BYTES_MAX = 240
 """Longest segment of a key. With the longest prefix, three of them stay below the 1,024 bytes that S3 allows."""
@@ -76,7 +76,7 @@ def prefix_fault(prefix: str) -> str | None:
     if is_sound and not {"", ".", ".."} & set(prefix[:-1].split("/")):
         return None
     return (
-        f'must have at most {PREFIX_BYTES_MAX} ASCII characters and end with a slash, as "{DEFAULT_PREFIX}" does,'
+        f'must have at most {PREFIX_BYTES_MAX} ASCII characters and end with a slash, as "{PREFIX_BY_DEFAULT}" does,'
         ' and no part of it may be empty, "." or ".."'
     )
 

@@ -25,7 +25,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from hashrange.archive.objects import (
-    DEFAULT_PREFIX,
+    PREFIX_BY_DEFAULT,
     Version,
     encode_archived,
     moment_of_record,
@@ -66,7 +66,7 @@ def read_variables(variables: Mapping[str, str]) -> ArchiveSettings:
     bucket = variables.get("ARCHIVE_BUCKET", "")
     if not bucket:
         raise ArchiveFailure("the variable ARCHIVE_BUCKET is not set; it must name a bucket.")
-    prefix = variables.get("ARCHIVE_PREFIX") or DEFAULT_PREFIX
+    prefix = variables.get("ARCHIVE_PREFIX") or PREFIX_BY_DEFAULT
     fault = prefix_fault(prefix)
     if fault is not None:
         raise ArchiveFailure(f'the variable ARCHIVE_PREFIX is "{prefix}"; it {fault}.')

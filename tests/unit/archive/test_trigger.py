@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
@@ -26,7 +27,7 @@ BEGIN_SECONDS = 1796028371
 
 def refusal(code: str, status: int, operation: str) -> ClientError:
     return ClientError(
-        {"Error": {"Code": code, "Message": "refused"}, "ResponseMetadata": {"HTTPStatusCode": status}},  # type: ignore[typeddict-item]
+        {"Error": {"Code": code, "Message": "refused"}, "ResponseMetadata": {"HTTPStatusCode": status}},
         operation,
     )
 
@@ -245,6 +246,7 @@ def test_s3_may_have_credentials_of_its_own(
     }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # the new one is forgotten with its credentials
     world.restart(ARCHIVE_PROFILE=profile)
     made = world.make_clients()
     url = made.s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": "key"})

@@ -28,6 +28,7 @@ from hashrange.cli.archived_items import (
     sdk_value,
 )
 from hashrange.cli.main import COMMANDS, DONE, FAILED, WRONG_USE, main
+from hashrange.cli.parsing import parse
 from hashrange.settings import Settings
 from hashrange.testing import server
 from tests.support.seeds import seeds
@@ -204,7 +205,7 @@ def test_lines_are_bounded(place: Place, capsys: Printed) -> None:
 
 
 def test_twenty_lines_of_a_kind_are_shown(capsys: Printed) -> None:
-    options = unarchive.parse(unarchive.build_parser(), [BUCKET, "orders"])
+    options = parse(unarchive.build_parser(), [BUCKET, "orders"])
     selection = Selection("orders", "", TimeToLiveChoice(None), is_writing=True, is_replacing=False)
     states: tuple[ArchivedState, ...] = ("written", "identical")
     found = (Result(f"key-{number}", state, MOMENT) for number in range(2000) for state in states)
@@ -221,7 +222,7 @@ def test_what_was_written_is_told_when_the_server_fails(capsys: Printed) -> None
         yield Result("key", "written", MOMENT)
         raise AwsFailure("DynamoDB cannot be used: it is gone")
 
-    options = unarchive.parse(unarchive.build_parser(), [BUCKET, "orders"])
+    options = parse(unarchive.build_parser(), [BUCKET, "orders"])
     selection = Selection("orders", "", TimeToLiveChoice(None), is_writing=True, is_replacing=False)
     table: Any = None
     with pytest.raises(AwsFailure):
@@ -455,6 +456,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Pri
 
 
 def test_s3_may_be_elsewhere(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # that of other tests may have credentials
     (tmp_path / BUCKET).mkdir()
     with server(Settings(data_dir=None, port=0, s3_folder=str(tmp_path))) as database:
         Place(database.endpoint, tmp_path, place.table).archive(an_item(1))
