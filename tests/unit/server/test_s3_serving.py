@@ -212,7 +212,7 @@ def test_without_a_folder_s3_is_not_served() -> None:
     client = boto3.client(
         "s3", endpoint_url=running.endpoint, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
     )
-    with pytest.raises(ClientError, match="does not serve s3"):
+    with pytest.raises(ClientError, match=r"does not serve s3\. Start it with --s3-folder DIR, "):
         client.put_object(Bucket=BUCKET, Key="key", Body=b"x")
     running.stop()
 

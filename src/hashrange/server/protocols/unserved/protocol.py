@@ -44,7 +44,7 @@ class _ForOthers(WireProtocol):
             self._emulator.hand_on(request, respond, service)
             return
         self._hint_other_service(request)
-        message = sentences.NOT_SERVED.format(service=service.name)
+        message = sentences.NOT_SERVED.format(service=service.name, switch=sentences.OWN_SWITCHES.get(service.name, ""))
         respond(*formed(request, service.form, ServiceRefusal(501, "NotImplemented", message)))
 
 
