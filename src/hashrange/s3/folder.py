@@ -15,9 +15,8 @@ from hashrange.s3.folder_files import FolderFiles, as_failures
 from hashrange.s3.folder_uploads import FolderUploads
 from hashrange.s3.folder_walk import FolderWalk, FoundObject, ListRange
 from hashrange.s3.limits import LIST_KEYS_MAX
-from hashrange.s3.new_file import NewFile
 from hashrange.s3.objects import CHUNK_BYTES_MAX, NO_OPTIONS, ObjectInfo, ObjectOptions, Objects, S3Failure
-from hashrange.s3.open_file import OpenFile
+from hashrange.s3.whole_files import NewFile, OpenFile
 from hashrange.work_threads import WorkThread
 
 THREADS = 4

@@ -28,9 +28,8 @@ import msgspec
 
 from hashrange.messages import s3 as say
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
-from hashrange.s3.new_file import NewFile, discard_left_behind, sync_names, write_whole
 from hashrange.s3.objects import S3Failure
-from hashrange.s3.open_file import OpenFile, open_regular
+from hashrange.s3.whole_files import NewFile, OpenFile, discard_left_behind, open_regular, sync_names, write_whole
 from hashrange.settings import SettingUnusable
 
 OWN_FOLDER = ".hashrange"

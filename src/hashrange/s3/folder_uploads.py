@@ -20,8 +20,8 @@ import msgspec
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import NO_CONDITIONS, Conditions, FolderFiles, ObjectRecord, as_failures
 from hashrange.s3.limits import PART_BYTES_MIN
-from hashrange.s3.new_file import NewFile, sync_names, write_whole
 from hashrange.s3.objects import S3Failure
+from hashrange.s3.whole_files import NewFile, sync_names, write_whole
 
 _is_upload_id = re.compile(r"[0-9a-f]{32}", re.ASCII).fullmatch
 _is_part = re.compile(r"([0-9]{5})-([0-9a-f]{32})-([0-9]+)", re.ASCII).fullmatch

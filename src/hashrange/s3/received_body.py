@@ -15,8 +15,8 @@ from zlib_ng.zlib_ng import crc32
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import FolderFiles, as_failures
 from hashrange.s3.limits import CHUNK_BYTES_MIN, PUT_BYTES_MAX
-from hashrange.s3.new_file import NewFile
 from hashrange.s3.objects import S3Failure
+from hashrange.s3.whole_files import NewFile
 from hashrange.wire.chunk_decoder import ChunkDecoder, ChunkSigner, ChunkTooShort, ChunkUnsigned
 from hashrange.wire.chunked_payload import MARKERS, ChunksError
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.s3 import folder_files, new_file
+from hashrange.s3 import folder_files, whole_files
 from hashrange.s3.folder import S3Folder, open_folder
 from hashrange.s3.folder_walk import FolderWalk, ListRange
 from hashrange.s3.objects import CHUNK_BYTES_MAX, ObjectOptions, S3Failure
@@ -322,7 +322,7 @@ def test_the_record_of_a_file_is_its_own_after_a_power_cut_before_the_rename(
     folder: S3Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     etag = put(folder, "key", b"before", ObjectOptions("text/plain"))
-    monkeypatch.setattr(new_file.NewFile, "rename", _renames_records_only)
+    monkeypatch.setattr(whole_files.NewFile, "rename", _renames_records_only)
     with pytest.raises(S3Failure):
         put(folder, "key", b"after!", ObjectOptions("text/html"))
     monkeypatch.undo()
@@ -331,10 +331,10 @@ def test_the_record_of_a_file_is_its_own_after_a_power_cut_before_the_rename(
     assert (record.etag, record.headers) == (etag, {"content-type": "text/plain"})
 
 
-_rename = new_file.NewFile.rename
+_rename = whole_files.NewFile.rename
 
 
-def _renames_records_only(self: new_file.NewFile, path: str) -> None:
+def _renames_records_only(self: whole_files.NewFile, path: str) -> None:
     if not path.endswith("%json"):
         raise OSError(5, "the power is cut")
     _rename(self, path)
@@ -346,7 +346,7 @@ def test_two_writes_in_a_moment_are_told_apart(folder: S3Folder, monkeypatch: py
 
     def coarse(descriptor: int) -> os.stat_result:
         found = real(descriptor)
-        if found.st_mtime_ns % 1_000_000_000 != new_file.TICK_NS:
+        if found.st_mtime_ns % 1_000_000_000 != whole_files.TICK_NS:
             os.utime(descriptor, ns=(0, 0))
         return real(descriptor)
 

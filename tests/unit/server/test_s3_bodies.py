@@ -284,7 +284,7 @@ def test_a_sender_that_falls_silent_is_cut_off(server: S3Server, sent: int, monk
 
 
 def test_a_full_disk_is_told(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashrange.s3.new_file import NewFile
+    from hashrange.s3.whole_files import NewFile
 
     def full(self: NewFile, data: bytes) -> None:
         raise OSError(28, "No space left on device")

@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutE
 from hashrange import testing
 from hashrange.faults.fault import Fault, Faults
 from hashrange.operations.registry import ALL_OPERATIONS
-from hashrange.s3.open_file import OpenFile
+from hashrange.s3.whole_files import OpenFile
 from hashrange.settings import Settings, SettingUnusable
 from tests.support.raw_client import read_reply, request_head
 from tests.support.servers import ThreadServer

@@ -15,8 +15,8 @@ from hashrange.aws_services.operation import Operation, Run
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import Conditions
 from hashrange.s3.objects import S3Failure
-from hashrange.s3.open_file import OpenFile
 from hashrange.s3.received_body import ReceivedBody
+from hashrange.s3.whole_files import OpenFile
 
 XmlValue = Union[str, int, bool, "XmlMembers", Sequence["XmlMembers"]]
 """Text of an element, its members, or, for an element that is repeated, those of each."""

@@ -1,7 +1,8 @@
-"""GetObject, HeadObject: what is in an object, whole or a range of it?
+"""PutObject, GetObject, HeadObject, DeleteObject: how is an object written, read, whole or a range of it, and deleted?
 
-Conditions are checked before the range. Several ranges in one request are answered with the whole object, as in the
-service. Objects of the storage classes of archives are read like all others.
+Order of checks of PutObject: headers → the body, as it comes → the bucket → conditions. A read checks conditions before
+the range. Several ranges in one request are answered with the whole object, as in the service. Objects of the storage
+classes of archives are read like all others.
 """
 
 import re
@@ -11,7 +12,7 @@ from email.utils import parsedate_to_datetime
 
 from hashrange.aws_services.operation import Caller
 from hashrange.messages import s3 as say
-from hashrange.s3.api.object_headers import headers_of_object
+from hashrange.s3.api.object_headers import headers_of_object, headers_of_upload, kept_headers
 from hashrange.s3.api.operation import FilePart, S3Reply, S3Request, invalid_argument, s3_operation, unquoted
 from hashrange.s3.folder import S3Folder
 from hashrange.s3.folder_files import ObjectRecord
@@ -28,6 +29,36 @@ _OVERRIDES = {
     "response-expires": "expires",
 }
 """Parameters of a query that replace a header of the reply."""
+
+
+async def put_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """Write an object. The reply is sent once it is on the disk."""
+    kept = kept_headers(request)
+    assert request.upload is not None, "the protocol gives it"
+    body, thread = await request.upload.whole(), s3.thread()
+    try:
+        await thread.run(
+            s3.files.place,
+            request.bucket,
+            request.key,
+            body.file,
+            body.etag,
+            kept,
+            caller.account,
+            request.owner,
+            request.conditions,
+        )
+    finally:
+        thread.submit(body.file.discard)
+    return S3Reply(200, headers_of_upload(body.etag, kept))
+
+
+async def delete_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
+    """Delete an object, whether there is one or not."""
+    thread = s3.thread()
+    folder = await thread.run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
+    await thread.run(s3.files.delete_object, request.bucket, request.key, folder, request.conditions)
+    return S3Reply(204)
 
 
 async def get_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
@@ -120,6 +151,8 @@ def _range_of(text: str, size_bytes: int) -> tuple[int, int] | None:
 
 
 OPERATIONS = [
+    s3_operation("PutObject", put_object, "PUT", "key", takes_file=True),
     s3_operation("GetObject", get_object, "GET", "key"),
     s3_operation("HeadObject", head_object, "HEAD", "key"),
+    s3_operation("DeleteObject", delete_object, "DELETE", "key"),
 ]
