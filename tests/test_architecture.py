@@ -55,6 +55,7 @@ FILE_MODULES = (
     "functions/removal.py",
     "functions/variables.py",
     "init/files.py",
+    "s3/discarded.py",
     "s3/folder.py",
     "s3/folder_files.py",
     "s3/folder_uploads.py",

@@ -42,6 +42,12 @@ class S3Folder:
         self.uploads = FolderUploads(self.files)
         self._threads = [WorkThread(f"hashrange-s3-{number}") for number in range(THREADS)]
         self._turns = count()
+        self.thread().submit(self._discard_left_behind)
+
+    def _discard_left_behind(self) -> None:
+        """Delete what earlier processes have left, beside the event loop: uploads may have gigabytes."""
+        self.files.discarded.delete_all()
+        self.uploads.discard_left_behind()
 
     def thread(self) -> WorkThread:
         """A thread for the work on one file, or for one question."""
@@ -50,6 +56,11 @@ class S3Folder:
     def objects_of(self, account: str) -> Objects:
         """The folder as this account sees it."""
         return _FolderObjects(self, account)
+
+    def delete_bucket(self, bucket: str, account: str, owner: str = "") -> None:
+        """Delete a bucket without objects, and the uploads to it that have not ended. Blocks. Raises S3Failure."""
+        bucket_id = self.files.delete_bucket(bucket, account, owner)
+        self.uploads.discard_of(bucket, bucket_id)
 
     def begin_list(self, bucket: str, account: str, wanted: ListRange, owner: str = "") -> Iterator[FoundObject]:
         """The objects of a bucket that are wanted. Blocks, as each step of the walk. Raises S3Failure."""
@@ -74,17 +85,19 @@ class _FolderObjects:
         thread = self._folder.thread()
         wanted = ListRange(prefix)
         walk = await thread.run(self._folder.begin_list, bucket, self._account, wanted, owner)
-        while page := await thread.run(self._next_page, bucket, walk):
+        while page := await thread.run(self._next_page, bucket, walk, owner):
             for info in page:
                 yield info
 
-    def _next_page(self, bucket: str, walk: Iterator[FoundObject]) -> list[ObjectInfo]:
-        record_of = self._folder.files.record_of
-        return [
-            ObjectInfo(one.key, one.found.st_size, record_of(bucket, one.key, one.found).etag)
+    def _next_page(self, bucket: str, walk: Iterator[FoundObject], owner: str) -> list[ObjectInfo]:
+        files = self._folder.files
+        page = [
+            ObjectInfo(one.key, one.found.st_size, files.record_of(bucket, one.key, one.found).etag)
             for one in next_objects(walk, LIST_KEYS_MAX)
             if one.found is not None
         ]
+        files.bucket_folder(bucket, self._account, owner)  # another account may have taken the bucket's name meanwhile
+        return page
 
     async def read(
         self, bucket: str, key: str, start: int = 0, *, etag: str = "", owner: str = ""
@@ -99,8 +112,7 @@ class _FolderObjects:
 
     def _open(self, bucket: str, key: str, start: int, etag: str, owner: str) -> OpenFile:
         files = self._folder.files
-        folder = files.bucket_folder(bucket, self._account, owner)
-        file, record = files.open_object(bucket, key, folder)
+        file, record = files.open_object(bucket, key, self._account, owner)
         if etag and record.etag != etag:
             file.close()
             raise S3Failure("PreconditionFailed", say.PRECONDITION_FAILED, 412)

@@ -7,6 +7,7 @@ beside its content. Every function here blocks, and is called on a thread (`s3/f
     DIR/.hashrange/objects/photos/2026/cat.jpg%json          the record of the object: ETag, headers
     DIR/.hashrange/receiving/…                               files that are being written
     DIR/.hashrange/uploads/…                                 parts of multipart uploads (`s3/folder_uploads.py`)
+    DIR/.hashrange/discarded/…                               what is being deleted (`s3/discarded.py`)
 
 A file that somebody else has put into a bucket's folder is an object without a record. Links are not followed.
 A file replaces another by a rename once it is whole and synced, with its record before it. A record file holds the
@@ -17,6 +18,7 @@ One lock lets one change of names happen at a time. docs/formats/s3-folder.md de
 import contextlib
 import errno
 import os
+import secrets
 import stat
 import threading
 from collections.abc import Callable
@@ -27,6 +29,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 import msgspec
 
 from hashrange.messages import s3 as say
+from hashrange.s3.discarded import DiscardedFolders
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.whole_files import NewFile, OpenFile, discard_left_behind, open_regular, sync_names, write_whole
@@ -58,6 +61,8 @@ class BucketRecord(msgspec.Struct, frozen=True):
 
     account: str
     region: str
+    bucket_id: str = ""
+    """Tells the bucket from earlier ones of its name; empty: a bucket of an earlier version of the program."""
 
 
 class FolderFormat(msgspec.Struct, frozen=True):
@@ -120,10 +125,12 @@ class FolderFiles:
             own = os.path.join(self.root, OWN_FOLDER)
             self.receiving, self.uploads = os.path.join(own, "receiving"), os.path.join(own, "uploads")
             self._buckets, self._records = os.path.join(own, "buckets"), os.path.join(own, "objects")
-            for folder in (own, self.receiving, self.uploads, self._buckets, self._records):
+            discarded = os.path.join(own, "discarded")
+            for folder in (own, self.receiving, self.uploads, self._buckets, self._records, discarded):
                 os.makedirs(folder, mode=0o700, exist_ok=True)
             self.is_folding = self._read_format(os.path.join(own, "format.json"))
             discard_left_behind(self.receiving)
+            self.discarded = DiscardedFolders(discarded)
         except OSError as error:
             raise SettingUnusable(
                 f"--s3-folder {root} cannot be used: {error.strerror or error}. It must be a folder that this user may"
@@ -159,16 +166,21 @@ class FolderFiles:
 
     @as_failures
     def bucket_folder(self, bucket: str, account: str, owner: str = "") -> str:
-        """The folder of a bucket. Raises NoSuchBucket, and AccessDenied for a bucket of another account, or of another
-        than `owner`.
+        """The folder of a bucket. Raises as `require_bucket`."""
+        self.require_bucket(bucket, account, owner)
+        return os.path.join(self.root, bucket)
+
+    @as_failures
+    def require_bucket(self, bucket: str, account: str, owner: str = "") -> BucketRecord | None:
+        """The record of a bucket, if it has one. Raises NoSuchBucket, and AccessDenied for a bucket of another account,
+        or of another than `owner`.
         """
-        folder = os.path.join(self.root, bucket)
-        if not is_bucket_name(bucket) or not _is_folder(folder):
+        if not is_bucket_name(bucket) or not _is_folder(os.path.join(self.root, bucket)):
             raise S3Failure("NoSuchBucket", say.NO_SUCH_BUCKET, 404, BucketName=bucket)
         record = self.bucket_record(bucket)
         if record is not None and (record.account != account or (owner and record.account != owner)):
             raise S3Failure("AccessDenied", say.ACCESS_DENIED, 403)
-        return folder
+        return record
 
     def bucket_record(self, bucket: str) -> BucketRecord | None:
         """Whose bucket it is; None: that of every account, because somebody made its folder by hand."""
@@ -190,28 +202,32 @@ class FolderFiles:
                 if not _is_folder(folder) or (record is not None and record.account != account):
                     raise S3Failure("BucketAlreadyExists", say.BUCKET_EXISTS, 409, BucketName=bucket)
                 return False
-            record_path = os.path.join(self._buckets, f"{bucket}.json")
-            write_whole(record_path, msgspec.json.encode(BucketRecord(account, region)), self.receiving)
+            left = self.discarded.take(os.path.join(self._records, bucket))  # of one whose folder went by hand
+            record = BucketRecord(account, region, secrets.token_hex(8))
+            write_whole(os.path.join(self._buckets, f"{bucket}.json"), msgspec.json.encode(record), self.receiving)
             os.mkdir(folder, 0o700)
             sync_names(self.root)
+        self.discarded.delete(left)
         return True
 
     @as_failures
-    def delete_bucket(self, bucket: str, account: str, owner: str = "") -> None:
-        """Delete a bucket without objects. Raises BucketNotEmpty."""
-        folder = self.bucket_folder(bucket, account, owner)
+    def delete_bucket(self, bucket: str, account: str, owner: str = "") -> str:
+        """Delete a bucket without objects, and return its id. Raises BucketNotEmpty."""
         with self.changes:
+            record = self.require_bucket(bucket, account, owner)
+            folder = os.path.join(self.root, bucket)
             try:
                 os.rmdir(folder)
             except OSError as error:
                 if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
                     raise
                 raise S3Failure("BucketNotEmpty", say.BUCKET_NOT_EMPTY, 409, BucketName=bucket) from None
+            left = self.discarded.take(os.path.join(self._records, bucket))  # records of files that went by hand
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self._buckets, f"{bucket}.json"))
-            with contextlib.suppress(OSError):
-                os.rmdir(os.path.join(self._records, bucket))
             sync_names(self.root)
+        self.discarded.delete(left)
+        return id_of(record)
 
     @as_failures
     def buckets_of(self, account: str) -> list[tuple[str, BucketRecord | None, int]]:
@@ -229,19 +245,23 @@ class FolderFiles:
     # --- objects --------------------------------------------------------------------------------
 
     @as_failures
-    def open_object(self, bucket: str, key: str, folder: str) -> tuple[OpenFile, ObjectRecord]:
-        """The open file of an object, and its record. Raises NoSuchKey."""
-        folder, name = self._place_of(folder, key)
+    def open_object(self, bucket: str, key: str, account: str, owner: str = "") -> tuple[OpenFile, ObjectRecord]:
+        """The open file of an object, and its record. Raises NoSuchBucket, AccessDenied and NoSuchKey."""
+        folder, name = self._place_of(self.bucket_folder(bucket, account, owner), key)
         for path in (os.path.join(folder, name), os.path.join(folder, name + FILE_ENDING)):
             file = open_regular(path)
             if file is not None:
                 break
         else:
             raise no_such_key(key)
-        if os.path.realpath(folder) != folder:
+        try:
+            if os.path.realpath(folder) != folder:
+                raise no_such_key(key)
+            self.bucket_folder(bucket, account, owner)  # another account may have taken the bucket's name before
+            return file, self.record_of(bucket, key, file.state())
+        except BaseException:
             file.close()
-            raise no_such_key(key)
-        return file, self.record_of(bucket, key, file.state())
+            raise
 
     def record_of(self, bucket: str, key: str, found: os.stat_result) -> ObjectRecord:
         """The record of an object's file; one that is made up if the file is somebody else's."""
@@ -286,10 +306,12 @@ class FolderFiles:
         return record
 
     @as_failures
-    def delete_object(self, bucket: str, key: str, folder: str, conditions: Conditions = NO_CONDITIONS) -> bool:
+    def delete_object(
+        self, bucket: str, key: str, account: str, owner: str = "", conditions: Conditions = NO_CONDITIONS
+    ) -> bool:
         """Delete an object; False if there is none. Folders that are empty then are deleted too."""
-        root = folder
         with self.changes:
+            root = self.bucket_folder(bucket, account, owner)
             folder, name = self._place_of(root, key)
             found = self._find(folder, name)
             etag = None if found is None else self.record_of(bucket, key, os.lstat(found)).etag
@@ -382,6 +404,11 @@ class FolderFiles:
         for one in reversed(missing):  # os.makedirs calls itself for each level, of which there may be a thousand
             os.mkdir(one, 0o700)
         write_whole(path, msgspec.json.encode(records), self.receiving)
+
+
+def id_of(record: BucketRecord | None) -> str:
+    """What tells a bucket from earlier ones of its name; empty for a bucket that was made by hand."""
+    return "" if record is None else record.bucket_id
 
 
 def require(conditions: Conditions, etag: str | None) -> None:

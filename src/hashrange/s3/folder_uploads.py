@@ -1,7 +1,7 @@
 """How are the parts of multipart uploads kept in a folder? Each upload in a folder of its own, until it is completed or
 aborted, over restarts too. Blocks, and is called on threads.
 
-    DIR/.hashrange/uploads/ID/upload.json          whose upload it is: bucket, key, headers of the object
+    DIR/.hashrange/uploads/ID/upload.json          whose upload it is: account, bucket, key, headers of the object
     DIR/.hashrange/uploads/ID/00001-ETAG-SIZE      part 1
 """
 
@@ -9,8 +9,7 @@ import contextlib
 import os
 import re
 import secrets
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import md5
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,10 +17,10 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.messages import s3 as say
-from hashrange.s3.folder_files import NO_CONDITIONS, Conditions, FolderFiles, ObjectRecord, as_failures
+from hashrange.s3.folder_files import NO_CONDITIONS, Conditions, FolderFiles, ObjectRecord, as_failures, id_of
 from hashrange.s3.limits import PART_BYTES_MIN
 from hashrange.s3.objects import S3Failure
-from hashrange.s3.whole_files import NewFile, sync_names, write_whole
+from hashrange.s3.whole_files import NewFile, sync_names
 
 _is_upload_id = re.compile(r"[0-9a-f]{32}", re.ASCII).fullmatch
 _is_part = re.compile(r"([0-9]{5})-([0-9a-f]{32})-([0-9]+)", re.ASCII).fullmatch
@@ -35,6 +34,8 @@ class UploadRecord(msgspec.Struct, frozen=True):
     key: str
     account: str
     headers: dict[str, str]
+    bucket_id: str = ""
+    """`BucketRecord.bucket_id`."""
 
 
 class FoundUpload(NamedTuple):
@@ -62,32 +63,49 @@ class WantedPart(NamedTuple):
 
 
 class FolderUploads:
-    """The uploads of one folder."""
+    """The uploads of one folder. To all but the account that has begun it, and once its bucket is deleted, there is no
+    such upload, whoever has the bucket's name.
+    """
 
     def __init__(self, files: FolderFiles) -> None:
         self._files = files
+        self._newest_ns = 0
 
     @as_failures
-    def create(self, record: UploadRecord) -> str:
-        """Begin an upload, and return its id."""
-        upload_id = secrets.token_hex(16)
-        folder = os.path.join(self._files.uploads, upload_id)
-        os.mkdir(folder, 0o700)
-        write_whole(os.path.join(folder, _RECORD), msgspec.json.encode(record), self._files.receiving)
-        sync_names(self._files.uploads)
+    def create(self, bucket: str, key: str, account: str, headers: dict[str, str], owner: str = "") -> str:
+        """Begin an upload, and return its id: ids of later uploads are greater. Raises NoSuchBucket, AccessDenied."""
+        with self._files.changes:
+            bucket_id = id_of(self._files.require_bucket(bucket, account, owner))
+            file = self._files.begin_file()
+            try:
+                file.write(msgspec.json.encode(UploadRecord(bucket, key, account, headers, bucket_id)))
+                file.sync()
+                self._newest_ns = max(file.change_time(None).st_mtime_ns, self._newest_ns + 1)
+                upload_id = f"{self._newest_ns:016x}{secrets.token_hex(8)}"
+                folder = self._folder_of(upload_id)
+                os.mkdir(folder, 0o700)
+                file.rename(os.path.join(folder, _RECORD))
+            finally:
+                file.discard()
+            sync_names(folder)
+            sync_names(self._files.uploads)
         return upload_id
 
     @as_failures
-    def require(self, upload_id: str, bucket: str, key: str) -> UploadRecord:
-        """An upload. Raises NoSuchUpload if there is none of this bucket and key."""
+    def require(self, upload_id: str, bucket: str, key: str, account: str, owner: str = "") -> UploadRecord:
+        """An upload. Raises NoSuchBucket, AccessDenied, and NoSuchUpload if the account has no such one of this key."""
+        bucket_id = id_of(self._files.require_bucket(bucket, account, owner))
         record = self._record(upload_id) if _is_upload_id(upload_id) else None
-        if record is None or (record.bucket, record.key) != (bucket, key):
-            raise S3Failure("NoSuchUpload", say.NO_SUCH_UPLOAD, 404, UploadId=upload_id)
+        if record is None or _place_of(record) != (bucket, bucket_id, account) or record.key != key:
+            raise no_such_upload(upload_id)
         return record
+
+    def _folder_of(self, upload_id: str) -> str:
+        return os.path.join(self._files.uploads, upload_id)
 
     def _record(self, upload_id: str) -> UploadRecord | None:
         try:
-            with open(os.path.join(self._files.uploads, upload_id, _RECORD), "rb") as file:
+            with open(os.path.join(self._folder_of(upload_id), _RECORD), "rb") as file:
                 return msgspec.json.decode(file.read(), type=UploadRecord)
         except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
             return None
@@ -96,14 +114,14 @@ class FolderUploads:
     def put_part(self, upload_id: str, number: int, file: NewFile, etag: str) -> None:
         """Let a file be a part of an upload that exists, in place of an earlier one with its number."""
         file.sync()
-        folder = os.path.join(self._files.uploads, upload_id)
+        folder = self._folder_of(upload_id)
         with self._files.changes:
             former = [one for one in self.parts(upload_id) if one.number == number]
             path = os.path.join(folder, f"{number:05d}-{etag}-{file.size_bytes}")
             try:
                 file.rename(path)
             except FileNotFoundError:
-                raise S3Failure("NoSuchUpload", say.NO_SUCH_UPLOAD, 404, UploadId=upload_id) from None
+                raise no_such_upload(upload_id) from None
             for one in former:
                 if one.path != path:
                     os.unlink(one.path)
@@ -113,7 +131,7 @@ class FolderUploads:
     def parts(self, upload_id: str) -> list[FoundPart]:
         """The parts of an upload that exists, in order of their numbers."""
         found = []
-        folder = os.path.join(self._files.uploads, upload_id)
+        folder = self._folder_of(upload_id)
         try:
             names = os.listdir(folder)
         except FileNotFoundError:
@@ -133,46 +151,100 @@ class FolderUploads:
         owner: str = "",
         conditions: Conditions = NO_CONDITIONS,
     ) -> ObjectRecord:
-        """Let these parts together be the object. Raises InvalidPart, InvalidPartOrder, EntityTooSmall."""
+        """Let these parts together be the object. Raises InvalidPart, InvalidPartOrder, EntityTooSmall, and
+        NoSuchUpload if the upload ends meanwhile, as when its bucket is deleted.
+        """
         parts = _chosen(self.parts(upload_id), wanted)
         file = self._files.begin_file()
         try:
             for part in parts:
-                descriptor = os.open(part.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+                try:
+                    descriptor = os.open(part.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+                except FileNotFoundError:
+                    raise no_such_upload(upload_id) from None
                 try:
                     file.copy_from(descriptor, part.size_bytes)
                 finally:
                     os.close(descriptor)
             hashes = b"".join(bytes.fromhex(part.etag) for part in parts)
             etag = f"{md5(hashes).hexdigest()}-{len(parts)}"
-            placed = self._files.place(
-                record.bucket, record.key, file, etag, record.headers, record.account, owner, conditions
-            )
+            file.sync()
+            bucket, key, account = record.bucket, record.key, record.account
+            with self._files.changes:
+                self.require(upload_id, bucket, key, account, owner)
+                placed = self._files.place(bucket, key, file, etag, record.headers, account, owner, conditions)
+                taken = self._take(upload_id)
         finally:
             file.discard()
-        self.delete(upload_id)
+        self._files.discarded.delete(taken)
         return placed
 
     @as_failures
     def delete(self, upload_id: str) -> None:
         """Forget an upload and its parts."""
         with self._files.changes:
-            folder = os.path.join(self._files.uploads, upload_id)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(folder, _RECORD))
-            shutil.rmtree(folder, ignore_errors=True)
-            sync_names(self._files.uploads)
+            taken = self._take(upload_id)
+        self._files.discarded.delete(taken)
+
+    def _take(self, upload_id: str) -> str | None:
+        """Let there be no such upload any more; what is left of it is to be deleted."""
+        taken = self._files.discarded.take(self._folder_of(upload_id))
+        sync_names(self._files.uploads)
+        return taken
 
     @as_failures
-    def uploads_of(self, bucket: str) -> list[FoundUpload]:
-        """The uploads of a bucket, in order of keys, then of their beginnings."""
+    def uploads_of(self, bucket: str, account: str, owner: str = "") -> list[FoundUpload]:
+        """The uploads of an account to a bucket, in order of keys, then of their beginnings."""
+        wanted = bucket, id_of(self._files.require_bucket(bucket, account, owner)), account
         found = []
+        for upload_id in self._ids():
+            record = self._record(upload_id)
+            if record is not None and _place_of(record) == wanted:
+                path = os.path.join(self._folder_of(upload_id), _RECORD)
+                with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+                    found.append(FoundUpload(upload_id, record, os.stat(path).st_mtime_ns))
+        return sorted(found, key=lambda one: (one.record.key.encode(), one.upload_id))
+
+    @as_failures
+    def discard_of(self, bucket: str, bucket_id: str) -> None:
+        """Delete all uploads to a bucket that has been deleted."""
+        for upload_id in self._ids():
+            record = self._record(upload_id)
+            if record is not None and (record.bucket, record.bucket_id) == (bucket, bucket_id):
+                self.delete(upload_id)
+
+    @as_failures
+    def discard_left_behind(self) -> None:
+        """Delete the uploads whose bucket is gone, or another's now, and parts without a record: what is left by a
+        killed process, or by somebody who has removed a bucket's folder by hand.
+        """
+        for upload_id in self._ids():
+            record = self._record(upload_id)
+            is_half = not os.path.lexists(os.path.join(self._folder_of(upload_id), _RECORD)) and self.parts(upload_id)
+            if is_half or (record is not None and not self._has_bucket(record)):
+                self.delete(upload_id)
+
+    def _has_bucket(self, record: UploadRecord) -> bool:
+        try:
+            return id_of(self._files.require_bucket(record.bucket, record.account)) == record.bucket_id
+        except S3Failure as failure:
+            return failure.http_status >= 500  # not known
+
+    def _ids(self) -> Iterator[str]:
         with os.scandir(self._files.uploads) as entries:
             for entry in entries:
-                record = self._record(entry.name) if _is_upload_id(entry.name) else None
-                if record is not None and record.bucket == bucket:
-                    found.append(FoundUpload(entry.name, record, entry.stat().st_mtime_ns))
-        return sorted(found, key=lambda one: (one.record.key.encode(), one.begun_ns))
+                if _is_upload_id(entry.name):
+                    yield entry.name
+
+
+def no_such_upload(upload_id: str) -> S3Failure:
+    """The error that says that there is no such upload."""
+    return S3Failure("NoSuchUpload", say.NO_SUCH_UPLOAD, 404, UploadId=upload_id)
+
+
+def _place_of(record: UploadRecord) -> tuple[str, str, str]:
+    """The very bucket that an upload is for, and the account that has begun it."""
+    return record.bucket, record.bucket_id, record.account
 
 
 def _chosen(found: Sequence[FoundPart], wanted: Sequence[WantedPart]) -> list[FoundPart]:

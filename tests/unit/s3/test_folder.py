@@ -70,7 +70,7 @@ def listed(folder: S3Folder, prefix: str = "") -> list[str]:
 
 def delete(folder: S3Folder, key: str) -> None:
     """Delete an object."""
-    folder.files.delete_object(BUCKET, key, folder.files.bucket_folder(BUCKET, ACCOUNT))
+    folder.files.delete_object(BUCKET, key, ACCOUNT)
 
 
 def left_over(folder: S3Folder) -> list[str]:
@@ -326,7 +326,7 @@ def test_the_record_of_a_file_is_its_own_after_a_power_cut_before_the_rename(
     with pytest.raises(S3Failure):
         put(folder, "key", b"after!", ObjectOptions("text/html"))
     monkeypatch.undo()
-    file, record = folder.files.open_object(BUCKET, "key", folder.files.bucket_folder(BUCKET, ACCOUNT))
+    file, record = folder.files.open_object(BUCKET, "key", ACCOUNT)
     file.close()
     assert (record.etag, record.headers) == (etag, {"content-type": "text/plain"})
 
@@ -352,8 +352,7 @@ def test_two_writes_in_a_moment_are_told_apart(folder: S3Folder, monkeypatch: py
 
     monkeypatch.setattr(os, "fstat", coarse)
     etags = [put(folder, "key", content) for content in (b"one", b"two")]
-    root = folder.files.bucket_folder(BUCKET, ACCOUNT)
-    _, record = folder.files.open_object(BUCKET, "key", root)
+    _, record = folder.files.open_object(BUCKET, "key", ACCOUNT)
     assert record.etag == etags[1]
 
 

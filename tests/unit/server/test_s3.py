@@ -1,6 +1,7 @@
 """The server's own S3, over a folder: what boto3 sees."""
 
 import io
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -252,6 +253,39 @@ def test_accounts_do_not_see_each_others_buckets(server: S3Server) -> None:
     server.client.delete_object(Bucket="by-hand", Key="ours")
     server.client.delete_bucket(Bucket="by-hand")
     server.client.delete_object(Bucket=BUCKET, Key="mine")
+
+
+def test_uploads_of_a_deleted_bucket_are_nobodys(server: S3Server) -> None:
+    has_file = server.running.settings.credentials is not None
+    other = server.client_of(OTHER_KEY, OTHER_SECRET) if has_file else server.client_of("123456789012")
+    server.client.create_bucket(Bucket="passes-on")
+    upload = {"Bucket": "passes-on", "Key": "confidential"}
+    upload["UploadId"] = server.client.create_multipart_upload(**upload, Metadata={"a": "b"})["UploadId"]
+    etag = server.client.upload_part(**upload, PartNumber=1, Body=b"secret")["ETag"]
+    server.client.delete_bucket(Bucket="passes-on")
+    assert os.listdir(server.root / ".hashrange" / "uploads") == []
+    other.create_bucket(Bucket="passes-on")
+    assert "Uploads" not in other.list_multipart_uploads(Bucket="passes-on")
+    for call in (
+        lambda: other.list_parts(**upload),
+        lambda: other.abort_multipart_upload(**upload),
+        lambda: other.upload_part(**upload, PartNumber=2, Body=b""),
+        lambda: other.complete_multipart_upload(**upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}),
+    ):
+        assert code_of(call) == ("NoSuchUpload", 404)
+    other.delete_bucket(Bucket="passes-on")
+
+
+def test_an_upload_is_as_old_as_its_beginning(server: S3Server) -> None:
+    """It was as old as its last part, and so was its place among those of its key."""
+    s3, upload = server.client, {"Bucket": BUCKET, "Key": "aged"}
+    ids = [s3.create_multipart_upload(**upload)["UploadId"] for _ in range(2)]
+    os.utime(server.root / ".hashrange" / "uploads" / ids[0] / "upload.json", ns=(0, 10**18))
+    s3.upload_part(**upload, UploadId=ids[0], PartNumber=1, Body=b"")
+    found = s3.list_multipart_uploads(Bucket=BUCKET, Prefix="aged")["Uploads"]
+    assert ([one["UploadId"] for one in found], found[0]["Initiated"].timestamp()) == (ids, 10**9)
+    for one in ids:
+        s3.abort_multipart_upload(**upload, UploadId=one)
 
 
 @pytest.mark.parametrize("version", ["s3v4", "default"])

@@ -21,8 +21,7 @@ async def create_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3R
 
 async def _region_of(s3: S3Folder, caller: Caller, request: S3Request) -> str:
     """The Region of a bucket; of one that was made by hand, that of the caller."""
-    await s3.thread().run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
-    record = await s3.thread().run(s3.files.bucket_record, request.bucket)
+    record = await s3.thread().run(s3.files.require_bucket, request.bucket, caller.account, request.owner)
     return caller.region if record is None else record.region
 
 
@@ -46,8 +45,8 @@ async def list_buckets(s3: S3Folder, caller: Caller, request: S3Request) -> S3Re
 
 
 async def delete_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
-    """Delete a bucket that has no objects."""
-    await s3.thread().run(s3.files.delete_bucket, request.bucket, caller.account, request.owner)
+    """Delete a bucket that has no objects, with the uploads to it that have not ended."""
+    await s3.thread().run(s3.delete_bucket, request.bucket, caller.account, request.owner)
     return S3Reply(204)
 
 

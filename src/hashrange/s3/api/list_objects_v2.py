@@ -33,6 +33,9 @@ def _list(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     wanted = ListRange(query.get("prefix", ""), after, query.get("delimiter", ""))
     walk = s3.begin_list(request.bucket, caller.account, wanted, request.owner)
     found = next_objects(walk, most + 1) if most else []
+    s3.files.require_bucket(
+        request.bucket, caller.account, request.owner
+    )  # another account may have its name meanwhile
     page, is_truncated = found[:most], len(found) > most
 
     def written(text: str) -> str:

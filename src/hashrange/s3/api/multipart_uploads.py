@@ -15,10 +15,10 @@ from hashrange.s3.objects import S3Failure
 
 async def create_multipart_upload(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     """Begin an upload."""
-    kept, thread = kept_headers(request), s3.thread()
-    await thread.run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
-    record = UploadRecord(request.bucket, request.key, caller.account, kept)
-    upload_id = await thread.run(s3.uploads.create, record)
+    kept = kept_headers(request)
+    upload_id = await s3.thread().run(
+        s3.uploads.create, request.bucket, request.key, caller.account, kept, request.owner
+    )
     members = {"Bucket": request.bucket, "Key": request.key, "UploadId": upload_id}
     return S3Reply(root="InitiateMultipartUploadResult", members=members)
 
@@ -49,9 +49,9 @@ def _part_number(request: S3Request) -> int:
 
 async def _require(s3: S3Folder, caller: Caller, request: S3Request) -> UploadRecord:
     """The upload of a request."""
-    thread = s3.thread()
-    await thread.run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
-    return await thread.run(s3.uploads.require, request.query["uploadId"], request.bucket, request.key)
+    return await s3.thread().run(
+        s3.uploads.require, request.query["uploadId"], request.bucket, request.key, caller.account, request.owner
+    )
 
 
 async def complete_multipart_upload(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
@@ -111,9 +111,8 @@ async def list_parts(s3: S3Folder, caller: Caller, request: S3Request) -> S3Repl
 
 async def list_multipart_uploads(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     """The uploads of a bucket that have not ended. All are on one page."""
-    await s3.thread().run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
     prefix = request.query.get("prefix", "")
-    found = await s3.thread().run(s3.uploads.uploads_of, request.bucket)
+    found = await s3.thread().run(s3.uploads.uploads_of, request.bucket, caller.account, request.owner)
     uploads = [
         {
             "Key": one.record.key,

@@ -55,9 +55,9 @@ async def put_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Repl
 
 async def delete_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     """Delete an object, whether there is one or not."""
-    thread = s3.thread()
-    folder = await thread.run(s3.files.bucket_folder, request.bucket, caller.account, request.owner)
-    await thread.run(s3.files.delete_object, request.bucket, request.key, folder, request.conditions)
+    await s3.thread().run(
+        s3.files.delete_object, request.bucket, request.key, caller.account, request.owner, request.conditions
+    )
     return S3Reply(204)
 
 
@@ -72,8 +72,7 @@ async def head_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Rep
 
 
 def _read(s3: S3Folder, caller: Caller, request: S3Request, *, is_content_wanted: bool) -> S3Reply:
-    folder = s3.files.bucket_folder(request.bucket, caller.account, request.owner)
-    file, record = s3.files.open_object(request.bucket, request.key, folder)
+    file, record = s3.files.open_object(request.bucket, request.key, caller.account, request.owner)
     is_kept = False
     try:
         headers = headers_of_object(record) | _overrides(request.query)
