@@ -53,6 +53,7 @@ UNSUPPORTED_AUTHORIZATION = (
     "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
 )
 MALFORMED_XML = "The XML you provided was not well-formed or did not validate against our published schema"
+MESSAGE_TOO_LONG = "Your request was too large."
 INVALID_URI = "Couldn't parse the specified URI."
 METHOD_NOT_ALLOWED = "The specified method is not allowed against this resource."
 NOT_IMPLEMENTED = "A header or query you provided implies functionality that is not implemented."

@@ -10,6 +10,8 @@ PUT_BYTES_MAX = 5 * 1024**3
 KEY_BYTES_MAX = 1024
 LIST_KEYS_MAX = 1000
 """Most keys of one page of a list."""
+XML_BYTES_MAX = 4 * 1024 * 1024
+"""Most bytes of a document that a request brings: our own number. 10,000 parts with their checksums have some 2 MB."""
 METADATA_BYTES_MAX = 2 * 1024
 """Names and values of an object's `x-amz-meta-` headers together."""
 CHUNK_BYTES_MIN = 8 * 1024

@@ -69,9 +69,9 @@ async def complete_multipart_upload(s3: S3Folder, caller: Caller, request: S3Req
 
 
 def _wanted_parts(body: bytes) -> list[WantedPart]:
-    """The parts that the body names. Raises MalformedXML."""
+    """The parts that the body names. Raises MalformedXML and MaxMessageLengthExceeded."""
     wanted = []
-    for members in read_elements(body, "CompleteMultipartUpload", "Part"):
+    for members in read_elements(body, "CompleteMultipartUpload", "Part", PART_NUMBER_MAX):
         number, etag = members.get("PartNumber", ""), members.get("ETag", "")
         if not number.isascii() or not number.isdigit() or len(number) > 5 or not etag:
             raise S3Failure("MalformedXML", say.MALFORMED_XML)
