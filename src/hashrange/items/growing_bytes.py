@@ -6,6 +6,18 @@ and in the end becomes the bytes without a copy.
 """
 
 from io import BytesIO
+from typing import Any
+
+from hashrange.items.steps import spend
 
 GrowingBytes = BytesIO
 """`write(piece)` adds a piece, `tell()` is the length so far, and `getvalue()` returns all of it, once."""
+
+
+class PacedBytes(GrowingBytes):
+    """Bytes that give way before each piece that is added."""
+
+    def write(self, piece: Any) -> int:
+        """Add a piece; returns its length."""
+        spend((len(piece) >> 7) + 1)
+        return super().write(piece)

@@ -21,6 +21,7 @@ import os
 import secrets
 import stat
 import threading
+from collections import deque
 from collections.abc import Callable
 from functools import wraps
 from hashlib import md5
@@ -28,6 +29,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
+from hashrange.items import steps
 from hashrange.messages import s3 as say
 from hashrange.s3.discarded import DiscardedFolders
 from hashrange.s3.key_paths import FILE_ENDING, RECORD_ENDING, names_of_key
@@ -63,6 +65,13 @@ class BucketRecord(msgspec.Struct, frozen=True):
     region: str
     bucket_id: str = ""
     """Tells the bucket from earlier ones of its name; empty: a bucket of an earlier version of the program."""
+
+
+class FoundBucket(NamedTuple):
+    """A bucket in a list."""
+
+    name: str
+    changed_ns: int
 
 
 class FolderFormat(msgspec.Struct, frozen=True):
@@ -230,17 +239,23 @@ class FolderFiles:
         return id_of(record)
 
     @as_failures
-    def buckets_of(self, account: str) -> list[tuple[str, BucketRecord | None, int]]:
-        """Name, record and time of change in ns of each bucket that an account sees, in order of names."""
-        found = []
+    def buckets_of(self, account: str, most: int, prefix: str = "", after: str = "") -> "deque[FoundBucket]":
+        """The first buckets behind the name `after` that an account sees, at most so many, in order of names."""
+        names = []
         with os.scandir(self.root) as entries:
             for entry in entries:
-                if not is_bucket_name(entry.name) or not entry.is_dir(follow_symlinks=False):
-                    continue
-                record = self.bucket_record(entry.name)
-                if record is None or record.account == account:
-                    found.append((entry.name, record, entry.stat(follow_symlinks=False).st_mtime_ns))
-        return sorted(found)
+                is_wanted = entry.name > after and entry.name.startswith(prefix) and is_bucket_name(entry.name)
+                if is_wanted and entry.is_dir(follow_symlinks=False):
+                    names.append(entry.name)
+        found = deque[FoundBucket]()
+        for name in steps.sort(names):  # in pieces, between which other threads have turns
+            record = self.bucket_record(name)
+            if record is None or record.account == account:
+                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                    found.append(FoundBucket(name, os.lstat(os.path.join(self.root, name)).st_mtime_ns))
+                if len(found) == most:
+                    break
+        return found
 
     # --- objects --------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ aborted, over restarts too. Blocks, and is called on threads.
 """
 
 import contextlib
+import heapq
 import os
 import re
 import secrets
@@ -16,9 +17,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from hashrange.items import steps
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import NO_CONDITIONS, Conditions, FolderFiles, ObjectRecord, as_failures, id_of
-from hashrange.s3.limits import PART_BYTES_MIN
+from hashrange.s3.limits import LIST_KEYS_MAX, PART_BYTES_MIN
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.whole_files import NewFile, sync_names
 
@@ -44,6 +46,19 @@ class FoundUpload(NamedTuple):
     upload_id: str
     record: UploadRecord
     begun_ns: int
+
+
+class UploadRange(NamedTuple):
+    """Which uploads are wanted."""
+
+    prefix: str = ""
+    after: tuple[bytes, str] = b"", ""
+    """Only those behind this key, as UTF-8, and id."""
+
+
+ALL_UPLOADS = UploadRange()
+BEHIND_ALL_IDS = "g"
+"""Ids are numbers in hex."""
 
 
 class FoundPart(NamedTuple):
@@ -140,7 +155,7 @@ class FolderUploads:
             part = _is_part(name)
             if part is not None:
                 found.append(FoundPart(int(part[1]), part[2], int(part[3]), os.path.join(folder, name)))
-        return sorted(found)
+        return steps.sort(found)  # in pieces, between which other threads have turns
 
     @as_failures
     def complete(
@@ -193,17 +208,25 @@ class FolderUploads:
         return taken
 
     @as_failures
-    def uploads_of(self, bucket: str, account: str, owner: str = "") -> list[FoundUpload]:
-        """The uploads of an account to a bucket, in order of keys, then of their beginnings."""
-        wanted = bucket, id_of(self._files.require_bucket(bucket, account, owner)), account
-        found = []
+    def uploads_of(
+        self, bucket: str, account: str, wanted: UploadRange = ALL_UPLOADS, most: int = LIST_KEYS_MAX, owner: str = ""
+    ) -> list[FoundUpload]:
+        """The first uploads of an account to a bucket that are wanted, at most so many, in order of keys, then of their
+        beginnings.
+        """
+        place = bucket, id_of(self._files.require_bucket(bucket, account, owner)), account
+        return heapq.nsmallest(most, self._wanted(place, wanted), key=_order_of)
+
+    def _wanted(self, place: tuple[str, str, str], wanted: UploadRange) -> Iterator[FoundUpload]:
         for upload_id in self._ids():
             record = self._record(upload_id)
-            if record is not None and _place_of(record) == wanted:
-                path = os.path.join(self._folder_of(upload_id), _RECORD)
-                with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
-                    found.append(FoundUpload(upload_id, record, os.stat(path).st_mtime_ns))
-        return sorted(found, key=lambda one: (one.record.key.encode(), one.upload_id))
+            if record is None or _place_of(record) != place or not record.key.startswith(wanted.prefix):
+                continue
+            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+                begun_ns = os.stat(os.path.join(self._folder_of(upload_id), _RECORD)).st_mtime_ns
+                found = FoundUpload(upload_id, record, begun_ns)
+                if _order_of(found) > wanted.after:
+                    yield found
 
     @as_failures
     def discard_of(self, bucket: str, bucket_id: str) -> None:
@@ -240,6 +263,10 @@ class FolderUploads:
 def no_such_upload(upload_id: str) -> S3Failure:
     """The error that says that there is no such upload."""
     return S3Failure("NoSuchUpload", say.NO_SUCH_UPLOAD, 404, UploadId=upload_id)
+
+
+def _order_of(upload: FoundUpload) -> tuple[bytes, str]:
+    return upload.record.key.encode(), upload.upload_id
 
 
 def _place_of(record: UploadRecord) -> tuple[str, str, str]:

@@ -9,7 +9,9 @@ PUT_BYTES_MAX = 5 * 1024**3
 """Most bytes of an object or part that one request brings."""
 KEY_BYTES_MAX = 1024
 LIST_KEYS_MAX = 1000
-"""Most keys of one page of a list."""
+"""Most keys, parts or uploads of one page of a list."""
+LIST_BUCKETS_MAX = 10_000
+"""Most buckets of one page of a list. Source: botocore's model of S3."""
 XML_BYTES_MAX = 4 * 1024 * 1024
 """Most bytes of a document that a request brings: our own number. 10,000 parts with their checksums have some 2 MB."""
 METADATA_BYTES_MAX = 2 * 1024

@@ -10,6 +10,7 @@ from greenlet import getcurrent
 
 from hashrange.cloudwatch.api.registry import cloudwatch_api
 from hashrange.items import steps
+from hashrange.items.growing_bytes import PacedBytes
 from hashrange.server.protocols.aws_forms import replies
 from hashrange.server.protocols.aws_forms.replies import WireForm
 from hashrange.server.protocols.http_call import WrittenReply
@@ -41,7 +42,7 @@ def test_a_long_reply_can_give_way(database: Database, form: str, monkeypatch: p
     assert seen == [(True, True)]
 
 
-class NotedBytes(replies.PacedBytes):
+class NotedBytes(PacedBytes):
     """Bytes that note how many are written between two looks."""
 
     since = most = 0

@@ -6,7 +6,6 @@ from xml.parsers import expat
 
 import pytest
 
-from hashrange.s3.api import xml_body
 from hashrange.s3.api.xml_body import PIECE_BYTES, read_elements
 from hashrange.s3.limits import PART_NUMBER_MAX, XML_BYTES_MAX
 from hashrange.s3.objects import S3Failure
@@ -81,7 +80,7 @@ _create = expat.ParserCreate
 @pytest.fixture
 def parser(monkeypatch: pytest.MonkeyPatch) -> type[NotedParser]:
     """Counts what parsers get."""
-    monkeypatch.setattr(xml_body.expat, "ParserCreate", NotedParser)
+    monkeypatch.setattr(expat, "ParserCreate", NotedParser)
     monkeypatch.setattr(NotedParser, "all_bytes", 0)
     monkeypatch.setattr(NotedParser, "most_bytes", 0)
     return NotedParser

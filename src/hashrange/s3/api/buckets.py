@@ -1,10 +1,23 @@
 """CreateBucket, HeadBucket, GetBucketLocation, ListBuckets, DeleteBucket: which buckets are there?"""
 
+from collections import deque
+from collections.abc import Iterator
+
 from hashrange.aws_services.operation import Caller
 from hashrange.messages import s3 as say
 from hashrange.s3.api.object_headers import xml_time
-from hashrange.s3.api.operation import S3Reply, S3Request, s3_operation
+from hashrange.s3.api.operation import (
+    S3Reply,
+    S3Request,
+    XmlMembers,
+    XmlValue,
+    continuation_token,
+    place_of_token,
+    s3_operation,
+)
 from hashrange.s3.folder import S3Folder
+from hashrange.s3.folder_files import FoundBucket
+from hashrange.s3.limits import LIST_BUCKETS_MAX
 from hashrange.s3.objects import S3Failure
 
 _FIRST_REGION = "us-east-1"
@@ -37,11 +50,32 @@ async def get_bucket_location(s3: S3Folder, caller: Caller, request: S3Request) 
 
 
 async def list_buckets(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
-    """The buckets that the caller sees. All are on one page."""
-    found = await s3.thread().run(s3.files.buckets_of, caller.account)
-    buckets = [{"Name": name, "CreationDate": xml_time(time_ns)} for name, _, time_ns in found]
-    owner = {"ID": caller.account}
-    return S3Reply(root="ListAllMyBucketsResult", members={"Owner": owner, "Buckets": {"Bucket": buckets}})
+    """A page of the buckets that the caller sees; unless it asks for fewer, all that a page may have."""
+    query = request.query
+    most = request.whole_number("max-buckets", LIST_BUCKETS_MAX, LIST_BUCKETS_MAX, say.MAX_BUCKETS)
+    if not most:
+        raise S3Failure("InvalidArgument", say.MAX_BUCKETS, 400, ArgumentName="max-buckets", ArgumentValue="0")
+    token, prefix = query.get("continuation-token"), query.get("prefix", "")
+    after = "" if token is None else place_of_token(token).decode(errors="replace")
+    found = await s3.thread().run(s3.files.buckets_of, caller.account, most + 1, prefix, after)
+    is_truncated = len(found) > most
+    if is_truncated:
+        found.pop()
+    members: dict[str, XmlValue] = {"Owner": {"ID": caller.account}}
+    next_token = continuation_token(found[-1].name.encode()) if is_truncated else ""
+    members["Buckets"] = {"Bucket": _buckets(found)}
+    if next_token:
+        members["ContinuationToken"] = next_token
+    if prefix:
+        members["Prefix"] = prefix
+    return S3Reply(root="ListAllMyBucketsResult", members=members)
+
+
+def _buckets(found: deque[FoundBucket]) -> Iterator[XmlMembers]:
+    """The members of each bucket, made and freed one after the other while the reply is written."""
+    while found:
+        one = found.popleft()
+        yield {"Name": one.name, "CreationDate": xml_time(one.changed_ns)}
 
 
 async def delete_bucket(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:

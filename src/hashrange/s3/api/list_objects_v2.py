@@ -1,20 +1,23 @@
-"""ListObjectsV2: which objects are in a bucket, a page at a time?
+"""ListObjectsV2: which objects are in a bucket, a page at a time?"""
 
-A continuation token is the last key of the page before, in base64.
-"""
-
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from urllib.parse import quote
 
 from hashrange.aws_services.operation import Caller
 from hashrange.messages import s3 as say
 from hashrange.s3.api.object_headers import STANDARD, STORAGE_CLASS, xml_time
-from hashrange.s3.api.operation import S3Reply, S3Request, XmlMembers, XmlValue, invalid_argument, s3_operation
+from hashrange.s3.api.operation import (
+    S3Reply,
+    S3Request,
+    XmlMembers,
+    XmlValue,
+    continuation_token,
+    invalid_argument,
+    place_of_token,
+    s3_operation,
+)
 from hashrange.s3.folder import S3Folder, next_objects
 from hashrange.s3.folder_walk import BEHIND_ALL, FoundObject, ListRange
 from hashrange.s3.limits import LIST_KEYS_MAX
-from hashrange.s3.objects import S3Failure
 
 
 async def list_objects_v2(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
@@ -29,7 +32,7 @@ def _list(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     if encoding not in ("", "url"):
         raise invalid_argument("encoding-type", encoding)
     token, start_after = query.get("continuation-token"), query.get("start-after", "")
-    after = start_after.encode() if token is None else _read_token(token)
+    after = start_after.encode() if token is None else place_of_token(token)
     wanted = ListRange(query.get("prefix", ""), after, query.get("delimiter", ""))
     walk = s3.begin_list(request.bucket, caller.account, wanted, request.owner)
     found = next_objects(walk, most + 1) if most else []
@@ -53,7 +56,7 @@ def _list(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     if token is not None:
         members["ContinuationToken"] = token
     if is_truncated:
-        members["NextContinuationToken"] = _token_of(page[-1])
+        members["NextContinuationToken"] = continuation_token(_place_of(page[-1]))
     owner = {"ID": caller.account} if query.get("fetch-owner") == "true" else None
     members["Contents"] = [_content(s3, request.bucket, one, written(one.key), owner) for one in page if one.path]
     members["CommonPrefixes"] = [{"Prefix": written(one.key)} for one in page if not one.path]
@@ -75,18 +78,9 @@ def _content(s3: S3Folder, bucket: str, one: FoundObject, key: str, owner: XmlMe
     return members
 
 
-def _token_of(last: FoundObject) -> str:
-    return urlsafe_b64encode(last.key.encode() + (b"" if last.path else BEHIND_ALL)).decode()
-
-
-def _read_token(token: str) -> bytes:
-    try:
-        after = urlsafe_b64decode(token)
-    except (ValueError, binascii.Error):
-        after = b""
-    if not after:
-        raise S3Failure("InvalidArgument", say.BAD_CONTINUATION_TOKEN, 400, ArgumentName="continuation-token")
-    return after
+def _place_of(last: FoundObject) -> bytes:
+    """Behind which key the next page begins: the last one, or all of a common prefix."""
+    return last.key.encode() + (b"" if last.path else BEHIND_ALL)
 
 
 OPERATIONS = [s3_operation("ListObjectsV2", list_objects_v2, "GET", "bucket", {"list-type": "2"})]

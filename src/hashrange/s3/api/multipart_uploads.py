@@ -8,7 +8,7 @@ from hashrange.s3.api.object_headers import STANDARD, STORAGE_CLASS, headers_of_
 from hashrange.s3.api.operation import S3Reply, S3Request, XmlValue, s3_operation, unquoted
 from hashrange.s3.api.xml_body import read_elements
 from hashrange.s3.folder import S3Folder
-from hashrange.s3.folder_uploads import UploadRecord, WantedPart
+from hashrange.s3.folder_uploads import BEHIND_ALL_IDS, UploadRange, UploadRecord, WantedPart
 from hashrange.s3.limits import LIST_KEYS_MAX, PART_NUMBER_MAX
 from hashrange.s3.objects import S3Failure
 
@@ -110,9 +110,15 @@ async def list_parts(s3: S3Folder, caller: Caller, request: S3Request) -> S3Repl
 
 
 async def list_multipart_uploads(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
-    """The uploads of a bucket that have not ended. All are on one page."""
-    prefix = request.query.get("prefix", "")
-    found = await s3.thread().run(s3.uploads.uploads_of, request.bucket, caller.account, request.owner)
+    """A page of the uploads to a bucket that have not ended."""
+    query = request.query
+    most = request.whole_number("max-uploads", LIST_KEYS_MAX, LIST_KEYS_MAX, say.MAX_UPLOADS)
+    prefix, key, upload_id = (query.get(name, "") for name in ("prefix", "key-marker", "upload-id-marker"))
+    wanted = UploadRange(prefix, (key.encode(), (upload_id or BEHIND_ALL_IDS) if key else ""))
+    found = await s3.thread().run(
+        s3.uploads.uploads_of, request.bucket, caller.account, wanted, most + 1 if most else 0, request.owner
+    )
+    page, is_truncated = found[:most], len(found) > most
     uploads = [
         {
             "Key": one.record.key,
@@ -120,15 +126,12 @@ async def list_multipart_uploads(s3: S3Folder, caller: Caller, request: S3Reques
             "StorageClass": one.record.headers.get(STORAGE_CLASS, STANDARD),
             "Initiated": xml_time(one.begun_ns),
         }
-        for one in found
-        if one.record.key.startswith(prefix)
+        for one in page
     ]
-    members: dict[str, XmlValue] = {
-        "Bucket": request.bucket,
-        "Prefix": prefix,
-        "IsTruncated": False,
-        "Upload": uploads,
-    }
+    members: dict[str, XmlValue] = {"Bucket": request.bucket, "KeyMarker": key, "UploadIdMarker": upload_id}
+    if is_truncated:
+        members |= {"NextKeyMarker": page[-1].record.key, "NextUploadIdMarker": page[-1].upload_id}
+    members |= {"Prefix": prefix, "MaxUploads": most, "IsTruncated": is_truncated, "Upload": uploads}
     return S3Reply(root="ListMultipartUploadsResult", members=members)
 
 

@@ -5,7 +5,9 @@ An operation raises S3Failure and StorageError, and does what blocks on the fold
 Source of names, members and headers: botocore's service model of S3, 2006-03-01.
 """
 
-from collections.abc import Mapping, Sequence
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, Union
 
@@ -18,8 +20,8 @@ from hashrange.s3.objects import S3Failure
 from hashrange.s3.received_body import ReceivedBody
 from hashrange.s3.whole_files import OpenFile
 
-XmlValue = Union[str, int, bool, "XmlMembers", Sequence["XmlMembers"]]
-"""Text of an element, its members, or, for an element that is repeated, those of each."""
+XmlValue = Union[str, int, bool, "XmlMembers", Iterable["XmlMembers"]]
+"""Text of an element, its members, or, for an element that is repeated, those of each; they are read once."""
 XmlMembers = Mapping[str, "XmlValue"]
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -116,6 +118,22 @@ def s3_operation(
 def unquoted(etag: str) -> str:
     """An ETag without quotation marks."""
     return etag.strip().removeprefix("W/").strip('"')
+
+
+def continuation_token(place: bytes) -> str:
+    """The token for the page that begins behind a key or name: it, in base64."""
+    return urlsafe_b64encode(place).decode()
+
+
+def place_of_token(token: str) -> bytes:
+    """Behind which key or name a page begins. Raises S3Failure."""
+    try:
+        place = urlsafe_b64decode(token)
+    except (ValueError, binascii.Error):
+        place = b""
+    if not place:
+        raise S3Failure("InvalidArgument", say.BAD_CONTINUATION_TOKEN, 400, ArgumentName="continuation-token")
+    return place
 
 
 def invalid_argument(name: str, value: str) -> S3Failure:

@@ -17,8 +17,8 @@ import msgspec
 
 from hashrange.aws_services.operation import ErrorShape, ServiceApi, ServiceError
 from hashrange.errors import ApiError
-from hashrange.items.growing_bytes import GrowingBytes
-from hashrange.items.steps import PIECE_MEMBERS, batches, spend, walk
+from hashrange.items.growing_bytes import PacedBytes
+from hashrange.items.steps import PIECE_MEMBERS, batches, walk
 from hashrange.messages.aws_forms import SERVICE_FAILED
 from hashrange.messages.http import shown_message
 from hashrange.server.protocols.http_call import WrittenReply, log_failure
@@ -34,15 +34,6 @@ _encode = msgspec.json.Encoder().encode
 _no_character = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Finds what XML 1.0 cannot have, not even escaped. A carriage return it can have only escaped:
 else it is read as a line feed."""
-
-
-class PacedBytes(GrowingBytes):
-    """Bytes that give way before each piece that is added."""
-
-    def write(self, piece: Any) -> int:
-        """Add a piece; returns its length."""
-        spend((len(piece) >> 7) + 1)
-        return super().write(piece)
 
 
 class WireForm(NamedTuple):

@@ -16,6 +16,7 @@ from hashrange.errors import (
     MissingAuthenticationTokenException,
     UnrecognizedClientException,
 )
+from hashrange.items.growing_bytes import GrowingBytes, PacedBytes
 from hashrange.messages import s3 as say
 from hashrange.s3.api.operation import S3Reply, XmlMembers, XmlValue
 from hashrange.s3.objects import S3Failure
@@ -62,10 +63,12 @@ class S3Writer:
         self._wall_seconds = wall_seconds
 
     def reply(self, outcome: S3Reply) -> WrittenReply:
-        """The reply to what an operation has returned. The body of one that is in a file is empty."""
+        """The reply to what an operation has returned. The body of one that is in a file is empty. May give way: a list
+        of buckets has a megabyte.
+        """
         body, headers = b"", dict(outcome.headers)
         if outcome.root:
-            body = written_xml(outcome.root, outcome.members, _NAMESPACE)
+            body = written_xml(outcome.root, outcome.members, PacedBytes(), _NAMESPACE)
             headers["Content-Type"] = XML_TYPE
         if outcome.length is not None:
             headers["Content-Length"] = str(outcome.length)
@@ -79,7 +82,7 @@ class S3Writer:
         resource = self._request.url.partition(b"?")[0].decode("latin-1")
         members |= {"Resource": resource, "RequestId": request_id_of(self._request.number).decode()}
         status = failure.http_status
-        body = b"" if status in _NO_BODY else written_xml("Error", members)
+        body = b"" if status in _NO_BODY else written_xml("Error", members, GrowingBytes())
         used = f"{NOTHING_USED} {failure.code}"
         return WrittenReply(status, body, COMPLETE_HEAD, self._lines({"Content-Type": XML_TYPE}), used)
 
@@ -106,22 +109,22 @@ class S3Writer:
         return lines + CORS_LINES if self._request.shares_reply and self._request.layout.origin >= 0 else lines
 
 
-def written_xml(root: str, members: XmlMembers, attributes: str = "") -> bytes:
-    """A document in XML. A member without a name is the text of its element."""
-    return f"{_DECLARATION}<{root}{attributes}>{_written(members)}</{root}>".encode()
+def written_xml(root: str, members: XmlMembers, body: GrowingBytes, attributes: str = "") -> bytes:
+    """A document in XML, which is put together in `body`. A member without a name is the text of its element."""
+    body.write(f"{_DECLARATION}<{root}{attributes}>".encode())
+    _write(body, members)
+    body.write(f"</{root}>".encode())
+    return body.getvalue()
 
 
-def _written(members: XmlMembers) -> str:
-    texts = []
+def _write(body: GrowingBytes, members: XmlMembers) -> None:
     for name, value in members.items():
-        if isinstance(value, bool):
-            text = "true" if value else "false"
-        elif isinstance(value, str | int):
-            text = escape(str(value)).translate(_no_xml)
-        elif isinstance(value, Mapping):
-            text = _written(value)
-        else:
-            texts += [f"<{name}>{_written(one)}</{name}>" for one in value]
+        if isinstance(value, str | int):
+            text = str(value).lower() if isinstance(value, bool) else escape(str(value)).translate(_no_xml)
+            body.write((f"<{name}>{text}</{name}>" if name else text).encode())
             continue
-        texts.append(f"<{name}>{text}</{name}>" if name else text)
-    return "".join(texts)
+        begin, end = f"<{name}>".encode(), f"</{name}>".encode()
+        for one in (value,) if isinstance(value, Mapping) else value:
+            body.write(begin)
+            _write(body, one)
+            body.write(end)
