@@ -12,7 +12,7 @@ from hashrange.s3.api.operation import (
     XmlMembers,
     XmlValue,
     continuation_token,
-    place_of_token,
+    read_continuation,
     s3_operation,
 )
 from hashrange.s3.folder import S3Folder
@@ -56,7 +56,7 @@ async def list_buckets(s3: S3Folder, caller: Caller, request: S3Request) -> S3Re
     if not most:
         raise S3Failure("InvalidArgument", say.MAX_BUCKETS, 400, ArgumentName="max-buckets", ArgumentValue="0")
     token, prefix = query.get("continuation-token"), query.get("prefix", "")
-    after = "" if token is None else place_of_token(token).decode(errors="replace")
+    after = "" if token is None else read_continuation(token).decode(errors="replace")
     found = await s3.thread().run(s3.files.buckets_of, caller.account, most + 1, prefix, after)
     is_truncated = len(found) > most
     if is_truncated:

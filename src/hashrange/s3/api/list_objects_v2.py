@@ -12,7 +12,7 @@ from hashrange.s3.api.operation import (
     XmlValue,
     continuation_token,
     invalid_argument,
-    place_of_token,
+    read_continuation,
     s3_operation,
 )
 from hashrange.s3.folder import S3Folder, next_objects
@@ -32,7 +32,7 @@ def _list(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     if encoding not in ("", "url"):
         raise invalid_argument("encoding-type", encoding)
     token, start_after = query.get("continuation-token"), query.get("start-after", "")
-    after = start_after.encode() if token is None else place_of_token(token)
+    after = start_after.encode() if token is None else read_continuation(token)
     wanted = ListRange(query.get("prefix", ""), after, query.get("delimiter", ""))
     walk = s3.begin_list(request.bucket, caller.account, wanted, request.owner)
     found = next_objects(walk, most + 1) if most else []

@@ -125,7 +125,7 @@ def continuation_token(place: bytes) -> str:
     return urlsafe_b64encode(place).decode()
 
 
-def place_of_token(token: str) -> bytes:
+def read_continuation(token: str) -> bytes:
     """Behind which key or name a page begins. Raises S3Failure."""
     try:
         place = urlsafe_b64decode(token)
