@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import FolderFiles, as_failures
 from hashrange.s3.folder_uploads import FolderUploads
-from hashrange.s3.folder_walk import FolderWalk, FoundObject, ListRange
+from hashrange.s3.folder_walk import MANY_AT_ONCE, FolderWalk, FoundObject, ListRange
 from hashrange.s3.limits import LIST_KEYS_MAX
 from hashrange.s3.objects import CHUNK_BYTES_MAX, NO_OPTIONS, ObjectInfo, ObjectOptions, Objects, S3Failure
 from hashrange.s3.whole_files import NewFile, OpenFile
@@ -62,10 +62,12 @@ class S3Folder:
         bucket_id = self.files.delete_bucket(bucket, account, owner)
         self.uploads.discard_of(bucket, bucket_id)
 
-    def begin_list(self, bucket: str, account: str, wanted: ListRange, owner: str = "") -> Iterator[FoundObject]:
+    def begin_list(
+        self, bucket: str, account: str, wanted: ListRange, owner: str = "", at_once: int = MANY_AT_ONCE
+    ) -> Iterator[FoundObject]:
         """The objects of a bucket that are wanted. Blocks, as each step of the walk. Raises S3Failure."""
         root = self.files.bucket_folder(bucket, account, owner)
-        return iter(FolderWalk(root, wanted, self.files.is_folding))
+        return iter(FolderWalk(root, wanted, self.files.is_folding, at_once))
 
 
 @as_failures

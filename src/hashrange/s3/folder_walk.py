@@ -1,8 +1,9 @@
 """Which objects are in a bucket's folder, in the order of the UTF-8 bytes of their keys? Blocks, and is called on
 threads.
 
-Folders are read when their turn comes, those that cannot hold a key that is wanted never. Names that no key would get
-are not listed: other files of the folder's owner, links, and whatever is no file.
+Folders are read when their turn comes, those that cannot hold a key that is wanted never. Of the names in a folder,
+which may be very many, only the next ones are in memory. Names that no key would get are not listed: other files of the
+folder's owner, links, and whatever is no file.
 """
 
 import heapq
@@ -10,10 +11,17 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hashrange.items import steps
 from hashrange.s3.key_paths import FILE_ENDING, names_of_key, part_of_name
 
 BEHIND_ALL = b"\xff"
 """Behind all that begins with a text: no UTF-8 has this byte."""
+_HIGH = chr(0x10FFFF) * 256
+"""Behind every name."""
+FEW_AT_ONCE = 1024
+"""Names of a folder that are in memory for one page of a list: a few more than the page has."""
+MANY_AT_ONCE = 16 * 1024
+"""Names of a folder that are in memory for a list of all objects: some 5 MB. One of a million is read 62 times."""
 
 
 class FoundObject(NamedTuple):
@@ -42,13 +50,15 @@ class _Unit(NamedTuple):
     """The key of an object, or what all keys in a folder begin with."""
     rank: int
     """0: an object; 1: a folder behind a slash; 2: a folder in which a long segment goes on."""
-    path: str
+    name: str
 
 
 class FolderWalk:
     """A walk over one bucket."""
 
-    def __init__(self, root: str, wanted: ListRange, is_folding: bool) -> None:
+    def __init__(self, root: str, wanted: ListRange, is_folding: bool, at_once: int = MANY_AT_ONCE) -> None:
+        self.at_once = at_once
+        """Names of one folder that are in memory at a time."""
         self._root = root
         self._prefix = wanted.prefix.encode()
         self._prefix_text = wanted.prefix
@@ -58,7 +68,7 @@ class FolderWalk:
 
     def __iter__(self) -> Iterator[FoundObject]:
         """The objects and common prefixes that are wanted. Raises OSError."""
-        for key, path in self._keys_of(self._units(b"", self._root)):
+        for key, path in self._keys_of(_Units(self, b"", self._root)):
             if key <= self._after:  # below a common prefix that was found meanwhile
                 continue
             text = key.decode()
@@ -79,55 +89,129 @@ class FolderWalk:
         place = key.find(self._delimiter, len(self._prefix_text))
         return None if place < 0 else key[: place + len(self._delimiter)]
 
-    def _keys_of(self, units: list[_Unit]) -> Iterator[tuple[bytes, str]]:
-        """Key and path of each wanted object that units stand for; the first unit is last."""
+    def _keys_of(self, units: "_Units", beginning: bytes = b"") -> Iterator[tuple[bytes, str]]:
+        """Key and path of each wanted object that units stand for, as long as their order has this beginning."""
         stack = [units]
         while stack:
-            if not stack[-1]:
+            units = stack[-1]
+            unit = units.first()
+            if unit is None or (len(stack) == 1 and not unit.order.startswith(beginning)):
                 stack.pop()
                 continue
-            unit = stack[-1].pop()
-            if not self._may_hold(unit):
+            path = units.pop()
+            if not self.may_hold(unit):
                 continue
             if unit.rank == 0:
-                if self._is_listed(unit):
-                    yield unit.order, unit.path
+                if self._is_listed(unit.order, path):
+                    yield unit.order, path
             elif unit.rank == 1:
-                stack.append(self._units(unit.order, unit.path))
-            else:
-                mixed = []  # other names of the same beginning, whose keys may stand between those of this folder
-                while stack[-1] and stack[-1][-1].order.startswith(unit.order):
-                    mixed.append(stack[-1].pop())
-                continued = self._units(unit.order, unit.path)
-                yield from heapq.merge(self._keys_of(continued), self._keys_of(mixed[::-1]))
+                stack.append(_Units(self, unit.order, path))
+            else:  # other names of the same beginning may stand for keys between those of this folder
+                continued = self._keys_of(_Units(self, unit.order, path))
+                yield from heapq.merge(continued, self._keys_of(units, unit.order))
 
-    def _may_hold(self, unit: _Unit) -> bool:
-        """True if the unit may stand for a key that is wanted."""
+    def may_hold(self, unit: _Unit) -> bool:
+        """True if the unit may stand for a key that is still wanted."""
         order, prefix = unit.order, self._prefix
         if unit.rank == 0:
             return order > self._after and order.startswith(prefix)
         return order + BEHIND_ALL > self._after and (order.startswith(prefix) or prefix.startswith(order))
 
-    def _is_listed(self, unit: _Unit) -> bool:
-        """True if the path is that of the key, and the only one."""
-        names = os.path.join(self._root, *names_of_key(unit.order.decode(), self._is_folding))
-        if unit.path == names:
-            return True
-        return unit.path == names + FILE_ENDING and not os.path.isfile(names)
+    def may_hold_below(self, beginning: bytes) -> bool:
+        """True if a key with this beginning may still be wanted."""
+        return beginning + BEHIND_ALL > self._after
 
-    def _units(self, beginning: bytes, folder: str) -> list[_Unit]:
-        """What is in a folder, the first last."""
-        units = []
+    def text_behind(self, beginning: bytes, last: _Unit | None) -> str:
+        """Only keys with this beginning are wanted that go on with this text, or one behind it; `last`: the last unit
+        with this beginning that has been passed over.
+        """
+        after = max(self._after, b"" if last is None else last.order)
+        return after[len(beginning) :].decode(errors="replace") if after.startswith(beginning) else ""
+
+    def _is_listed(self, key: bytes, path: str) -> bool:
+        """True if the path is that of the key, and the only one."""
+        names = os.path.join(self._root, *names_of_key(key.decode(), self._is_folding))
+        if path == names:
+            return True
+        return path == names + FILE_ENDING and not os.path.isfile(names)
+
+
+class _Units:
+    """What is in a folder and may hold a wanted key, in order. `FolderWalk.at_once` of them are in memory, and the
+    folder is read again for those behind.
+    """
+
+    def __init__(self, walk: FolderWalk, beginning: bytes, folder: str) -> None:
+        self._walk, self._beginning, self._folder = walk, beginning, folder
+        self._left: list[_Unit] = []
+        """The first is last."""
+        self._last: _Unit | None = None
+        self._has_more = True
+
+    def first(self) -> _Unit | None:
+        """The first that is left; None: nothing."""
+        if not self._left and self._has_more:
+            self._read()
+        return self._left[-1] if self._left else None
+
+    def pop(self) -> str:
+        """Pass over the first, and return its path."""
+        self._last = self._left.pop()
+        return os.path.join(self._folder, self._last.name)
+
+    def _read(self) -> None:
+        walk, last, kept = self._walk, self._last, _FirstUnits(self._walk.at_once, len(self._beginning))
+        low = walk.text_behind(self._beginning, last)
+        for entry in self._entries():
+            name = entry.name
+            # Most names are their own text, and are passed over before anything is made of them.
+            if "%" not in name and (name > kept.high or (name < low and not low.startswith(name))):
+                continue
+            unit = _unit_of(entry, self._beginning)
+            if unit is not None and walk.may_hold(unit) and (last is None or unit > last):
+                kept.add(unit)
+        self._left = kept.in_order()
+        self._has_more = len(self._left) == walk.at_once
+        self._left.reverse()
+
+    def _entries(self) -> "Iterator[os.DirEntry[str]]":
+        if not self._walk.may_hold_below(self._beginning):
+            return
         try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    unit = _unit_of(entry, beginning)
-                    if unit is not None:
-                        units.append(unit)
+            with os.scandir(self._folder) as entries:
+                yield from entries
         except (FileNotFoundError, NotADirectoryError):  # deleted meanwhile
-            return []
-        units.sort(reverse=True)
-        return units
+            return
+
+
+class _FirstUnits:
+    """The first of many units, at most so many; half as many more are in memory meanwhile.
+
+    Nothing is sorted or freed in one call that takes long: other threads have turns in between.
+    """
+
+    def __init__(self, most: int, beginning_length: int) -> None:
+        self.high = _HIGH
+        """No text behind this one, behind what all units begin with, will be among them."""
+        self._most, self._beginning_length = most, beginning_length
+        self._units: list[_Unit] = []
+        self._last: _Unit | None = None
+
+    def add(self, unit: _Unit) -> None:
+        """Look at one more."""
+        if self._last is not None and unit > self._last:
+            return
+        self._units.append(unit)
+        if len(self._units) > self._most + self._most // 2:
+            self._last = self.in_order()[-1]
+            self.high = self._last.order[self._beginning_length :].decode()
+
+    def in_order(self) -> list[_Unit]:
+        """The first ones so far."""
+        self._units = ordered = steps.sort(self._units)
+        while len(ordered) > self._most:
+            del ordered[max(self._most, len(ordered) - steps.TOGETHER_MEMBERS) :]
+        return ordered
 
 
 def _unit_of(entry: "os.DirEntry[str]", beginning: bytes) -> _Unit | None:
@@ -138,6 +222,6 @@ def _unit_of(entry: "os.DirEntry[str]", beginning: bytes) -> _Unit | None:
     if entry.is_dir(follow_symlinks=False):
         if part.is_file_ending:
             return None
-        return _Unit(text, 2, entry.path) if part.is_continued else _Unit(text + b"/", 1, entry.path)
+        return _Unit(text, 2, entry.name) if part.is_continued else _Unit(text + b"/", 1, entry.name)
     is_object = entry.is_file(follow_symlinks=False) and not part.is_continued
-    return _Unit(text, 0, entry.path) if is_object else None
+    return _Unit(text, 0, entry.name) if is_object else None

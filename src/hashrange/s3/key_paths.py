@@ -75,6 +75,8 @@ def part_of_name(name: str) -> NamePart | None:
     """What a name says; None for a name that no key has. That the name is the one which the key would get is not
     checked: `names_of_key` of the whole key tells.
     """
+    if "%" not in name:
+        return NamePart(name, False, False) if _is_text(name) else None
     found = _parts_of(name)
     if found is None:
         return None
@@ -85,6 +87,15 @@ def part_of_name(name: str) -> NamePart | None:
     except ValueError:  # the bytes of escapes, or of the name, are not UTF-8
         return None
     return NamePart(text, continued is not None, ending is not None)
+
+
+def _is_text(name: str) -> bool:
+    """True unless the bytes of a name are no UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _escaped(segment: str, is_folding: bool) -> list[str]:

@@ -130,7 +130,8 @@ def test_random_writes_deletes_and_pages_agree_with_a_dict(folder: S3Folder, see
             common = key if end < 0 else key[: end + len(delimiter)]
             if common not in expected:
                 expected.append(common)
-        walk = FolderWalk(root, ListRange(prefix, after, delimiter), folder.files.is_folding)
+        at_once = rng.choice([1, 2, 3, 1_000])
+        walk = FolderWalk(root, ListRange(prefix, after, delimiter), folder.files.is_folding, at_once)
         assert [one.key for one in walk] == expected
     assert {key: get(folder, key) for key in keys} == kept
 

@@ -16,7 +16,7 @@ from hashrange.s3.api.operation import (
     s3_operation,
 )
 from hashrange.s3.folder import S3Folder, next_objects
-from hashrange.s3.folder_walk import BEHIND_ALL, FoundObject, ListRange
+from hashrange.s3.folder_walk import BEHIND_ALL, FEW_AT_ONCE, FoundObject, ListRange
 from hashrange.s3.limits import LIST_KEYS_MAX
 
 
@@ -34,7 +34,7 @@ def _list(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     token, start_after = query.get("continuation-token"), query.get("start-after", "")
     after = start_after.encode() if token is None else read_continuation(token)
     wanted = ListRange(query.get("prefix", ""), after, query.get("delimiter", ""))
-    walk = s3.begin_list(request.bucket, caller.account, wanted, request.owner)
+    walk = s3.begin_list(request.bucket, caller.account, wanted, request.owner, FEW_AT_ONCE)
     found = next_objects(walk, most + 1) if most else []
     s3.files.require_bucket(
         request.bucket, caller.account, request.owner
