@@ -10,7 +10,7 @@ import heapq
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import md5
 from itertools import pairwise
 from typing import NamedTuple
@@ -175,8 +175,9 @@ class FolderUploads:
             for part in parts:
                 try:
                     descriptor = os.open(part.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-                except FileNotFoundError:
-                    raise no_such_upload(upload_id) from None
+                except FileNotFoundError:  # the upload has ended meanwhile, or the part has been replaced
+                    self.require(upload_id, record.bucket, record.key, record.account, owner)
+                    raise _invalid_part(part.number, part.etag) from None
                 try:
                     file.copy_from(descriptor, part.size_bytes)
                 finally:
@@ -188,24 +189,23 @@ class FolderUploads:
             with self._files.changes:
                 self.require(upload_id, bucket, key, account, owner)
                 placed = self._files.place(bucket, key, file, etag, record.headers, account, owner, conditions)
-                taken = self._take(upload_id)
+                self.delete(upload_id)
         finally:
             file.discard()
-        self._files.discarded.delete(taken)
         return placed
 
     @as_failures
     def delete(self, upload_id: str) -> None:
         """Forget an upload and its parts."""
-        with self._files.changes:
-            taken = self._take(upload_id)
-        self._files.discarded.delete(taken)
+        self._delete_all((upload_id,))
 
-    def _take(self, upload_id: str) -> str | None:
-        """Let there be no such upload any more; what is left of it is to be deleted."""
-        taken = self._files.discarded.take(self._folder_of(upload_id))
+    def _delete_all(self, upload_ids: Iterable[str]) -> None:
+        """Forget uploads and their parts. The disk is waited for once: a bucket may have many."""
+        for upload_id in upload_ids:
+            with self._files.changes:
+                taken = self._files.discarded.take(self._folder_of(upload_id))
+            self._files.discarded.delete(taken)
         sync_names(self._files.uploads)
-        return taken
 
     @as_failures
     def uploads_of(
@@ -231,21 +231,23 @@ class FolderUploads:
     @as_failures
     def discard_of(self, bucket: str, bucket_id: str) -> None:
         """Delete all uploads to a bucket that has been deleted."""
-        for upload_id in self._ids():
-            record = self._record(upload_id)
-            if record is not None and (record.bucket, record.bucket_id) == (bucket, bucket_id):
-                self.delete(upload_id)
+        records = ((one, self._record(one)) for one in self._ids())
+        gone = (bucket, bucket_id)
+        self._delete_all(one for one, record in records if record and (record.bucket, record.bucket_id) == gone)
 
     @as_failures
     def discard_left_behind(self) -> None:
         """Delete the uploads whose bucket is gone, or another's now, and parts without a record: what is left by a
         killed process, or by somebody who has removed a bucket's folder by hand.
         """
-        for upload_id in self._ids():
-            record = self._record(upload_id)
-            is_half = not os.path.lexists(os.path.join(self._folder_of(upload_id), _RECORD)) and self.parts(upload_id)
-            if is_half or (record is not None and not self._has_bucket(record)):
-                self.delete(upload_id)
+        self._delete_all(one for one in self._ids() if self._is_left_behind(one))
+
+    def _is_left_behind(self, upload_id: str) -> bool:
+        record = self._record(upload_id)
+        if record is not None:
+            return not self._has_bucket(record)
+        has_none = not os.path.lexists(os.path.join(self._folder_of(upload_id), _RECORD))
+        return has_none and bool(self.parts(upload_id))
 
     def _has_bucket(self, record: UploadRecord) -> bool:
         try:
@@ -253,11 +255,9 @@ class FolderUploads:
         except S3Failure as failure:
             return failure.http_status >= 500  # not known
 
-    def _ids(self) -> Iterator[str]:
+    def _ids(self) -> list[str]:
         with os.scandir(self._files.uploads) as entries:
-            for entry in entries:
-                if _is_upload_id(entry.name):
-                    yield entry.name
+            return [entry.name for entry in entries if _is_upload_id(entry.name)]
 
 
 def no_such_upload(upload_id: str) -> S3Failure:
@@ -274,6 +274,10 @@ def _place_of(record: UploadRecord) -> tuple[str, str, str]:
     return record.bucket, record.bucket_id, record.account
 
 
+def _invalid_part(number: int, etag: str) -> S3Failure:
+    return S3Failure("InvalidPart", say.INVALID_PART, 400, PartNumber=number, ETag=etag)
+
+
 def _chosen(found: Sequence[FoundPart], wanted: Sequence[WantedPart]) -> list[FoundPart]:
     by_number = {part.number: part for part in found}
     if any(first.number >= second.number for first, second in pairwise(wanted)):
@@ -282,7 +286,7 @@ def _chosen(found: Sequence[FoundPart], wanted: Sequence[WantedPart]) -> list[Fo
     for number, etag in wanted:
         part = by_number.get(number)
         if part is None or part.etag != etag:
-            raise S3Failure("InvalidPart", say.INVALID_PART, 400, PartNumber=number, ETag=etag)
+            raise _invalid_part(number, etag)
         chosen.append(part)
     for part in chosen[:-1]:
         if part.size_bytes < PART_BYTES_MIN:

@@ -97,6 +97,16 @@ def test_a_deleted_bucket_leaves_nothing(folder: S3Folder) -> None:
     assert own_files(folder) == []
 
 
+def test_a_bucket_with_many_uploads_waits_for_the_disk_once(folder: S3Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(20):
+        folder.uploads.create(BUCKET, KEY, ACCOUNT, {})
+    syncs: list[int] = []
+    monkeypatch.setattr(os, "fsync", syncs.append)
+    folder.delete_bucket(BUCKET, ACCOUNT)
+    assert own_files(folder) == []
+    assert len(syncs) <= 2
+
+
 def test_an_upload_to_everybodys_bucket_is_its_accounts(folder: S3Folder) -> None:
     os.mkdir(os.path.join(folder.files.root, "by-hand"))
     upload_id = begin(folder, bucket="by-hand")
@@ -174,6 +184,30 @@ def test_an_upload_that_is_completed_while_its_bucket_goes_makes_no_object(
     assert own_files(folder) == []
     if is_made_again:
         assert os.listdir(os.path.join(folder.files.root, BUCKET)) == []
+
+
+@pytest.mark.parametrize("event", ["the upload is aborted", "the part is replaced"])
+def test_a_part_that_goes_before_it_is_copied_is_told(
+    folder: S3Folder, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload_id = begin(folder)
+    record = folder.uploads.require(upload_id, BUCKET, KEY, ACCOUNT)
+    parts = folder.uploads.parts
+
+    def meanwhile(asked: str) -> Any:
+        monkeypatch.undo()
+        found = parts(asked)
+        if event == "the upload is aborted":
+            folder.uploads.delete(asked)
+        else:
+            folder.uploads.put_part(asked, 1, folder.files.begin_file(), md5().hexdigest())
+        return found
+
+    monkeypatch.setattr(folder.uploads, "parts", meanwhile)
+    with pytest.raises(S3Failure) as caught:
+        folder.uploads.complete(upload_id, record, [WantedPart(1, ETAG)])
+    assert caught.value.code == ("NoSuchUpload" if event == "the upload is aborted" else "InvalidPart")
+    assert own_files(folder, "receiving") == []
 
 
 def test_uploads_of_one_moment_are_in_the_order_of_their_beginnings(
