@@ -125,8 +125,14 @@ class FolderWalk:
         """Only keys with this beginning are wanted that go on with this text, or one behind it; `last`: the last unit
         with this beginning that has been passed over.
         """
-        after = max(self._after, b"" if last is None else last.order)
-        return after[len(beginning) :].decode(errors="replace") if after.startswith(beginning) else ""
+        first = max(self._after, self._prefix, b"" if last is None else last.order)
+        if not first.startswith(beginning):
+            return ""
+        rest = first[len(beginning) :]
+        try:
+            return rest.decode()
+        except UnicodeDecodeError as error:  # BEHIND_ALL, or a client's token
+            return rest[: error.start].decode()
 
     def _is_listed(self, key: bytes, path: str) -> bool:
         """True if the path is that of the key, and the only one."""

@@ -84,6 +84,15 @@ def test_no_call_sorts_all(bucket: Path) -> None:
     assert 0 < max(lengths, default=1) <= 2 * FEW_AT_ONCE
 
 
+def test_a_place_need_not_be_the_text_of_a_key(tmp_path: Path) -> None:
+    """It is what a client says, and compared as bytes."""
+    for name in ("aa", "ab", "abz", "abé", "ac"):
+        (tmp_path / name).touch()
+    for at_once in (1, 2, 10):
+        assert keys_of(walk_over(tmp_path, at_once, after=b"ab\x80zz")) == ["abé", "ac"]
+        assert keys_of(walk_over(tmp_path, at_once, after=b"ab\xff")) == ["ac"]
+
+
 def test_names_that_stand_for_no_object_are_passed_over(tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / f"a{number}").mkdir()
