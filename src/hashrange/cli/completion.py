@@ -22,7 +22,7 @@ For zsh, put the script into a file _hashrange in a folder of $fpath; for fish, 
 ~/.config/fish/completions/hashrange.fish.
 """
 SHELLS = ("bash", "zsh", "fish")
-FOLDERS, FILES = {"DIR"}, {"FILE"}
+FOLDERS, FILES = {"DIR", "SOURCE", "TARGET"}, {"FILE"}
 """What the parsers call values that are names of folders and files."""
 
 ValueKind = Literal["none", "words", "folder", "file", "other"]

@@ -22,11 +22,13 @@ from hashrange.written.names import did_you_mean
 
 COMMANDS = {
     "serve": "serve DynamoDB's API over HTTP",
-    "check": "verify that a data folder is sound",
+    "check": "verify that a data folder, or a folder of copies, is sound",
     "inspect": "show a data folder's tables, or the item at a key",
     "tail": "print a table's changes as they come, from a running server",
     "snapshot": "write the content of a running server to a file",
     "unarchive": "bring expired items back from S3, or show which",
+    "backup": "add a copy of a running server, or of a data folder, to a folder",
+    "restore": "make a data folder of a copy, or list the copies",
     "dax": "show how the DAX clusters of a running server are used",
     "mcp": "serve a running server's tables as tools for language models",
     "doctor": "tell whether a server starts here, and whether clients reach it",
@@ -125,6 +127,6 @@ def refuse(sentence: str, code: int) -> int:
     return code
 
 
-def count(number: int, noun: str) -> str:
-    """A number and its noun, in the plural if needed: `1 table`, `12,000 rows`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number and its noun, in the plural if needed: `1 table`, `12,000 rows`. `plural`: if it is not formed by an s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -65,9 +65,12 @@ def add_endpoint(parser: CommandParser) -> None:
     )
 
 
-def endpoint_of(option: str | None, environment: Mapping[str, str]) -> str:
-    """Where the server is, by the option `--endpoint` or else the environment. Raises UsageError, which names which."""
-    given = [(ENDPOINT_FLAGS[0], option), *((name, environment.get(name) or None) for name in ENDPOINT_VARIABLES)]
+def endpoint_of(option: str | None, environment: Mapping[str, str], argument: str = ENDPOINT_FLAGS[0]) -> str:
+    """Where the server is, by the option `--endpoint`, or another `argument`, or else the environment.
+
+    Raises UsageError, which names which.
+    """
+    given = [(argument, option), *((name, environment.get(name) or None) for name in ENDPOINT_VARIABLES)]
     source, endpoint = next(((name, url) for name, url in given if url is not None), ("", DEFAULT_ENDPOINT))
     require_endpoint(endpoint, source)
     return endpoint.removesuffix("/")
@@ -109,12 +112,19 @@ class RefusedRequest(RemoteError):
 class Remote:
     """A server at an endpoint, to which requests for one Region are sent; a context manager. Not thread-safe."""
 
-    def __init__(self, endpoint: str | None, region: str, environment: Mapping[str, str]) -> None:
-        """`endpoint`: the option `--endpoint`; without it, the environment says where the server is.
+    def __init__(
+        self,
+        endpoint: str | None,
+        region: str,
+        environment: Mapping[str, str],
+        argument: str = ENDPOINT_FLAGS[0],
+    ) -> None:
+        """`endpoint`: the option `--endpoint`, or another `argument`; without it, the environment says where the server
+        is.
 
         Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent; sends nothing yet.
         """
-        self.endpoint = endpoint_of(endpoint, environment)
+        self.endpoint = endpoint_of(endpoint, environment, argument)
         self._url = urlsplit(self.endpoint)
         _require_sendable(region, environment)
         self._tls = trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
@@ -149,11 +159,21 @@ class Remote:
         reply = _decoded(body)
         if status == 200 and isinstance(reply, dict):
             return self._readable(f"{method} {_NUMBER_IN_PATH.sub('', path)}", reply, "Hashrange")
+        raise self._refused_endpoint(method, path, reply)
+
+    def fetch(self, path: str, **members: Any) -> bytes:
+        """Send a request to an endpoint of the admin API that replies with bytes. Raises as `operate` does."""
+        status, body = self._exchange("POST", ADMIN_PREFIX + path, {}, json.dumps(members).encode())
+        if status != 200:
+            raise self._refused_endpoint("POST", path, _decoded(body))
+        return body
+
+    def _refused_endpoint(self, method: str, path: str, reply: Any) -> RemoteError:
         if isinstance(reply, dict) and isinstance(reply.get("error"), str):
-            raise RemoteError(
+            return RemoteError(
                 f"the server at {self.endpoint} refused {method} {path}: {escape_controls(reply['error'])}"
             )
-        raise RemoteError(f"the server at {self.endpoint} has no admin API. Start it with --admin.")
+        return RemoteError(f"the server at {self.endpoint} has no admin API. Start it with --admin.")
 
     def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """Send a request, and once more as `ask` says; returns the reply's status and body. Raises RemoteError."""

@@ -43,6 +43,8 @@ MEASURE: Any = Annotated[float, msgspec.Meta(ge=0, le=1e18)]
 MOMENT: Any = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
 """Seconds since 1970, up to the year 9999."""
 DIGITS: Any = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,100}\Z")]
+FILE_NAME: Any = Annotated[str, msgspec.Meta(pattern=r"^(engine/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")]
+FINGERPRINT: Any = Annotated[str, msgspec.Meta(max_length=64)]
 
 KEY_SCHEMA = _list(_members(AttributeName=str), 1)
 INDEX = _members(
@@ -121,6 +123,9 @@ SHAPES: dict[str, Any] = {
     "GET dax": _members(nodes=_list(DAX_NODE)),
     "POST snapshots": _members(snapshot=DIGITS, service_time=MOMENT),
     "POST snapshots/rows": _members(rows=list[tuple[bytes, bytes]]),
+    "POST snapshots/files": _members(
+        store_format=COUNT, files=_list(_members(name=FILE_NAME, bytes=COUNT, fingerprint=FINGERPRINT))
+    ),
     "DELETE snapshots": dict,
 }
 """Operation, or method and path of the admin API without numbers → type of the reply."""

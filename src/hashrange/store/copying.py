@@ -6,10 +6,28 @@ It is no part of what every store promises: one whose content several servers ho
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hashrange.errors import ApiError
 from hashrange.store.snapshot_file import StoredRow
+
+
+class StoredFile(NamedTuple):
+    """A file of a data folder."""
+
+    name: str
+    """Its path in the folder, with `/`."""
+    size_bytes: int
+    fingerprint: str
+    """Two files of one name, length and fingerprint have the same content; empty: that cannot be told."""
+
+
+class StoredFiles(NamedTuple):
+    """The files of a data folder."""
+
+    store_format: int
+    """Format version of the data folder."""
+    files: Sequence[StoredFile]
 
 
 class Checkpoint(Protocol):
@@ -19,6 +37,18 @@ class Checkpoint(Protocol):
         """Rows in order of their keys, from the first after key `after` (None: the first of all); empty at the end.
 
         The last one is that with which the length of all keys and values reaches `limit_bytes`. Raises StorageError.
+        """
+
+    def files(self) -> StoredFiles | None:
+        """The files of a data folder with this content, the same ones at each call; None: the content is in memory.
+
+        The first call takes long, some 0.1 ms for each file. On any thread. Raises StorageError.
+        """
+
+    def read_file(self, name: str, offset: int, limit_bytes: int) -> bytes | None:
+        """At most `limit_bytes` of one of `files`; empty at its end. None: there is no such file.
+
+        On any thread. Raises StorageError.
         """
 
     def hand_over(self) -> None:

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from hashrange.errors import StorageError
-from hashrange.store.copying import Checkpoint, Opened
-from hashrange.store.embedded import copy_folders, files
+from hashrange.store.copying import Checkpoint, Opened, StoredFiles
+from hashrange.store.embedded import copy_folders, files, layout
 from hashrange.store.embedded.catalog import StoredCatalog, read_catalog
 from hashrange.store.embedded.engine import (
     Engine,
@@ -33,6 +33,7 @@ from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.stand_ins import require_engine
+from hashrange.store.embedded.store_files import ListedFiles, link_content
 from hashrange.store.snapshot_file import StoredRow
 from hashrange.work_threads import free_entries
 
@@ -126,6 +127,7 @@ class EngineCheckpoint:
         self._lock = Lock()
         self._is_last_use = False
         self._is_released = False
+        self._listed: ListedFiles | None = None
 
     def copy(self) -> Home:
         """Link the content to a new folder, on disk or in memory. A folder for the content of a new engine stays empty.
@@ -158,9 +160,47 @@ class EngineCheckpoint:
                     break
         return rows
 
-    def _opened(self) -> Engine:
+    def files(self) -> StoredFiles | None:
+        """The files of a data folder with this content, the same ones at each call; None: the content is in memory.
+
+        Raises StorageError.
+        """
+        if self._home.memory is not None:
+            return None
+        with storage_errors(self.place), self._lock:
+            if self._listed is None:
+                self._require_kept()
+                self._listed = ListedFiles(self._linked())
+            return StoredFiles(layout.FORMAT_VERSION, self._listed.files)
+
+    def _linked(self) -> str:
+        """A data folder with this content, in which no engine is opened. Before this checkpoint's own engine has been
+        opened, its data files are those of the store, so that later checkpoints have them, too.
+        """
+        if self._engine is not None:
+            data_dir = copy_home(self._engine, self._home).data_dir
+            assert data_dir is not None
+            return data_dir
+        assert self._home.data_dir is not None
+        data_dir = empty_home_beside(self._home).data_dir
+        assert data_dir is not None
+        with undone_on_failure(lambda: files.remove_folder(data_dir)):
+            link_content(self._home.data_dir, data_dir)
+        return data_dir
+
+    def read_file(self, name: str, offset: int, limit_bytes: int) -> bytes | None:
+        """At most `limit_bytes` of one of `files`; empty at its end. None: there is no such file. Raises StorageError."""
+        if self._listed is None:
+            self.files()
+        with storage_errors(self.place):
+            return None if (listed := self._listed) is None else listed.read(name, offset, limit_bytes)
+
+    def _require_kept(self) -> None:
         if self._is_released:
             raise StorageError("The snapshot has been released, so its content is gone. Take another one.")
+
+    def _opened(self) -> Engine:
+        self._require_kept()
         if self._engine is None:
             self._engine = open_home(self._home)
         return self._engine
@@ -168,6 +208,9 @@ class EngineCheckpoint:
     def release(self) -> None:
         """Free what only the checkpoint holds; stores that were made from it keep their content."""
         with self._lock:
+            if self._listed is not None:
+                self._listed.remove()
+                self._listed = None
             if self._is_released:
                 return
             self._is_released = True

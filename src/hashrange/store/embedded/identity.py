@@ -23,31 +23,13 @@ from hashrange.errors import StorageError, StorageLocked, StorageLost
 from hashrange.store.embedded import copy_folders, files
 from hashrange.store.embedded.engine_errors import OPENING, READING, storage_errors, undone_on_failure
 from hashrange.store.embedded.modes import PRIVATE_FILE, close_to_others
+from hashrange.store.file_lock import try_lock
 
 LOCK_FILE_OF_ENGINE = "LOCK"
 """Name of the engine's own lock file, which the engine makes once, keeps open, and never replaces."""
 _HOLD = getattr(os, "O_PATH", os.O_RDONLY)
 """Flags for opening a folder only to recognise it and reach its content; with O_PATH also one that is unreadable."""
 _CANNOT_LOCK_FOLDERS = {errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK, errno.EACCES, errno.EPERM}
-
-if os.name == "nt":  # pragma: no cover - exercised on Windows only
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 class FolderLock:
@@ -76,7 +58,7 @@ class FolderLock:
         """
         descriptor = os.open(os.path.join(self._data_dir, files.LOCK_FILE), flags, PRIVATE_FILE)
         try:
-            is_locked = _try_lock(descriptor)
+            is_locked = try_lock(descriptor)
             owner = "" if is_locked else os.read(descriptor, 32).decode("ascii", "replace").strip()
         except OSError as error:
             os.close(descriptor)
@@ -124,7 +106,7 @@ class FolderLock:
     def _hold_engine_folder(self, descriptor: int) -> None:
         """Lock the engine's folder, opened as `descriptor`, if folders can be locked. Raises StorageLocked, OSError."""
         try:
-            is_locked = _try_lock(descriptor)
+            is_locked = try_lock(descriptor)
         except OSError as error:
             if error.errno not in _CANNOT_LOCK_FOLDERS:
                 os.close(descriptor)

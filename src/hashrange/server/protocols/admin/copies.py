@@ -2,7 +2,8 @@
 
 `POST reset` replaces everything, in all accounts and Regions, by the initial content: that of the init folder
 (`--init`), or nothing. Service time runs as the machine's then. Connections stay open.
-`snapshots`, `snapshots/NUMBER…`: take snapshots of the database, return to them, read their rows, release them.
+`snapshots`, `snapshots/NUMBER…`: take snapshots of the database, return to them, read their rows or files, release
+them.
 `forks`, `forks/PORT`: start databases with a copy of the content on ports of their own, list them, end them.
 """
 
@@ -23,12 +24,15 @@ from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refuse
 from hashrange.service.initial_content import reset_service
 from hashrange.service.snapshots import PIECE_BYTES, ServiceSnapshot, return_in_turns, take_snapshot
 from hashrange.settings import SettingUnusable
+from hashrange.store.copying import StoredFiles
 
 KEY_TEXT_MAX = 32 * 1024
 """At least the length of the longest row key in base64: the key of an index entry holds up to 6 KB of attributes,
 and of these each zero byte is stored as two.
 """
 ROWS_BODY_BYTES_MAX = KEY_TEXT_MAX + 1024
+FILE_PIECE_BYTES = 1024 * 1024
+"""Length of the pieces in which files of a snapshot are read, on a thread; a piece takes the event loop some 0.3 ms."""
 
 
 async def reset(serving: Serving, request: Nothing) -> dict[str, object]:
@@ -92,6 +96,38 @@ async def read_rows(serving: Serving, request: RowsRequest, number: str) -> dict
         raise Refused(400, sentences.BAD_ROW_KEY) from None
     rows = snapshot.checkpoint.rows(after, PIECE_BYTES)
     return {"rows": [[b64encode(key).decode(), b64encode(value).decode()] for key, value in rows]}
+
+
+class PieceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Request: where in a file the reply begins."""
+
+    offset: Annotated[int, Meta(ge=0, lt=1 << 62)] = 0
+    """Bytes before it."""
+
+
+async def list_snapshot_files(serving: Serving, request: Nothing, number: str) -> dict[str, object]:
+    """Return the files of a data folder with the content of a snapshot. Raises Refused, StorageError."""
+    stored = await _files_of(serving, number)
+    files = [{"name": one.name, "bytes": one.size_bytes, "fingerprint": one.fingerprint} for one in stored.files]
+    return {"store_format": stored.store_format, "files": files}
+
+
+async def read_snapshot_file(serving: Serving, request: PieceRequest, number: str, name: str) -> bytes:
+    """Return the next bytes of one of a snapshot's files; none at its end. Raises Refused, StorageError."""
+    checkpoint = find_snapshot(serving, number).checkpoint
+    piece = await asyncio.to_thread(checkpoint.read_file, name, request.offset, FILE_PIECE_BYTES)
+    if piece is None:
+        await _files_of(serving, number)
+        raise Refused(404, sentences.NO_SNAPSHOT_FILE.format(number=number, name=name))
+    return piece
+
+
+async def _files_of(serving: Serving, number: str) -> StoredFiles:
+    """The files of a snapshot, which the first call makes, on a thread."""
+    stored = await asyncio.to_thread(find_snapshot(serving, number).checkpoint.files)
+    if stored is None:
+        raise Refused(409, sentences.CONTENT_IN_MEMORY)
+    return stored
 
 
 async def release_snapshot(serving: Serving, request: Nothing, number: str) -> dict[str, object]:
@@ -162,6 +198,7 @@ def _told(forks: Forks, port: int) -> dict[str, object]:
     return {"endpoint": forks.endpoints[port], "port": port}
 
 
+_PIECE = AdminWire('{"offset": 0}')
 _ROWS = AdminWire('{"after": "AAAAAAAA"}', ROWS_BODY_BYTES_MAX)
 ENDPOINTS = (
     Operation("POST reset", Nothing, reset, AdminWire()),
@@ -169,6 +206,8 @@ ENDPOINTS = (
     Operation("GET snapshots", Nothing, tell_snapshots, AdminWire(), is_eventual=at_once),
     Operation("POST snapshots/NUMBER/restore", Nothing, restore_snapshot, AdminWire()),
     Operation("POST snapshots/NUMBER/rows", RowsRequest, read_rows, _ROWS, is_eventual=at_once),
+    Operation("POST snapshots/NUMBER/files", Nothing, list_snapshot_files, AdminWire(), is_eventual=at_once),
+    Operation("POST snapshots/NUMBER/files/NAME", PieceRequest, read_snapshot_file, _PIECE, is_eventual=at_once),
     Operation("DELETE snapshots/NUMBER", Nothing, release_snapshot, AdminWire(), is_eventual=at_once),
     Operation("POST forks", ForkRequest, start_fork, AdminWire('{"snapshot": "1"}'), is_eventual=at_once),
     Operation("GET forks", Nothing, tell_forks, AdminWire(), is_eventual=at_once),

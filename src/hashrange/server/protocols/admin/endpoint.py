@@ -3,7 +3,7 @@
 
 A file for each subject has `ENDPOINTS`, and a line in `registry.py`. The function of an
 endpoint is `run(serving, request, *texts)`, with one text for each segment in capitals; it returns the members of the
-reply, and raises Refused or StorageError.
+reply, or bytes of a file, and raises Refused or StorageError.
 """
 
 from collections.abc import Callable

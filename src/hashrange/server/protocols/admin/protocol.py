@@ -39,8 +39,10 @@ class AdminWriter(NamedTuple):
 
     request_id: str
 
-    def reply(self, outcome: Mapping[str, object]) -> WrittenReply:
-        """The reply with these members."""
+    def reply(self, outcome: Mapping[str, object] | bytes) -> WrittenReply:
+        """The reply with these members, or with these bytes of a file."""
+        if isinstance(outcome, bytes):
+            return WrittenReply(200, outcome, b"application/octet-stream")
         return WrittenReply(200, msgspec.json.encode(outcome), b"application/json")
 
     def error(self, error: ApiError) -> WrittenReply:

@@ -1,0 +1,192 @@
+"""How is a copy added to a repository? Files that an earlier copy has, too, are used again; the others are read; then
+the content is verified, and the manifest appears.
+
+Whatever fails before that, a kill included, leaves the former copies as they are.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from hashrange import __version__
+from hashrange.clock import SystemClock
+from hashrange.errors import HashrangeError
+from hashrange.store.copying import StoredFile
+from hashrange.store.repository.content import content_faults
+from hashrange.store.repository.folder import Manifests, RepositoryError, WrittenRepository, writing
+from hashrange.store.repository.manifests import VERSION, CopiedFile, Manifest, next_name
+
+FAULTS_TOLD = 3
+
+
+class CopySource(Protocol):
+    """What is copied: the files of a store as of one moment."""
+
+    place: str
+    """Endpoint or data folder."""
+    service_seconds: float
+    """Service time of that moment."""
+    store_format: int
+    """Format version of the store."""
+    files: Sequence[StoredFile]
+
+    def pieces(self, file: StoredFile) -> Iterator[bytes]:
+        """The content of a file. Raises HashrangeError."""
+
+
+class Wishes(NamedTuple):
+    """How a copy is made."""
+
+    is_full: bool = False
+    """Read every file, also those that earlier copies have."""
+    is_checked: bool = True
+    """Verify files that are used again by their digests, and the content as `hashrange check` does."""
+    copies_max: int | None = None
+    """How many copies are kept; None: all."""
+
+
+class Addition(NamedTuple):
+    """What came of a copy."""
+
+    manifest: Manifest
+    added_files: int
+    """Files that the repository did not hold before."""
+    mended: list[str]
+    """Digests of files that were damaged, and have been written again."""
+    removed: list[str]
+    """Names of older copies that were removed."""
+    removed_bytes: int
+    """Length of the files that no copy has needed any more."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Gets what is done (`copied` or `checked`), how much of it, and how much there is in all; 0: nobody knows."""
+
+
+def add_copy(repository: WrittenRepository, source: CopySource, wishes: Wishes, on_progress: Progress) -> Addition:
+    """Add a copy of `source`. Raises RepositoryError, and what `source` raises; the former copies are unchanged then."""
+    repository.require_known(manifests := repository.manifests())
+    removed_bytes = repository.sweep()  # what a backup that was killed has left
+    try:
+        taken_at = SystemClock.wall_time()
+        adding = _Adding(repository, manifests, source, wishes, on_progress)
+        files = adding.add_files()
+        if wishes.is_checked:
+            _require_sound(repository, files, source, on_progress)
+        manifest = Manifest(
+            VERSION,
+            next_name(taken_at, repository.names()),
+            taken_at,
+            source.service_seconds,
+            source.place,
+            __version__,
+            source.store_format,
+            wishes.is_checked,
+            adding.added_bytes,
+            files,
+        )
+        repository.add_manifest(manifest)
+    except BaseException:
+        with contextlib.suppress(HashrangeError):
+            repository.remove_unfinished()
+            repository.sweep()
+        raise
+    removed = _outdated(repository.manifests(), wishes.copies_max)
+    repository.remove_copies(removed)
+    removed_bytes += repository.sweep()
+    return Addition(manifest, adding.added_files, adding.mended, removed, removed_bytes)
+
+
+class _Adding:
+    """The files of one copy, while they are added."""
+
+    def __init__(
+        self,
+        repository: WrittenRepository,
+        manifests: Manifests,
+        source: CopySource,
+        wishes: Wishes,
+        on_progress: Progress,
+    ) -> None:
+        self._repository = repository
+        self._source = source
+        self._wishes = wishes
+        self._on_progress = on_progress
+        self._known = {_likeness(one): one for copy in manifests.sound.values() for one in copy.files}
+        self._all_bytes = sum(one.size_bytes for one in source.files)
+        self._done_bytes = 0
+        self.added_files = self.added_bytes = 0
+        self.mended: list[str] = []
+
+    def add_files(self) -> list[CopiedFile]:
+        """Add all files; returns them as the manifest names them."""
+        return [self._add(one) for one in self._source.files]
+
+    def _add(self, file: StoredFile) -> CopiedFile:
+        known = self._known.get((file.name, file.size_bytes, file.fingerprint)) if file.fingerprint else None
+        if known is not None and not self._wishes.is_full:
+            if self._is_sound(known):
+                return known
+            self.mended.append(known.sha256)
+        copied, is_new = self._repository.add_file(file.name, self._counted(file), file.fingerprint)
+        if is_new:
+            self.added_files += 1
+            self.added_bytes += copied.bytes
+        return copied
+
+    def _is_sound(self, known: CopiedFile) -> bool:
+        before_bytes = self._done_bytes
+        is_sound = self._repository.has_file(known)
+        if is_sound and self._wishes.is_checked:
+            is_sound = self._repository.fault_of(known, self._count) is None
+        self._done_bytes = before_bytes
+        if is_sound:
+            self._count(known.bytes)
+        return is_sound
+
+    def _counted(self, file: StoredFile) -> Iterator[bytes]:
+        size_bytes = 0
+        for piece in self._source.pieces(file):
+            size_bytes += len(piece)
+            self._count(len(piece))
+            yield piece
+        if size_bytes != file.size_bytes:
+            raise RepositoryError(
+                f"{self._source.place} gave {size_bytes:,} bytes of {file.name}, which has {file.size_bytes:,}."
+                " Nothing was kept; try again."
+            )
+
+    def _count(self, piece_bytes: int) -> None:
+        self._done_bytes += piece_bytes
+        self._on_progress("copied", self._done_bytes, self._all_bytes)
+
+
+def _likeness(file: CopiedFile) -> tuple[str, int, str]:
+    """By what a file of a store is known to be one that has been copied."""
+    return file.name, file.bytes, file.fingerprint
+
+
+def _require_sound(
+    repository: WrittenRepository, files: list[CopiedFile], source: CopySource, on_progress: Progress
+) -> None:
+    """Raise RepositoryError unless the content of a copy is sound."""
+    data_dir = os.path.join(repository.unfinished, "content")
+    with writing(repository.path):
+        repository.link_files(files, data_dir)
+    faults = content_faults(data_dir, source.service_seconds, source.place, on_progress)
+    if faults:
+        told = "; ".join(faults[:FAULTS_TOLD])
+        raise RepositoryError(
+            f"{source.place} is damaged, and no copy of it was kept: {told}."
+            " To copy it as it is, leave out the check with --no-check."
+        )
+
+
+def _outdated(manifests: Manifests, copies_max: int | None) -> list[str]:
+    """Names of the copies beyond the newest `copies_max`; none while a manifest is damaged, so that nothing is removed
+    that may be the last sound copy.
+    """
+    if copies_max is None or manifests.damaged:
+        return []
+    return list(manifests.sound)[:-copies_max]

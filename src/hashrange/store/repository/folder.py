@@ -1,0 +1,330 @@
+"""What does a repository hold? A manifest for each copy, and the files that copies need, each once, under its digest.
+
+    manifests/2026-11-30T08-15-03Z.json   one for each copy
+    files/9f86d081884c7d65…               a file of a data folder, named after its SHA-256
+    unfinished/                           what is being written; whoever writes next removes it
+    lock                                  locked while a process writes
+
+Readers lock nothing, so that a copy can be restored from a disk that is read-only, or beside a backup. A manifest
+appears after all its files, by a renaming, and goes before them.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import NamedTuple, Self
+
+from hashrange.errors import HashrangeError, StorageError, StorageFull, StorageLocked
+from hashrange.settings import SettingUnusable
+from hashrange.store.embedded import files
+from hashrange.store.embedded.modes import PRIVATE_FILE, PRIVATE_FOLDER
+from hashrange.store.file_lock import try_lock
+from hashrange.store.repository.manifests import (
+    CopiedFile,
+    Manifest,
+    ManifestDamaged,
+    ManifestNewer,
+    decode_manifest,
+    encode_manifest,
+    is_copy_name,
+)
+
+MANIFESTS_FOLDER, FILES_FOLDER, UNFINISHED_FOLDER, LOCK_FILE = "manifests", "files", "unfinished", "lock"
+MANIFEST_ENDING = ".json"
+MANIFEST_BYTES_MAX = 1 << 30
+PIECE_BYTES = 1024 * 1024
+"""Length of the pieces in which files are read."""
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class RepositoryUnfit(StorageError, SettingUnusable):
+    """The path leads to no repository, and none can be made there, or the repository has no such copy."""
+
+
+class RepositoryError(StorageError):
+    """A repository cannot be read or written, or a copy in it is damaged."""
+
+
+class Manifests(NamedTuple):
+    """All manifests of a repository."""
+
+    sound: dict[str, Manifest]
+    """By the names of the copies, the oldest first."""
+    damaged: dict[str, ManifestDamaged]
+    """By the names of the copies: why they cannot be read."""
+
+    def needed(self) -> dict[str, list[str]]:
+        """Digest of each file that copies need → their names, the oldest first."""
+        found: dict[str, list[str]] = {}
+        for name, manifest in self.sound.items():
+            for digest in {one.sha256 for one in manifest.files}:
+                found.setdefault(digest, []).append(name)
+        return found
+
+    def newest(self) -> str | None:
+        """Name of the newest copy, readable or not; None if there is none."""
+        return max([*self.sound, *self.damaged], default=None)
+
+
+def is_repository(path: str) -> bool:
+    """True if a folder holds copies, or the folders for them."""
+    return os.path.isdir(os.path.join(path, MANIFESTS_FOLDER)) and os.path.isdir(os.path.join(path, FILES_FOLDER))
+
+
+class Repository:
+    """A folder of copies, for reading."""
+
+    def __init__(self, path: str) -> None:
+        """Raises RepositoryUnfit if there is no repository at the path."""
+        self.path = path
+        if not is_repository(path):
+            raise RepositoryUnfit(f"{path} holds no copies. Name the folder that `hashrange backup` has written to.")
+
+    def names(self) -> list[str]:
+        """Names of the copies, the oldest first. Raises RepositoryError."""
+        with reading(self.path):
+            found = os.listdir(os.path.join(self.path, MANIFESTS_FOLDER))
+        names = [one.removesuffix(MANIFEST_ENDING) for one in found if one.endswith(MANIFEST_ENDING)]
+        return sorted(filter(is_copy_name, names))
+
+    def manifests(self) -> Manifests:
+        """Read all manifests. Raises RepositoryError."""
+        sound, damaged = {}, {}
+        for name in self.names():
+            try:
+                sound[name] = self.manifest(name)
+            except FileNotFoundError:
+                continue  # a backup has removed the copy meanwhile
+            except ManifestDamaged as error:
+                damaged[name] = error
+        return Manifests(sound, damaged)
+
+    def manifest(self, name: str) -> Manifest:
+        """Read one manifest. Raises ManifestDamaged, and FileNotFoundError if there is no such copy."""
+        try:
+            content = files.read_head(self.manifest_path(name), MANIFEST_BYTES_MAX)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise ManifestDamaged(f"it cannot be read: {error.strerror or error}") from error
+        return decode_manifest(content, name)
+
+    def manifest_path(self, name: str) -> str:
+        """Path of the manifest of a copy."""
+        return os.path.join(self.path, MANIFESTS_FOLDER, name + MANIFEST_ENDING)
+
+    def file_path(self, digest: str) -> str:
+        """Path of the file with this SHA-256."""
+        return os.path.join(self.path, FILES_FOLDER, digest)
+
+    def pieces(self, file: CopiedFile) -> Iterator[bytes]:
+        """The content of a file, in pieces; a file that is missing, cut or changed raises RepositoryError at its end."""
+        digest, size_bytes = sha256(), 0
+        try:
+            with open(self.file_path(file.sha256), "rb") as opened:
+                while piece := opened.read(PIECE_BYTES):
+                    digest.update(piece)
+                    size_bytes += len(piece)
+                    yield piece
+        except OSError as error:
+            is_missing = isinstance(error, FileNotFoundError)
+            raise RepositoryError(
+                "is missing" if is_missing else f"cannot be read: {error.strerror or error}"
+            ) from error
+        if size_bytes != file.bytes:
+            raise RepositoryError(f"has {size_bytes:,} bytes instead of {file.bytes:,}")
+        if digest.hexdigest() != file.sha256:
+            raise RepositoryError("is not as it was written")
+
+    def fault_of(self, file: CopiedFile, on_piece: Callable[[int], None]) -> str | None:
+        """What is wrong with a file of a copy, behind its name; None if it is sound.
+
+        Reads all of it; `on_piece` gets the length of each piece.
+        """
+        try:
+            for piece in self.pieces(file):
+                on_piece(len(piece))
+        except RepositoryError as error:
+            return str(error)
+        return None
+
+    def has_file(self, file: CopiedFile) -> bool:
+        """True if there is a file of this digest and length; its content is not read."""
+        try:
+            return os.path.getsize(self.file_path(file.sha256)) == file.bytes
+        except OSError:
+            return False
+
+    def link_files(self, manifest_files: Iterable[CopiedFile], data_dir: str) -> None:
+        """Link files of a copy into a new data folder, for reading only; where links cannot be made, they are copied.
+
+        Raises RepositoryError, OSError.
+        """
+        os.makedirs(files.engine_folder(data_dir), PRIVATE_FOLDER)
+        for file in manifest_files:
+            path = os.path.join(data_dir, file.name)
+            try:
+                os.link(self.file_path(file.sha256), path)
+            except OSError:
+                write_file(path, self.pieces(file))
+
+
+class WrittenRepository(Repository):
+    """A repository that this process writes, in a `with` block."""
+
+    def __init__(self, path: str) -> None:
+        """Make the folder if it is missing, and lock it. Raises RepositoryUnfit, StorageLocked or RepositoryError."""
+        self.path = path
+        self._lock = -1
+        with writing(path):
+            self._make()
+            self._lock = _locked(path)
+        try:
+            with writing(path):
+                for name in (FILES_FOLDER, MANIFESTS_FOLDER):
+                    os.makedirs(os.path.join(path, name), PRIVATE_FOLDER, exist_ok=True)
+                files.sync_folder(path)
+                self.remove_unfinished()
+                os.mkdir(self.unfinished, PRIVATE_FOLDER)
+        except BaseException:
+            os.close(self._lock)
+            raise
+        super().__init__(path)
+
+    def _make(self) -> None:
+        try:
+            os.makedirs(self.path, PRIVATE_FOLDER, exist_ok=True)
+            names = set(os.listdir(self.path))
+        except (FileExistsError, NotADirectoryError):
+            raise RepositoryUnfit(f"{self.path} is not a folder. Name another one.") from None
+        strangers = names - {LOCK_FILE, UNFINISHED_FOLDER, MANIFESTS_FOLDER, FILES_FOLDER, "lost+found"}
+        if strangers and not is_repository(self.path):
+            raise RepositoryUnfit(
+                f"{self.path} holds other files ({min(strangers)}, …) and no copies. Name an empty or a new folder."
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove what is unfinished, and unlock the folder."""
+        self.remove_unfinished()
+        os.close(self._lock)
+
+    @property
+    def unfinished(self) -> str:
+        """Path of the folder for what is being written."""
+        return os.path.join(self.path, UNFINISHED_FOLDER)
+
+    def remove_unfinished(self) -> None:
+        """Remove what is unfinished, of this process or of one that was killed."""
+        files.remove_folder(self.unfinished)
+
+    def add_file(self, name: str, pieces: Iterable[bytes], fingerprint: str) -> tuple[CopiedFile, bool]:
+        """Write a file durably, in place of one of the same content. Returns it as a manifest names it, and True if
+        there was none of this content. Raises RepositoryError, and what `pieces` raises.
+        """
+        draft = os.path.join(self.unfinished, "file")
+        with writing(self.path):
+            digest, size_bytes = write_file(draft, pieces)
+            file = CopiedFile(name, size_bytes, digest, fingerprint)
+            is_new = not self.has_file(file)
+            os.replace(draft, self.file_path(digest))
+        return file, is_new
+
+    def add_manifest(self, manifest: Manifest) -> None:
+        """Let a copy appear, whose files have been added. Raises RepositoryError."""
+        draft = os.path.join(self.unfinished, "manifest")
+        with writing(self.path):
+            files.sync_folder(os.path.join(self.path, FILES_FOLDER))
+            write_file(draft, [encode_manifest(manifest)])
+            os.replace(draft, self.manifest_path(manifest.name))
+            files.sync_folder(os.path.join(self.path, MANIFESTS_FOLDER))
+
+    def remove_copies(self, names: Iterable[str]) -> None:
+        """Remove copies; `sweep` removes the files that only these have needed. Raises RepositoryError."""
+        with writing(self.path):
+            for name in names:
+                os.remove(self.manifest_path(name))
+            files.sync_folder(os.path.join(self.path, MANIFESTS_FOLDER))
+
+    def sweep(self) -> int:
+        """Remove the files that no copy needs; returns their length. Nothing is removed while a manifest is damaged.
+
+        Raises RepositoryError.
+        """
+        manifests = self.manifests()
+        if manifests.damaged:
+            return 0
+        needed, removed_bytes = manifests.needed(), 0
+        with writing(self.path):
+            for entry in list(os.scandir(os.path.join(self.path, FILES_FOLDER))):
+                if entry.name not in needed and entry.is_file(follow_symlinks=False):
+                    removed_bytes += entry.stat().st_size
+                    os.remove(entry.path)
+        return removed_bytes
+
+    def require_known(self, manifests: Manifests) -> None:
+        """Raise RepositoryError if a manifest has the format of a newer Hashrange, which may need other files."""
+        for name, error in manifests.damaged.items():
+            if isinstance(error, ManifestNewer):
+                raise RepositoryError(
+                    f"{self.path} was written by a newer Hashrange: {error} (copy {name})."
+                    " Update this one, or name another folder."
+                )
+
+
+def _locked(path: str) -> int:
+    """Lock a repository; returns the descriptor of its lock file. Raises StorageLocked, OSError."""
+    descriptor = os.open(os.path.join(path, LOCK_FILE), os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    is_locked = False
+    try:
+        is_locked = try_lock(descriptor)
+    finally:
+        if not is_locked:
+            os.close(descriptor)
+    if not is_locked:
+        raise StorageLocked(f"another backup into {path} is running. Wait for its end, or name another folder.")
+    return descriptor
+
+
+def write_file(path: str, pieces: Iterable[bytes]) -> tuple[str, int]:
+    """Write a new file for this user only, and sync it; returns its SHA-256 and its length.
+
+    Raises OSError, and what `pieces` raises.
+    """
+    digest, size_bytes = sha256(), 0
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags, PRIVATE_FILE), "wb", buffering=0) as file:
+        for piece in pieces:
+            digest.update(piece)
+            size_bytes += len(piece)
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+    return digest.hexdigest(), size_bytes
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turn an OSError of the block into a RepositoryError: `path` cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise RepositoryError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Turn an OSError of the block into a StorageError: `path` cannot be written."""
+    try:
+        yield
+    except HashrangeError:
+        raise
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageFull(f"the disk that holds {path} is full. Make room, and try again.") from error
+        raise RepositoryError(f"{path} cannot be written: {error.strerror or error}.") from error
