@@ -4,7 +4,7 @@ Files that an earlier copy in TARGET has, too, are not copied again.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -139,7 +139,8 @@ class ServerSource:
         self.service_seconds: float = taken["service_time"]
         listed = server.operate("POST", self._path)
         self.store_format: int = listed["store_format"]
-        self.files = [StoredFile(one["name"], one["bytes"], one["fingerprint"]) for one in listed["files"]]
+        files = [StoredFile(one["name"], one["bytes"], one["fingerprint"]) for one in listed["files"]]
+        self.files: Sequence[StoredFile] = files
 
     def pieces(self, file: StoredFile) -> Iterator[bytes]:
         """The content of a file. Raises RemoteError."""
@@ -161,9 +162,8 @@ def _tell(target: str, addition: "Addition") -> None:
     for digest in addition.mended:
         say(f"{target}: files/{digest} was damaged, and is written again.")
     if addition.removed:
-        say(
-            f"{target}: {count(len(addition.removed), 'copy', 'copies')} removed, {shown_size(addition.removed_bytes)} freed."
-        )
+        removed = count(len(addition.removed), "copy", "copies")
+        say(f"{target}: {removed} removed, {shown_size(addition.removed_bytes)} freed.")
 
 
 def _tell_damage(target: str, manifests: "Manifests") -> int:

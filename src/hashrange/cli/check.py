@@ -55,10 +55,7 @@ def check_copies(target: str) -> int:
     if report.faults:
         say(f"{target} is damaged: {count(len(report.faults), 'fault')}. Copies that are not named can be restored.")
         return FAILED
-    copies, files = (
-        f"{report.copy_count:,} cop{'y' if report.copy_count == 1 else 'ies'}",
-        count(report.file_count, "file"),
-    )
+    copies, files = count(report.copy_count, "copy", "copies"), count(report.file_count, "file")
     say(f"{target} is sound: {copies}, {files} in {report.size_bytes / 1e6:,.1f} MB.")
     return DONE
 

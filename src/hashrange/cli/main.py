@@ -128,5 +128,5 @@ def refuse(sentence: str, code: int) -> int:
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """A number and its noun, in the plural if needed: `1 table`, `12,000 rows`. `plural`: if it is not formed by an s."""
+    """A number and its noun, in the plural if needed: `1 table`, `12,000 rows`. `plural`: not with an s."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -13,7 +13,8 @@ EXAMPLE = """example:
   hashrange restore /backups/shop ./hashrange-data
   hashrange serve --data-dir ./hashrange-data
 
-TARGET is what `hashrange backup` has written to. Every file is compared with its digest; DIR appears whole or not at all.
+TARGET is what `hashrange backup` has written to. Every file is compared with its digest. DIR appears whole or not \
+at all.
 """
 
 
@@ -55,7 +56,7 @@ def list_copies(target: str) -> int:
     from hashrange.store.repository.folder import Repository
 
     manifests = Repository(target).manifests()
-    rows = [("copy", "taken at (UTC)", "source", "checked", "files", "bytes", "added")]
+    rows: list[tuple[str, ...]] = [("copy", "taken at (UTC)", "source", "checked", "files", "bytes", "added")]
     for name, manifest in manifests.sound.items():
         taken_at = datetime.fromtimestamp(manifest.taken_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
         numbers = (len(manifest.files), manifest.size_bytes, manifest.added_bytes)

@@ -189,7 +189,10 @@ class EngineCheckpoint:
         return data_dir
 
     def read_file(self, name: str, offset: int, limit_bytes: int) -> bytes | None:
-        """At most `limit_bytes` of one of `files`; empty at its end. None: there is no such file. Raises StorageError."""
+        """At most `limit_bytes` of one of `files`; empty at its end. None: there is no such file.
+
+        Raises StorageError.
+        """
         if self._listed is None:
             self.files()
         with storage_errors(self.place):

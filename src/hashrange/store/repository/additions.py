@@ -65,7 +65,10 @@ Progress = Callable[[str, int, int], None]
 
 
 def add_copy(repository: WrittenRepository, source: CopySource, wishes: Wishes, on_progress: Progress) -> Addition:
-    """Add a copy of `source`. Raises RepositoryError, and what `source` raises; the former copies are unchanged then."""
+    """Add a copy of `source`.
+
+    Raises RepositoryError, and what `source` raises; the former copies are unchanged then.
+    """
     repository.require_known(manifests := repository.manifests())
     removed_bytes = repository.sweep()  # what a backup that was killed has left
     try:

@@ -47,6 +47,10 @@ class RepositoryError(StorageError):
     """A repository cannot be read or written, or a copy in it is damaged."""
 
 
+class FileDamaged(StorageError):
+    """A file of a repository is missing, cut or changed. The message says which of these, behind the file's name."""
+
+
 class Manifests(NamedTuple):
     """All manifests of a repository."""
 
@@ -120,7 +124,7 @@ class Repository:
         return os.path.join(self.path, FILES_FOLDER, digest)
 
     def pieces(self, file: CopiedFile) -> Iterator[bytes]:
-        """The content of a file, in pieces; a file that is missing, cut or changed raises RepositoryError at its end."""
+        """The content of a file, in pieces. Raises FileDamaged, at the end if the content is not as it was written."""
         digest, size_bytes = sha256(), 0
         try:
             with open(self.file_path(file.sha256), "rb") as opened:
@@ -129,14 +133,14 @@ class Repository:
                     size_bytes += len(piece)
                     yield piece
         except OSError as error:
-            is_missing = isinstance(error, FileNotFoundError)
-            raise RepositoryError(
-                "is missing" if is_missing else f"cannot be read: {error.strerror or error}"
-            ) from error
+            reason = (
+                "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
+            )
+            raise FileDamaged(reason) from error
         if size_bytes != file.bytes:
-            raise RepositoryError(f"has {size_bytes:,} bytes instead of {file.bytes:,}")
+            raise FileDamaged(f"has {size_bytes:,} bytes instead of {file.bytes:,}")
         if digest.hexdigest() != file.sha256:
-            raise RepositoryError("is not as it was written")
+            raise FileDamaged("is not as it was written")
 
     def fault_of(self, file: CopiedFile, on_piece: Callable[[int], None]) -> str | None:
         """What is wrong with a file of a copy, behind its name; None if it is sound.
@@ -146,7 +150,7 @@ class Repository:
         try:
             for piece in self.pieces(file):
                 on_piece(len(piece))
-        except RepositoryError as error:
+        except FileDamaged as error:
             return str(error)
         return None
 
@@ -160,7 +164,7 @@ class Repository:
     def link_files(self, manifest_files: Iterable[CopiedFile], data_dir: str) -> None:
         """Link files of a copy into a new data folder, for reading only; where links cannot be made, they are copied.
 
-        Raises RepositoryError, OSError.
+        Raises FileDamaged, OSError.
         """
         os.makedirs(files.engine_folder(data_dir), PRIVATE_FOLDER)
         for file in manifest_files:

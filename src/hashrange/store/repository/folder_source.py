@@ -1,6 +1,6 @@
 """How is a data folder copied that no server has open? Locked, and as it is: nothing in it changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from hashrange.clock import SystemClock
@@ -19,7 +19,7 @@ class FolderSource:
         self.place = data_dir
         self.service_seconds = SystemClock().service_time()
         self.store_format = store_format
-        self.files = list_files(data_dir)
+        self.files: Sequence[StoredFile] = list_files(data_dir)
 
     def pieces(self, file: StoredFile) -> Iterator[bytes]:
         """The content of a file. Raises StorageError."""

@@ -18,6 +18,7 @@ from hashrange.store.embedded.modes import PRIVATE_FOLDER
 from hashrange.store.repository.additions import FAULTS_TOLD, Progress
 from hashrange.store.repository.content import content_faults
 from hashrange.store.repository.folder import (
+    FileDamaged,
     Manifests,
     Repository,
     RepositoryError,
@@ -132,10 +133,10 @@ def _write_files(repository: Repository, manifest: Manifest, draft: str, on_prog
 
 
 def _named_pieces(repository: Repository, manifest: Manifest, file: CopiedFile) -> Iterator[bytes]:
-    """The content of a file. A RepositoryError names file and copy."""
+    """The content of a file. Raises RepositoryError, which names file and copy."""
     try:
         yield from repository.pieces(file)
-    except RepositoryError as error:
+    except FileDamaged as error:
         raise RepositoryError(
             f"{repository.file_path(file.sha256)} {error}, so the copy {manifest.name} cannot be restored."
             f" `hashrange check {repository.path}` tells which copies are sound."
