@@ -5,7 +5,7 @@ Files that an earlier copy in TARGET has, too, are not copied again.
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -30,6 +30,10 @@ needs its admin API (--admin), and goes on meanwhile. A data folder is copied wh
 TARGET holds any number of copies, and each file once: a second copy adds only what is new (docs/copies.md).
 """
 COPIES_MAX = 1_000_000
+IDLE_SECONDS = 3600
+"""The server releases the snapshot of a backup that was killed so long after its last request. As long may a backup
+read files of earlier copies without a request.
+"""
 
 
 def run(words: list[str]) -> int:
@@ -39,14 +43,16 @@ def run(words: list[str]) -> int:
     is_endpoint = "://" in options.source
     if not is_endpoint:
         _require_apart(options.source, options.target)
-    from hashrange.store.repository.additions import Wishes, add_copy
+    from hashrange.store.repository.additions import Wishes, add_copy, add_files
     from hashrange.store.repository.folder import WrittenRepository
 
     wishes = Wishes(options.is_full, options.is_checked, copies_max)
-    opened = _opened_server if is_endpoint else _opened_folder
-    with WrittenRepository(options.target) as repository:
+    opened, on_progress = _opened_server if is_endpoint else _opened_folder, progress()
+    with ExitStack() as stack:
         with opened(options.source) as source:
-            addition = add_copy(repository, source, wishes, progress())
+            repository = stack.enter_context(WrittenRepository(options.target))
+            drafted = add_files(repository, source, wishes, on_progress)
+        addition = add_copy(repository, drafted, wishes, on_progress)
         manifests = repository.manifests()
     _tell(options.target, addition)
     return _tell_damage(options.target, manifests)
@@ -121,7 +127,7 @@ def _opened_folder(data_dir: str) -> "Iterator[CopySource]":
 def _opened_server(endpoint: str) -> "Iterator[CopySource]":
     environment = current_environment()
     with Remote(endpoint, DEFAULT_REGION, environment, "SOURCE") as server:
-        taken = server.operate("POST", "snapshots")
+        taken = server.operate("POST", "snapshots", idle_seconds=IDLE_SECONDS)
         try:
             yield ServerSource(server, taken)
         finally:

@@ -40,6 +40,9 @@ class KeptSnapshots:
     def __init__(self) -> None:
         self._kept: dict[str, ServiceSnapshot] = {}
         self._taken = 0
+        self._idle_ends: dict[str, tuple[float, asyncio.TimerHandle]] = {}
+        """Of snapshots that are released once nobody has asked for them for so many seconds: these, and the timer."""
+        self._releases: set[asyncio.Task[None]] = set()
 
     @property
     def numbers(self) -> list[str]:
@@ -51,25 +54,49 @@ class KeptSnapshots:
         """True if SNAPSHOTS_MAX snapshots are kept."""
         return len(self._kept) >= SNAPSHOTS_MAX
 
-    def keep(self, snapshot: ServiceSnapshot) -> str:
-        """Keep a snapshot; returns its number, which no other snapshot of this server gets."""
+    def keep(self, snapshot: ServiceSnapshot, idle_seconds: float | None = None) -> str:
+        """Keep a snapshot; returns its number, which no other snapshot of this server gets.
+
+        It is released once `find` has not been asked for it for `idle_seconds`; None: only by `release`.
+        """
         self._taken += 1
         number = str(self._taken)
         self._kept[number] = snapshot
+        if idle_seconds is not None:
+            self._wait(number, idle_seconds)
         return number
 
     def find(self, number: str) -> ServiceSnapshot | None:
         """The snapshot of this number; None if there is none, or it has been released."""
+        if number in self._idle_ends:
+            idle_seconds, timer = self._idle_ends[number]
+            timer.cancel()
+            self._wait(number, idle_seconds)
         return self._kept.get(number)
+
+    def _wait(self, number: str, idle_seconds: float) -> None:
+        timer = asyncio.get_running_loop().call_later(idle_seconds, self._release_idle, number)
+        self._idle_ends[number] = idle_seconds, timer
+
+    def _release_idle(self, number: str) -> None:
+        release = asyncio.get_running_loop().create_task(self.release(number))
+        self._releases.add(release)
+        release.add_done_callback(self._releases.discard)
 
     async def release(self, number: str) -> None:
         """Release a snapshot that is kept, and free its files on a thread, which may take long."""
-        await asyncio.to_thread(self._kept.pop(number).checkpoint.release)
+        snapshot = self._kept.pop(number, None)
+        _, timer = self._idle_ends.pop(number, (0, None))
+        if timer is not None:
+            timer.cancel()
+        if snapshot is not None:
+            await asyncio.to_thread(snapshot.checkpoint.release)
 
     async def release_all(self) -> None:
         """Release every snapshot."""
         while self._kept:
             await self.release(self.numbers[0])
+        await asyncio.gather(*self._releases)
 
 
 # --- forks ----------------------------------------------------------------------------------------

@@ -4,14 +4,12 @@ the content is verified, and the manifest appears.
 Whatever fails before that, a kill included, leaves the former copies as they are.
 """
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from hashrange import __version__
 from hashrange.clock import SystemClock
-from hashrange.errors import HashrangeError
 from hashrange.store.copying import StoredFile
 from hashrange.store.repository.content import content_faults
 from hashrange.store.repository.folder import Manifests, RepositoryError, WrittenRepository, writing
@@ -60,45 +58,51 @@ class Addition(NamedTuple):
     """Length of the files that no copy has needed any more."""
 
 
+class DraftedCopy(NamedTuple):
+    """A copy whose files have been added, and which does not appear yet."""
+
+    manifest: Manifest
+    added_files: int
+    mended: list[str]
+
+
 Progress = Callable[[str, int, int], None]
 """Gets what is done (`copied` or `checked`), how much of it, and how much there is in all; 0: nobody knows."""
 
 
-def add_copy(repository: WrittenRepository, source: CopySource, wishes: Wishes, on_progress: Progress) -> Addition:
-    """Add a copy of `source`.
-
-    Raises RepositoryError, and what `source` raises; the former copies are unchanged then.
-    """
+def add_files(repository: WrittenRepository, source: CopySource, wishes: Wishes, on_progress: Progress) -> DraftedCopy:
+    """Add the files of `source`, which is not needed afterwards. Raises RepositoryError, and what `source` raises."""
     repository.require_known(manifests := repository.manifests())
-    removed_bytes = repository.sweep()  # what a backup that was killed has left
-    try:
-        taken_at = SystemClock.wall_time()
-        adding = _Adding(repository, manifests, source, wishes, on_progress)
-        files = adding.add_files()
-        if wishes.is_checked:
-            _require_sound(repository, files, source, on_progress)
-        manifest = Manifest(
-            VERSION,
-            next_name(taken_at, repository.names()),
-            taken_at,
-            source.service_seconds,
-            source.place,
-            __version__,
-            source.store_format,
-            wishes.is_checked,
-            adding.added_bytes,
-            files,
-        )
-        repository.add_manifest(manifest)
-    except BaseException:
-        with contextlib.suppress(HashrangeError):
-            repository.remove_unfinished()
-            repository.sweep()
-        raise
+    repository.sweep()  # what a backup that was killed has left
+    taken_at = SystemClock.wall_time()
+    adding = _Adding(repository, manifests, source, wishes, on_progress)
+    files = adding.add_files()
+    name = next_name(taken_at, repository.names())
+    manifest = Manifest(
+        VERSION,
+        name,
+        taken_at,
+        source.service_seconds,
+        source.place,
+        __version__,
+        source.store_format,
+        wishes.is_checked,
+        adding.added_bytes,
+        files,
+    )
+    return DraftedCopy(manifest, adding.added_files, adding.mended)
+
+
+def add_copy(repository: WrittenRepository, drafted: DraftedCopy, wishes: Wishes, on_progress: Progress) -> Addition:
+    """Let a copy appear, and remove those that are not to be kept. Raises RepositoryError, such as when the content of
+    the copy is damaged.
+    """
+    if wishes.is_checked:
+        _require_sound(repository, drafted.manifest, on_progress)
+    repository.add_manifest(drafted.manifest)
     removed = _outdated(repository.manifests(), wishes.copies_max)
     repository.remove_copies(removed)
-    removed_bytes += repository.sweep()
-    return Addition(manifest, adding.added_files, adding.mended, removed, removed_bytes)
+    return Addition(*drafted, removed, repository.sweep())
 
 
 class _Adding:
@@ -128,11 +132,11 @@ class _Adding:
 
     def _add(self, file: StoredFile) -> CopiedFile:
         known = self._known.get((file.name, file.size_bytes, file.fingerprint)) if file.fingerprint else None
-        if known is not None and not self._wishes.is_full:
-            if self._is_sound(known):
-                return known
-            self.mended.append(known.sha256)
+        if known is not None and not self._wishes.is_full and self._is_sound(known):
+            return known
         copied, is_new = self._repository.add_file(file.name, self._counted(file), file.fingerprint)
+        if known is not None and known.sha256 == copied.sha256 and not self._wishes.is_full:
+            self.mended.append(known.sha256)
         if is_new:
             self.added_files += 1
             self.added_bytes += copied.bytes
@@ -170,18 +174,16 @@ def _likeness(file: CopiedFile) -> tuple[str, int, str]:
     return file.name, file.bytes, file.fingerprint
 
 
-def _require_sound(
-    repository: WrittenRepository, files: list[CopiedFile], source: CopySource, on_progress: Progress
-) -> None:
+def _require_sound(repository: WrittenRepository, manifest: Manifest, on_progress: Progress) -> None:
     """Raise RepositoryError unless the content of a copy is sound."""
-    data_dir = os.path.join(repository.unfinished, "content")
+    data_dir, place = os.path.join(repository.unfinished, "content"), manifest.source
     with writing(repository.path):
-        repository.link_files(files, data_dir)
-    faults = content_faults(data_dir, source.service_seconds, source.place, on_progress)
+        repository.link_files(manifest.files, data_dir)
+    faults = content_faults(data_dir, manifest.service_time, place, on_progress)
     if faults:
         told = "; ".join(faults[:FAULTS_TOLD])
         raise RepositoryError(
-            f"{source.place} is damaged, and no copy of it was kept: {told}."
+            f"{place} is damaged, and no copy of it was kept: {told}."
             " To copy it as it is, leave out the check with --no-check."
         )
 

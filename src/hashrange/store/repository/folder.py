@@ -9,6 +9,7 @@ Readers lock nothing, so that a copy can be restored from a disk that is read-on
 appears after all its files, by a renaming, and goes before them.
 """
 
+import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -212,10 +213,15 @@ class WrittenRepository(Repository):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Remove what is unfinished, and unlock the folder."""
-        self.remove_unfinished()
-        os.close(self._lock)
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Remove what is unfinished, also files of a copy that did not appear, and unlock the folder."""
+        try:
+            self.remove_unfinished()
+            if error is not None:
+                with contextlib.suppress(HashrangeError):
+                    self.sweep()
+        finally:
+            os.close(self._lock)
 
     @property
     def unfinished(self) -> str:

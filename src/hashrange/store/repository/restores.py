@@ -14,6 +14,7 @@ from hashrange.settings import SettingUnusable
 from hashrange.store.embedded import files
 from hashrange.store.embedded.engine_errors import undone_on_failure
 from hashrange.store.embedded.identity import FolderLock
+from hashrange.store.embedded.layout import FORMAT_VERSION
 from hashrange.store.embedded.modes import PRIVATE_FOLDER
 from hashrange.store.repository.additions import FAULTS_TOLD, Progress
 from hashrange.store.repository.content import content_faults
@@ -64,6 +65,11 @@ def restore_copy(
 
     Raises NotEmpty, RepositoryError or another StorageError; the folder is then as it was.
     """
+    if manifest.store_format > FORMAT_VERSION:
+        raise RepositoryError(
+            f"the copy {manifest.name} is of a newer Hashrange: its format is {manifest.store_format}, and this"
+            f" one reads up to {FORMAT_VERSION}. Update this one."
+        )
     with writing(data_dir):
         is_new = not os.path.lexists(data_dir)
         _make_folder(data_dir)

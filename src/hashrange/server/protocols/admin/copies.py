@@ -31,6 +31,7 @@ KEY_TEXT_MAX = 32 * 1024
 and of these each zero byte is stored as two.
 """
 ROWS_BODY_BYTES_MAX = KEY_TEXT_MAX + 1024
+IDLE_SECONDS_MAX = 30 * 24 * 3600
 FILE_PIECE_BYTES = 1024 * 1024
 """Length of the pieces in which files of a snapshot are read, on a thread; a piece takes the event loop some 0.3 ms."""
 
@@ -58,7 +59,14 @@ class RowsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Key of the last row that was read, as base64; None: begin with the first row."""
 
 
-async def keep_snapshot(serving: Serving, request: Nothing) -> dict[str, object]:
+class SnapshotRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Request: how long the snapshot is kept."""
+
+    idle_seconds: Annotated[float, Meta(ge=0, le=IDLE_SECONDS_MAX)] | None = None
+    """It is released once nobody has asked for it for so long; None: only by a request."""
+
+
+async def keep_snapshot(serving: Serving, request: SnapshotRequest) -> dict[str, object]:
     """Take a snapshot; returns its number. Raises Refused if there are too many, and StorageError."""
     if serving.snapshots.is_full:
         raise Refused(409, sentences.TOO_MANY_SNAPSHOTS.format(count=SNAPSHOTS_MAX))
@@ -66,7 +74,10 @@ async def keep_snapshot(serving: Serving, request: Nothing) -> dict[str, object]
     if serving.snapshots.is_full:  # filled by other requests meanwhile
         await asyncio.to_thread(snapshot.checkpoint.release)
         raise Refused(409, sentences.TOO_MANY_SNAPSHOTS.format(count=SNAPSHOTS_MAX))
-    return {"snapshot": serving.snapshots.keep(snapshot), "service_time": snapshot.service_seconds}
+    return {
+        "snapshot": serving.snapshots.keep(snapshot, request.idle_seconds),
+        "service_time": snapshot.service_seconds,
+    }
 
 
 async def tell_snapshots(serving: Serving, request: Nothing) -> dict[str, object]:
@@ -198,11 +209,12 @@ def _told(forks: Forks, port: int) -> dict[str, object]:
     return {"endpoint": forks.endpoints[port], "port": port}
 
 
+_SNAPSHOT = AdminWire('{"idle_seconds": 3600}')
 _PIECE = AdminWire('{"offset": 0}')
 _ROWS = AdminWire('{"after": "AAAAAAAA"}', ROWS_BODY_BYTES_MAX)
 ENDPOINTS = (
     Operation("POST reset", Nothing, reset, AdminWire()),
-    Operation("POST snapshots", Nothing, keep_snapshot, AdminWire(), is_eventual=at_once),
+    Operation("POST snapshots", SnapshotRequest, keep_snapshot, _SNAPSHOT, is_eventual=at_once),
     Operation("GET snapshots", Nothing, tell_snapshots, AdminWire(), is_eventual=at_once),
     Operation("POST snapshots/NUMBER/restore", Nothing, restore_snapshot, AdminWire()),
     Operation("POST snapshots/NUMBER/rows", RowsRequest, read_rows, _ROWS, is_eventual=at_once),
