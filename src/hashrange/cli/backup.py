@@ -2,7 +2,6 @@
 Files that an earlier copy in TARGET has, too, are not copied again.
 """
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +17,7 @@ from hashrange.errors import StorageError, StorageLocked
 from hashrange.store.copying import StoredFile
 
 if TYPE_CHECKING:
-    from hashrange.store.repository.additions import Addition, CopySource
+    from hashrange.store.repository.additions import Addition, CopiedStore
     from hashrange.store.repository.folder import Manifests
 
 EXAMPLE = """example:
@@ -49,9 +48,9 @@ def run(words: list[str]) -> int:
     wishes = Wishes(options.is_full, options.is_checked, copies_max)
     opened, on_progress = _opened_server if is_endpoint else _opened_folder, progress()
     with ExitStack() as stack:
-        with opened(options.source) as source:
+        with opened(options.source) as store:
             repository = stack.enter_context(WrittenRepository(options.target))
-            drafted = add_files(repository, source, wishes, on_progress)
+            drafted = add_files(repository, store, wishes, on_progress)
         addition = add_copy(repository, drafted, wishes, on_progress)
         manifests = repository.manifests()
     _tell(options.target, addition)
@@ -92,8 +91,9 @@ def _copies_max(text: str) -> int:
 
 def _require_apart(source: str, target: str) -> None:
     """Raise UsageError if the copies of a data folder are to be kept in it: what happens to it would happen to them."""
-    folder, within = os.path.realpath(source), os.path.realpath(target)
-    if within == folder or within.startswith(folder.rstrip(os.sep) + os.sep):
+    from hashrange.store.repository.folder import is_within
+
+    if is_within(target, source):
         raise UsageError(f"{target} is in {source}, and would be lost with it. Name a folder outside of it.")
 
 
@@ -110,12 +110,12 @@ def progress() -> Any:
 
 
 @contextmanager
-def _opened_folder(data_dir: str) -> "Iterator[CopySource]":
-    from hashrange.store.repository.folder_source import opened_folder
+def _opened_folder(data_dir: str) -> "Iterator[CopiedStore]":
+    from hashrange.store.repository.closed_store import opened_folder
 
     try:
-        with opened_folder(data_dir) as source:
-            yield source
+        with opened_folder(data_dir) as store:
+            yield store
     except StorageLocked:
         raise StorageError(
             f"{data_dir} is in use by a server or another command. Name the server's endpoint instead, such as"
@@ -124,18 +124,18 @@ def _opened_folder(data_dir: str) -> "Iterator[CopySource]":
 
 
 @contextmanager
-def _opened_server(endpoint: str) -> "Iterator[CopySource]":
+def _opened_server(endpoint: str) -> "Iterator[CopiedStore]":
     environment = current_environment()
     with Remote(endpoint, DEFAULT_REGION, environment, "SOURCE") as server:
         taken = server.operate("POST", "snapshots", idle_seconds=IDLE_SECONDS)
         try:
-            yield ServerSource(server, taken)
+            yield ServedStore(server, taken)
         finally:
             server.operate("DELETE", f"snapshots/{taken['snapshot']}")
 
 
-class ServerSource:
-    """The files of a snapshot that a running server has taken; a `CopySource`."""
+class ServedStore:
+    """The files of a snapshot that a running server has taken; a `CopiedStore`."""
 
     def __init__(self, server: Remote, taken: Any) -> None:
         """`taken`: the reply to `POST snapshots`. Raises RemoteError."""

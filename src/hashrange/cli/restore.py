@@ -61,7 +61,7 @@ def list_copies(target: str) -> int:
         taken_at = datetime.fromtimestamp(manifest.taken_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
         numbers = (len(manifest.files), manifest.size_bytes, manifest.added_bytes)
         is_checked = "yes" if manifest.is_checked else "no"
-        rows.append((name, taken_at, manifest.source, is_checked, *(f"{number:,}" for number in numbers)))
+        rows.append((name, taken_at, manifest.copied_from, is_checked, *(f"{number:,}" for number in numbers)))
     if len(rows) > 1:
         say_columns(rows, 4)
     else:

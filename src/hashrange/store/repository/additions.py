@@ -4,7 +4,6 @@ the content is verified, and the manifest appears.
 Whatever fails before that, a kill included, leaves the former copies as they are.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -18,7 +17,7 @@ from hashrange.store.repository.manifests import VERSION, CopiedFile, Manifest, 
 FAULTS_TOLD = 3
 
 
-class CopySource(Protocol):
+class CopiedStore(Protocol):
     """What is copied: the files of a store as of one moment."""
 
     place: str
@@ -66,26 +65,28 @@ class DraftedCopy(NamedTuple):
     mended: list[str]
 
 
-Progress = Callable[[str, int, int], None]
+TellProgress = Callable[[str, int, int], None]
 """Gets what is done (`copied` or `checked`), how much of it, and how much there is in all; 0: nobody knows."""
 
 
-def add_files(repository: WrittenRepository, source: CopySource, wishes: Wishes, on_progress: Progress) -> DraftedCopy:
-    """Add the files of `source`, which is not needed afterwards. Raises RepositoryError, and what `source` raises."""
+def add_files(
+    repository: WrittenRepository, store: CopiedStore, wishes: Wishes, on_progress: TellProgress
+) -> DraftedCopy:
+    """Add the files of `store`, which is not needed afterwards. Raises RepositoryError, and what `store` raises."""
     repository.require_known(manifests := repository.manifests())
     repository.sweep()  # what a backup that was killed has left
     taken_at = SystemClock.wall_time()
-    adding = _Adding(repository, manifests, source, wishes, on_progress)
+    adding = _Adding(repository, manifests, store, wishes, on_progress)
     files = adding.add_files()
     name = next_name(taken_at, repository.names())
     manifest = Manifest(
         VERSION,
         name,
         taken_at,
-        source.service_seconds,
-        source.place,
+        store.service_seconds,
+        store.place,
         __version__,
-        source.store_format,
+        store.store_format,
         wishes.is_checked,
         adding.added_bytes,
         files,
@@ -93,7 +94,9 @@ def add_files(repository: WrittenRepository, source: CopySource, wishes: Wishes,
     return DraftedCopy(manifest, adding.added_files, adding.mended)
 
 
-def add_copy(repository: WrittenRepository, drafted: DraftedCopy, wishes: Wishes, on_progress: Progress) -> Addition:
+def add_copy(
+    repository: WrittenRepository, drafted: DraftedCopy, wishes: Wishes, on_progress: TellProgress
+) -> Addition:
     """Let a copy appear, and remove those that are not to be kept. Raises RepositoryError, such as when the content of
     the copy is damaged.
     """
@@ -112,23 +115,23 @@ class _Adding:
         self,
         repository: WrittenRepository,
         manifests: Manifests,
-        source: CopySource,
+        store: CopiedStore,
         wishes: Wishes,
-        on_progress: Progress,
+        on_progress: TellProgress,
     ) -> None:
         self._repository = repository
-        self._source = source
+        self._store = store
         self._wishes = wishes
         self._on_progress = on_progress
         self._known = {_likeness(one): one for copy in manifests.sound.values() for one in copy.files}
-        self._all_bytes = sum(one.size_bytes for one in source.files)
+        self._all_bytes = sum(one.size_bytes for one in store.files)
         self._done_bytes = 0
         self.added_files = self.added_bytes = 0
         self.mended: list[str] = []
 
     def add_files(self) -> list[CopiedFile]:
         """Add all files; returns them as the manifest names them."""
-        return [self._add(one) for one in self._source.files]
+        return [self._add(one) for one in self._store.files]
 
     def _add(self, file: StoredFile) -> CopiedFile:
         known = self._known.get((file.name, file.size_bytes, file.fingerprint)) if file.fingerprint else None
@@ -154,13 +157,13 @@ class _Adding:
 
     def _counted(self, file: StoredFile) -> Iterator[bytes]:
         size_bytes = 0
-        for piece in self._source.pieces(file):
+        for piece in self._store.pieces(file):
             size_bytes += len(piece)
             self._count(len(piece))
             yield piece
         if size_bytes != file.size_bytes:
             raise RepositoryError(
-                f"{self._source.place} gave {size_bytes:,} bytes of {file.name}, which has {file.size_bytes:,}."
+                f"{self._store.place} gave {size_bytes:,} bytes of {file.name}, which has {file.size_bytes:,}."
                 " Nothing was kept; try again."
             )
 
@@ -174,9 +177,9 @@ def _likeness(file: CopiedFile) -> tuple[str, int, str]:
     return file.name, file.bytes, file.fingerprint
 
 
-def _require_sound(repository: WrittenRepository, manifest: Manifest, on_progress: Progress) -> None:
+def _require_sound(repository: WrittenRepository, manifest: Manifest, on_progress: TellProgress) -> None:
     """Raise RepositoryError unless the content of a copy is sound."""
-    data_dir, place = os.path.join(repository.unfinished, "content"), manifest.source
+    data_dir, place = repository.content_folder, manifest.copied_from
     with writing(repository.path):
         repository.link_files(manifest.files, data_dir)
     faults = content_faults(data_dir, manifest.service_time, place, on_progress)

@@ -173,7 +173,7 @@ class Repository:
             try:
                 os.link(self.file_path(file.sha256), path)
             except OSError:
-                write_file(path, self.pieces(file))
+                write_private_file(path, self.pieces(file))
 
 
 class WrittenRepository(Repository):
@@ -228,6 +228,11 @@ class WrittenRepository(Repository):
         """Path of the folder for what is being written."""
         return os.path.join(self.path, UNFINISHED_FOLDER)
 
+    @property
+    def content_folder(self) -> str:
+        """Path of a data folder for the check of a copy's content."""
+        return os.path.join(self.unfinished, "content")
+
     def remove_unfinished(self) -> None:
         """Remove what is unfinished, of this process or of one that was killed."""
         files.remove_folder(self.unfinished)
@@ -238,7 +243,7 @@ class WrittenRepository(Repository):
         """
         draft = os.path.join(self.unfinished, "file")
         with writing(self.path):
-            digest, size_bytes = write_file(draft, pieces)
+            digest, size_bytes = write_private_file(draft, pieces)
             file = CopiedFile(name, size_bytes, digest, fingerprint)
             is_new = not self.has_file(file)
             os.replace(draft, self.file_path(digest))
@@ -249,7 +254,7 @@ class WrittenRepository(Repository):
         draft = os.path.join(self.unfinished, "manifest")
         with writing(self.path):
             files.sync_folder(os.path.join(self.path, FILES_FOLDER))
-            write_file(draft, [encode_manifest(manifest)])
+            write_private_file(draft, [encode_manifest(manifest)])
             os.replace(draft, self.manifest_path(manifest.name))
             files.sync_folder(os.path.join(self.path, MANIFESTS_FOLDER))
 
@@ -286,6 +291,12 @@ class WrittenRepository(Repository):
                 )
 
 
+def is_within(path: str, folder: str) -> bool:
+    """True if a path leads to a folder or into it, by whatever links."""
+    own, other = os.path.realpath(path), os.path.realpath(folder)
+    return own == other or own.startswith(other.rstrip(os.sep) + os.sep)
+
+
 def _locked(path: str) -> int:
     """Lock a repository; returns the descriptor of its lock file. Raises StorageLocked, OSError."""
     descriptor = os.open(os.path.join(path, LOCK_FILE), os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
@@ -300,7 +311,7 @@ def _locked(path: str) -> int:
     return descriptor
 
 
-def write_file(path: str, pieces: Iterable[bytes]) -> tuple[str, int]:
+def write_private_file(path: str, pieces: Iterable[bytes]) -> tuple[str, int]:
     """Write a new file for this user only, and sync it; returns its SHA-256 and its length.
 
     Raises OSError, and what `pieces` raises.

@@ -20,7 +20,7 @@ NAME_FORMAT = "%Y-%m-%dT%H-%M-%SZ"
 _is_name = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}Z").fullmatch
 _MOMENT_MAX = 253_402_300_799
 """Seconds from 1970 to the year 9999."""
-Moment = Annotated[float, Meta(ge=0, le=_MOMENT_MAX)]
+EpochSeconds = Annotated[float, Meta(ge=0, le=_MOMENT_MAX)]
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 FileName = Annotated[str, Meta(pattern=r"^(engine/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")]
 """Path of a file in a data folder. It leads out of no folder."""
@@ -50,11 +50,11 @@ class Manifest(msgspec.Struct, frozen=True):
 
     version: int
     name: str
-    taken_at: Moment
+    taken_at: EpochSeconds
     """When the copy was begun, by the clock of the machine that made it, in seconds since the epoch."""
-    service_time: Moment
+    service_time: EpochSeconds
     """Service time of the copied moment, in seconds since the epoch."""
-    source: str
+    copied_from: str
     """Endpoint or data folder that was copied."""
     hashrange: str
     """Version of the Hashrange that made the copy."""

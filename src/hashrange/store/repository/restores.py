@@ -16,7 +16,7 @@ from hashrange.store.embedded.engine_errors import undone_on_failure
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import FORMAT_VERSION
 from hashrange.store.embedded.modes import PRIVATE_FOLDER
-from hashrange.store.repository.additions import FAULTS_TOLD, Progress
+from hashrange.store.repository.additions import FAULTS_TOLD, TellProgress
 from hashrange.store.repository.content import content_faults
 from hashrange.store.repository.folder import (
     FileDamaged,
@@ -24,7 +24,7 @@ from hashrange.store.repository.folder import (
     Repository,
     RepositoryError,
     RepositoryUnfit,
-    write_file,
+    write_private_file,
     writing,
 )
 from hashrange.store.repository.manifests import CopiedFile, Manifest, ManifestNewer
@@ -59,7 +59,7 @@ def _others(manifests: Manifests, wanted: str) -> str:
 
 
 def restore_copy(
-    repository: Repository, manifest: Manifest, data_dir: str, on_progress: Progress, *, is_checked: bool
+    repository: Repository, manifest: Manifest, data_dir: str, on_progress: TellProgress, *, is_checked: bool
 ) -> None:
     """Write a copy to a data folder that is missing or empty. `is_checked`: verify the content, too, not only digests.
 
@@ -129,10 +129,10 @@ def _undo(data_dir: str, *, is_new: bool) -> None:
             os.rmdir(data_dir)
 
 
-def _write_files(repository: Repository, manifest: Manifest, draft: str, on_progress: Progress) -> None:
+def _write_files(repository: Repository, manifest: Manifest, draft: str, on_progress: TellProgress) -> None:
     done_bytes, all_bytes = 0, manifest.size_bytes
     for file in manifest.files:
-        write_file(os.path.join(draft, file.name), _named_pieces(repository, manifest, file))
+        write_private_file(os.path.join(draft, file.name), _named_pieces(repository, manifest, file))
         done_bytes += file.bytes
         on_progress("restored", done_bytes, all_bytes)
     files.sync_folder(files.engine_folder(draft))
@@ -149,7 +149,7 @@ def _named_pieces(repository: Repository, manifest: Manifest, file: CopiedFile) 
         ) from error
 
 
-def _require_sound_content(manifest: Manifest, draft: str, data_dir: str, on_progress: Progress) -> None:
+def _require_sound_content(manifest: Manifest, draft: str, data_dir: str, on_progress: TellProgress) -> None:
     faults = content_faults(draft, manifest.service_time, data_dir, on_progress)
     if faults:
         raise RepositoryError(

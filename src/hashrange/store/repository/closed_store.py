@@ -11,8 +11,8 @@ from hashrange.store.embedded.store_files import list_files, read_piece
 from hashrange.store.repository.folder import PIECE_BYTES
 
 
-class FolderSource:
-    """A locked data folder; a `CopySource`."""
+class ClosedStore:
+    """A locked data folder; a `CopiedStore`."""
 
     def __init__(self, data_dir: str, store_format: int) -> None:
         """Raises OSError."""
@@ -34,9 +34,9 @@ class FolderSource:
 
 
 @contextmanager
-def opened_folder(data_dir: str) -> Iterator[FolderSource]:
+def opened_folder(data_dir: str) -> Iterator[ClosedStore]:
     """A data folder that is locked in a `with` block. Raises StorageLocked while a server or a tool has it open,
     FolderUnfit if it holds no store, or another StorageError.
     """
     with read_offline(data_dir) as engine:
-        yield FolderSource(data_dir, format_version(engine))
+        yield ClosedStore(data_dir, format_version(engine))
