@@ -68,10 +68,15 @@ def tool(name: str, *arguments: Any, **named: Any) -> Command:
     return run
 
 
+def back_up(endpoint: str) -> None:
+    assert main(["backup", endpoint, "copies", "--no-check"]) in {DONE, FAILED}
+
+
 COMMANDS: dict[str, Command] = {
     "tail": words_of("tail", "Users", "--once", "--endpoint"),
     "tail nothing": words_of("tail", "Nothing", "--once", "--endpoint"),
     "snapshot": words_of("snapshot", "written", "--endpoint"),
+    "backup": back_up,
     "dax": words_of("dax", "--endpoint"),
     "doctor": words_of("doctor", "--endpoint-url"),
     "list_tables": tool("list_tables"),
@@ -157,6 +162,13 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Session]:
             patch.setattr(Remote, "_send", record)
             command(database.endpoint)
     found["doctor"] = {"/_hashrange/v1/info": [{"version": "1"}], "ListTables": [{"TableNames": ["Users"]}]}
+    snapshot, file = "/_hashrange/v1/snapshots", {"name": "engine/CURRENT", "bytes": 2, "fingerprint": ""}
+    found["backup"] = {
+        snapshot: [{"snapshot": "1", "service_time": 1.0}],
+        f"{snapshot}/1": [{}],
+        f"{snapshot}/1/files": [{"store_format": 1, "files": [file]}],
+        f"{snapshot}/1/files/engine%2FCURRENT": [{}],
+    }
     found["create_table"] = {"CreateTable": [{"TableDescription": {"TableName": "Users"}}]}
     found["update_item"] = {"UpdateItem": [{"Attributes": ITEM}]}
     return found
