@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.clients.programs import program
+from tests.clients.serving import ServerProcess
 from tests.pipelines.action_runs import plain_environment
 from tests.pipelines.validators import (
     ROOT,
@@ -33,6 +34,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 COMPOSE = EXAMPLES / "deployment" / "compose.yaml"
 DEVCONTAINER = EXAMPLES / "devcontainer" / "devcontainer.json"
 DEVCONTAINER_COMPOSE = EXAMPLES / "devcontainer" / "compose.yaml"
+BACKUP = EXAMPLES / "deployment" / "hashrange-backup.service"
 UNIT = EXAMPLES / "deployment" / "hashrange.service"
 KUBERNETES = EXAMPLES / "deployment" / "kubernetes.yaml"
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -181,6 +183,21 @@ def test_systemd_accepts_the_unit_and_its_probe_sees_the_server(tmp_path: Path) 
         assert status(check) == 0
     finally:
         example.stop()
+
+
+def test_systemd_accepts_the_backup_and_its_command_makes_a_copy(tmp_path: Path) -> None:
+    command, *words = shlex.split(re.findall(r"^ExecStart=(.*)$", BACKUP.read_text(), re.MULTILINE)[0])
+    for path in (BACKUP, BACKUP.with_suffix(".timer")):
+        (tmp_path / path.name).write_text(path.read_text().replace(command, sys.executable))
+    assert systemd_verdict(tmp_path / "hashrange-backup.timer") == ""
+    assert f"/var/lib/{re.findall('^StateDirectory=(.*)$', BACKUP.read_text(), re.MULTILINE)[0]}" in words
+    server = ServerProcess(tmp_path / "data", "--admin")
+    try:
+        here = [server.endpoint if "://" in word else word.replace("/var/lib", str(tmp_path)) for word in words]
+        assert status([sys.executable, "-m", "hashrange", *here]) == 0
+    finally:
+        server.stop()
+    assert len(list((tmp_path / "hashrange-copies" / "manifests").iterdir())) == 1
 
 
 def test_a_broken_unit_is_found(tmp_path: Path) -> None:
