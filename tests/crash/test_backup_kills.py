@@ -101,7 +101,7 @@ def test_kills_of_backups(before: Before, tmp_path: Path, options: list[str]) ->
 
 
 def test_kills_of_a_first_backup(before: Before, tmp_path: Path) -> None:
-    """What it leaves may be no repository yet; then the next backup makes it one."""
+    """What it leaves may be no repository yet: the next backup makes it one."""
     for number, folder in failing_numbers(tmp_path):
         target = folder / "copies"
         with FailingDisk(target, number, Killed()) as disk:
@@ -109,7 +109,7 @@ def test_kills_of_a_first_backup(before: Before, tmp_path: Path) -> None:
                 assert main(["backup", str(before.data_dir), str(target), "--no-check"]) == DONE
             except Killed:
                 assert disk.has_failed
-        if (target / "manifests").exists():
+        if (target / "hashrange-repository").exists():
             require_sound(target, before, [[], [before.contents[2]]], folder / "restored")
         else:
             assert main(["backup", str(before.data_dir), str(target), "--no-check"]) == DONE

@@ -114,8 +114,9 @@ def copies_in(target: Path) -> dict[str, Manifest]:
 
 
 def file_names(target: Path) -> set[str]:
-    """Names of all files in a repository, except its lock."""
-    return {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file() and path.name != "lock"}
+    """Names of all files in a repository, except its lock and its mark."""
+    paths = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+    return paths - {"lock", "hashrange-repository"}
 
 
 def needed_names(target: Path) -> set[str]:

@@ -1,5 +1,5 @@
 """How is a store copied, restored or emptied as a whole? By checkpoints:
-the part of a store's interface that test suites use.
+the part of a store's interface that test suites and backups use.
 
 It is no part of what every store promises: one whose content several servers hold has none of it. What copies asks
 `copying_of`.

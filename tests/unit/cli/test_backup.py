@@ -246,6 +246,13 @@ def test_wrong_words_are_told(shop: Shop, target: Path, tmp_path: Path, capsys: 
     (foreign / "letter").write_text("dear")
     file = tmp_path / "file"
     file.write_text("")
+    project = tmp_path / "project"
+    for path in (project / "files" / "own", project / "manifests" / "own.yaml", project / "unfinished" / "own"):
+        path.parent.mkdir(parents=True)
+        path.write_text("dear")
+    draft = tmp_path / "draft"
+    (draft / "restoring").mkdir(parents=True)
+    (draft / "restoring" / "own").write_text("dear")
     inside = shop.data_dir / "copies"
     cases: list[tuple[list[str], str]] = [
         (
@@ -258,6 +265,7 @@ def test_wrong_words_are_told(shop: Shop, target: Path, tmp_path: Path, capsys: 
             f'SOURCE is "{shop.endpoint}/x"; it must be a URL without a path',
         ),
         (["backup", shop.endpoint, str(foreign)], f"{foreign} holds other files (letter, …) and no copies."),
+        (["backup", shop.endpoint, str(project)], f"{project} holds other files (files, …) and no copies."),
         (["backup", shop.endpoint, str(file)], f"{file} is not a folder. Name another one."),
         (["backup", str(shop.data_dir), str(inside)], f"{inside} is in {shop.data_dir}, and would be lost with it."),
         (["backup", str(foreign), str(target)], f"{foreign} holds no Hashrange data."),
@@ -273,6 +281,7 @@ def test_wrong_words_are_told(shop: Shop, target: Path, tmp_path: Path, capsys: 
     assert main(["backup", shop.endpoint, str(target)]) == DONE
     for words, sentence in [
         ([str(foreign)], f"{foreign} is not empty (letter, …). Name an empty or a new folder."),
+        ([str(draft)], f"{draft} is not empty (restoring, …). Name an empty or a new folder."),
         ([str(file)], f"{file} is not a folder. Name another one."),
         ([str(shop.data_dir)], f"{shop.data_dir} is not empty (copies, …)."),
         ([str(tmp_path / "new"), "--copy", "x"], f"{target} has no copy x. Other copies: 2"),
@@ -281,6 +290,8 @@ def test_wrong_words_are_told(shop: Shop, target: Path, tmp_path: Path, capsys: 
         assert main(["restore", str(target), *words]) == WRONG_USE, words
         assert capsys.readouterr().err.startswith(f"hashrange: {sentence}")
     assert (foreign / "letter").read_text() == "dear"
+    assert {path.name for path in project.rglob("own*")} == {"own", "own.yaml"}
+    assert (draft / "restoring" / "own").read_text() == "dear"
     assert not (tmp_path / "new").exists()
 
 

@@ -1,5 +1,6 @@
 """What does a repository hold? A manifest for each copy, and the files that copies need, each once, under its digest.
 
+    hashrange-repository                  says that the folder is a repository; whoever removes files relies on it
     manifests/2026-11-30T08-15-03Z.json   one for each copy
     files/9f86d081884c7d65…               a file of a data folder, named after its SHA-256
     unfinished/                           what is being written; whoever writes next removes it
@@ -30,9 +31,13 @@ from hashrange.store.repository.manifests import (
     decode_manifest,
     encode_manifest,
     is_copy_name,
+    is_digest,
 )
 
-MANIFESTS_FOLDER, FILES_FOLDER, UNFINISHED_FOLDER, LOCK_FILE = "manifests", "files", "unfinished", "lock"
+MARK_FILE, LOCK_FILE = "hashrange-repository", "lock"
+MANIFESTS_FOLDER, FILES_FOLDER, UNFINISHED_FOLDER = "manifests", "files", "unfinished"
+MARK = b"`hashrange backup` keeps copies of data folders here, and removes what no copy needs.\n"
+"""Content of MARK_FILE, for people: only that there is such a file counts."""
 MANIFEST_ENDING = ".json"
 MANIFEST_BYTES_MAX = 1 << 30
 PIECE_BYTES = 1024 * 1024
@@ -74,8 +79,8 @@ class Manifests(NamedTuple):
 
 
 def is_repository(path: str) -> bool:
-    """True if a folder holds copies, or the folders for them."""
-    return os.path.isdir(os.path.join(path, MANIFESTS_FOLDER)) and os.path.isdir(os.path.join(path, FILES_FOLDER))
+    """True if `hashrange backup` has written to a folder."""
+    return os.path.isfile(os.path.join(path, MARK_FILE))
 
 
 class Repository:
@@ -90,7 +95,10 @@ class Repository:
     def names(self) -> list[str]:
         """Names of the copies, the oldest first. Raises RepositoryError."""
         with reading(self.path):
-            found = os.listdir(os.path.join(self.path, MANIFESTS_FOLDER))
+            try:
+                found = os.listdir(os.path.join(self.path, MANIFESTS_FOLDER))
+            except FileNotFoundError:
+                return []  # a first backup was killed
         names = [one.removesuffix(MANIFEST_ENDING) for one in found if one.endswith(MANIFEST_ENDING)]
         return sorted(filter(is_copy_name, names))
 
@@ -188,6 +196,8 @@ class WrittenRepository(Repository):
             self._lock = _locked(path)
         try:
             with writing(path):
+                if not is_repository(path):
+                    write_private_file(os.path.join(path, MARK_FILE), [MARK])
                 for name in (FILES_FOLDER, MANIFESTS_FOLDER):
                     os.makedirs(os.path.join(path, name), PRIVATE_FOLDER, exist_ok=True)
                 files.sync_folder(path)
@@ -204,7 +214,7 @@ class WrittenRepository(Repository):
             names = set(os.listdir(self.path))
         except (FileExistsError, NotADirectoryError):
             raise RepositoryUnfit(f"{self.path} is not a folder. Name another one.") from None
-        strangers = names - {LOCK_FILE, UNFINISHED_FOLDER, MANIFESTS_FOLDER, FILES_FOLDER, "lost+found"}
+        strangers = names - {LOCK_FILE, "lost+found"}
         if strangers and not is_repository(self.path):
             raise RepositoryUnfit(
                 f"{self.path} holds other files ({min(strangers)}, …) and no copies. Name an empty or a new folder."
@@ -276,7 +286,7 @@ class WrittenRepository(Repository):
         needed, removed_bytes = manifests.needed(), 0
         with writing(self.path):
             for entry in list(os.scandir(os.path.join(self.path, FILES_FOLDER))):
-                if entry.name not in needed and entry.is_file(follow_symlinks=False):
+                if entry.name not in needed and is_digest(entry.name) and entry.is_file(follow_symlinks=False):
                     removed_bytes += entry.stat().st_size
                     os.remove(entry.path)
         return removed_bytes

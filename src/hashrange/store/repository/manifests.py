@@ -17,6 +17,7 @@ VERSION = 1
 NAME_FORMAT = "%Y-%m-%dT%H-%M-%SZ"
 """How a copy is named after its time, in UTC: `2026-11-30T08-15-03Z`. No two copies of a repository have the same."""
 
+_is_digest = re.compile(r"[0-9a-f]{64}").fullmatch
 _is_name = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}Z").fullmatch
 _MOMENT_MAX = 253_402_300_799
 """Seconds from 1970 to the year 9999."""
@@ -101,6 +102,11 @@ def is_copy_name(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_digest(text: str) -> bool:
+    """True for a SHA-256 in hexadecimal digits."""
+    return _is_digest(text) is not None
 
 
 def encode_manifest(manifest: Manifest) -> bytes:

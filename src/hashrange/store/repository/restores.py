@@ -103,11 +103,16 @@ def _make_folder(data_dir: str) -> None:
 def _require_empty(data_dir: str) -> None:
     """Raise NotEmpty if a folder holds more than what a killed restore, a lock or a new file system leave in it."""
     names = set(os.listdir(data_dir))
-    is_left = RESTORING_FOLDER in names and files.ENGINE_FOLDER not in names
+    is_left = files.ENGINE_FOLDER not in names and _is_draft(os.path.join(data_dir, RESTORING_FOLDER))
     allowed = {files.LOCK_FILE, "lost+found", *((RESTORING_FOLDER, files.SYNCED_FILE) if is_left else ())}
     strangers = names - allowed
     if strangers:
         raise NotEmpty(f"{data_dir} is not empty ({min(strangers)}, …). Name an empty or a new folder.")
+
+
+def _is_draft(path: str) -> bool:
+    """True for a folder that a restore has made."""
+    return os.path.isdir(path) and set(os.listdir(path)) <= {files.ENGINE_FOLDER, files.SYNCED_FILE}
 
 
 def _clear(data_dir: str) -> None:
