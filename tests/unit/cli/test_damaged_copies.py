@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 import pytest
 
-from hashrange.cli.main import DONE, FAILED, main
+from hashrange.cli.main import DONE, FAILED, WRONG_USE, main
 from hashrange.store.repository.manifests import VERSION, encode_manifest
 from tests.support.copied_stores import Shop, content_of, copies_in, file_names, needed_names, opened_shop, restored
 
@@ -131,6 +131,39 @@ def test_beside_a_damaged_manifest_nothing_is_removed(
     assert len(copies_in(target)) == 2
     assert not {first, *others} & set(copies_in(target))
     assert file_names(target) == needed_names(target)
+
+
+def test_without_any_manifest_nothing_is_removed(shop: Shop, target: Path, tmp_path: Path, capsys: Printed) -> None:
+    """Somebody has moved the manifests away; with them, all copies are there again."""
+    names, before = list(copies_in(target)), file_names(target)
+    (target / "manifests").rename(tmp_path / "away")
+    assert main(["restore", str(target), str(tmp_path / "restored")]) != DONE
+    assert main(["backup", shop.endpoint, str(target)]) == FAILED
+    assert f"{target} has files of copies, and no manifest that names them." in capsys.readouterr().err
+    (target / "manifests").rmdir()
+    (tmp_path / "away").rename(target / "manifests")
+    assert file_names(target) == before
+    assert main(["check", str(target)]) == DONE
+    assert list(copies_in(target)) == names
+
+
+def test_a_copy_whose_manifest_somebody_deletes_is_removed(shop: Shop, target: Path) -> None:
+    first, *others = copies_in(target)
+    (target / "manifests" / f"{first}.json").unlink()
+    assert main(["backup", shop.endpoint, str(target)]) == DONE
+    assert list(copies_in(target))[: len(others)] == others
+    assert file_names(target) == needed_names(target)
+
+
+def test_a_folder_that_is_no_repository_any_more_is_left_alone(shop: Shop, target: Path, capsys: Printed) -> None:
+    before = file_names(target)
+    (target / "hashrange-repository").unlink()
+    for words in (["restore", str(target), "--list"], ["check", str(target)], ["backup", shop.endpoint, str(target)]):
+        assert main(words) == WRONG_USE
+        assert str(target) in capsys.readouterr().err
+    assert file_names(target) == before
+    (target / "hashrange-repository").touch()
+    assert main(["check", str(target)]) == DONE
 
 
 def test_a_newer_manifest_is_refused(shop: Shop, target: Path, tmp_path: Path, capsys: Printed) -> None:

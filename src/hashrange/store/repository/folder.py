@@ -142,10 +142,9 @@ class Repository:
                     size_bytes += len(piece)
                     yield piece
         except OSError as error:
-            reason = (
-                "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
-            )
-            raise FileDamaged(reason) from error
+            if isinstance(error, FileNotFoundError):
+                raise FileDamaged("is missing") from error
+            raise FileDamaged(f"cannot be read: {error.strerror or error}") from error
         if size_bytes != file.bytes:
             raise FileDamaged(f"has {size_bytes:,} bytes instead of {file.bytes:,}")
         if digest.hexdigest() != file.sha256:
@@ -201,8 +200,7 @@ class WrittenRepository(Repository):
                 for name in (FILES_FOLDER, MANIFESTS_FOLDER):
                     os.makedirs(os.path.join(path, name), PRIVATE_FOLDER, exist_ok=True)
                 files.sync_folder(path)
-                self.remove_unfinished()
-                os.mkdir(self.unfinished, PRIVATE_FOLDER)
+                self._begin()
         except BaseException:
             os.close(self._lock)
             raise
@@ -220,16 +218,35 @@ class WrittenRepository(Repository):
                 f"{self.path} holds other files ({min(strangers)}, …) and no copies. Name an empty or a new folder."
             )
 
+    def _begin(self) -> None:
+        """Make an empty folder for what is unfinished. While it is there, there may be files that no copy needs."""
+        if not os.path.isdir(self.unfinished) and not self.names() and self._digests():
+            raise RepositoryError(
+                f"{self.path} has files of copies, and no manifest that names them. Put {MANIFESTS_FOLDER} back, or"
+                f" delete what is in {FILES_FOLDER}."
+            )
+        os.makedirs(self.unfinished, PRIVATE_FOLDER, exist_ok=True)
+        for entry in list(os.scandir(self.unfinished)):
+            if entry.is_dir(follow_symlinks=False):
+                files.remove_folder(entry.path)
+            else:
+                os.remove(entry.path)
+
+    def _digests(self) -> list[str]:
+        """The names of all files."""
+        entries = os.scandir(os.path.join(self.path, FILES_FOLDER))
+        return [one.name for one in entries if is_digest(one.name) and one.is_file(follow_symlinks=False)]
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         """Remove what is unfinished, also files of a copy that did not appear, and unlock the folder."""
         try:
-            self.remove_unfinished()
-            if error is not None:
-                with contextlib.suppress(HashrangeError):
+            with contextlib.suppress(HashrangeError):
+                if error is not None:
                     self.sweep()
+                files.remove_folder(self.unfinished)
         finally:
             os.close(self._lock)
 
@@ -242,10 +259,6 @@ class WrittenRepository(Repository):
     def content_folder(self) -> str:
         """Path of a data folder for the check of a copy's content."""
         return os.path.join(self.unfinished, "content")
-
-    def remove_unfinished(self) -> None:
-        """Remove what is unfinished, of this process or of one that was killed."""
-        files.remove_folder(self.unfinished)
 
     def add_file(self, name: str, pieces: Iterable[bytes], fingerprint: str) -> tuple[CopiedFile, bool]:
         """Write a file durably, in place of one of the same content. Returns it as a manifest names it, and True if
@@ -285,10 +298,10 @@ class WrittenRepository(Repository):
             return 0
         needed, removed_bytes = manifests.needed(), 0
         with writing(self.path):
-            for entry in list(os.scandir(os.path.join(self.path, FILES_FOLDER))):
-                if entry.name not in needed and is_digest(entry.name) and entry.is_file(follow_symlinks=False):
-                    removed_bytes += entry.stat().st_size
-                    os.remove(entry.path)
+            for digest in self._digests():
+                if digest not in needed:
+                    removed_bytes += os.path.getsize(self.file_path(digest))
+                    os.remove(self.file_path(digest))
         return removed_bytes
 
     def require_known(self, manifests: Manifests) -> None:
