@@ -12,6 +12,7 @@ import pytest
 from hashrange.cli.main import main
 from hashrange.clock import MovableClock, SystemClock
 from hashrange.items.rows import decode_row
+from hashrange.items.types import Row
 from hashrange.settings import Settings
 from hashrange.store.embedded.offline import read_offline, read_tables
 from hashrange.store.embedded.reading import scan_prefix
@@ -101,7 +102,7 @@ def content_of(data_dir: Path) -> Content:
     with read_offline(str(data_dir)) as engine:
         found: Content = {}
         for table in read_tables(engine):
-            items = [decode_row(row) for _, row in scan_prefix(engine, table.source_id)]
+            items = [decode_row(Row(row)) for _, row in scan_prefix(engine, table.source_id)]
             found[table.name] = {item["id"]["S"]: item for item in items}
         return found
 
@@ -172,7 +173,7 @@ class FailingDisk:
             return os.readlink(f"/proc/self/fd/{path}").startswith(self._root)
         if folder is not None:
             return os.readlink(f"/proc/self/fd/{folder}").startswith(self._root)
-        return os.fspath(path).startswith(self._root)
+        return str(path).startswith(self._root)
 
     def _count(self, name: str) -> None:
         if self._may_remove and name in {"remove", "unlink", "rmdir"}:

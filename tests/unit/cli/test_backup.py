@@ -1,5 +1,6 @@
 """`hashrange backup` and `hashrange restore`: copies of a running server, and of a data folder, become data folders."""
 
+import errno
 import json
 import os
 import re
@@ -304,6 +305,18 @@ def test_a_copy_is_restored_into_an_empty_folder(shop: Shop, target: Path, tmp_p
     assert main(["restore", str(target), str(place)]) == DONE
     assert place.stat().st_ino == number
     assert content_of(place) == shop.content
+
+
+def test_a_file_system_without_links_will_do(
+    shop: Shop, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert main(["backup", shop.endpoint, str(target)]) == DONE
+    assert file_names(target) == needed_names(target)
+    assert restored(target, tmp_path / "restored") == shop.content
 
 
 def test_two_backups_into_one_folder_are_refused(shop: Shop, target: Path, tmp_path: Path, capsys: Printed) -> None:

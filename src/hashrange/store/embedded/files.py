@@ -242,6 +242,14 @@ def scratch_path() -> str:
     return os.path.join(tempfile.gettempdir(), f"hashrange-{secrets.token_hex(8)}")
 
 
+def link_or_copy(source: str, target: str) -> None:
+    """Link a file that never changes to a second path, or copy it where links cannot be made. Raises OSError."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 def make_private_folder(path: str) -> None:
     """Make a folder that only this user may read. Raises OSError, such as if something is at the path."""
     os.mkdir(path, PRIVATE_FOLDER)

@@ -53,7 +53,7 @@ def link_content(data_dir: str, copy_dir: str) -> None:
     for file in list_files(data_dir):
         source, target = os.path.join(data_dir, file.name), os.path.join(copy_dir, file.name)
         if file.name.endswith(DATA_FILE_ENDING):
-            os.link(source, target)
+            files.link_or_copy(source, target)
         else:
             shutil.copyfile(source, target)
 

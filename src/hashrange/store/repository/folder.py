@@ -170,17 +170,10 @@ class Repository:
             return False
 
     def link_files(self, manifest_files: Iterable[CopiedFile], data_dir: str) -> None:
-        """Link files of a copy into a new data folder, for reading only; where links cannot be made, they are copied.
-
-        Raises FileDamaged, OSError.
-        """
+        """Link files of a copy into a new data folder, for reading only. Raises OSError."""
         os.makedirs(files.engine_folder(data_dir), PRIVATE_FOLDER)
         for file in manifest_files:
-            path = os.path.join(data_dir, file.name)
-            try:
-                os.link(self.file_path(file.sha256), path)
-            except OSError:
-                write_private_file(path, self.pieces(file))
+            files.link_or_copy(self.file_path(file.sha256), os.path.join(data_dir, file.name))
 
 
 class WrittenRepository(Repository):
