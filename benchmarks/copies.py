@@ -9,6 +9,7 @@ import argparse
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ MB = 1_000
 ITEM_BYTES = 2_000
 CHANGED_SHARE = 0.01
 P99_MS_MAX = 10
+BASE_SECONDS = 5.0
 _find_added = re.compile(r"of them new, ([0-9.,]+) (MB|bytes)").search
 
 
@@ -38,27 +40,40 @@ def put_items(client: Client, numbers: list[int], rng: random.Random) -> None:
         client.call("BatchWriteItem", {"RequestItems": {"orders": puts}})
 
 
-def run_command(words: list[str], cores: Cores) -> tuple[float, str]:
-    """Run a command of this checkout; returns its seconds, and what it says. Raises CalledProcessError."""
+def run_command(words: list[str], cores: Cores) -> tuple[float, float, str]:
+    """Run a command of this checkout; returns its seconds, those of its CPU, and what it says.
+
+    Raises CalledProcessError.
+    """
     command = [sys.executable, "-m", "hashrange", *words]
     environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
     pinned = ["taskset", "-c", cores.generator, *command] if cores.generator else command
-    began = time.perf_counter()
+    began, before = time.perf_counter(), children_cpu_seconds()
     ended = subprocess.run(pinned, env=environment, check=True, capture_output=True, text=True)
-    return time.perf_counter() - began, ended.stdout
+    return time.perf_counter() - began, children_cpu_seconds() - before, ended.stdout
 
 
-def tell_copy(what: str, server: Running, words: list[str], cores: Cores) -> None:
-    """Make a copy beside GetItems, and print its figures."""
+def children_cpu_seconds() -> float:
+    """CPU of the processes that this one has started, and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def tell_copy(what: str, server: Running, words: list[str], cores: Cores, base_share: float) -> None:
+    """Make a copy beside GetItems, and print its figures. `base_share`: of a core, which the GetItems take alone."""
     steady = steady_gets(server.client, server.folder, cores)
     before = server.process.cpu_seconds()
-    seconds, said = run_command(["backup", f"http://127.0.0.1:{server.port}", *words], cores)
+    seconds, own_cpu, said = run_command(["backup", f"http://127.0.0.1:{server.port}", *words], cores)
     cpu = server.process.cpu_seconds() - before
     (gets,) = steady.end().seen
     held_mb = server.disk_mb() or 0.0
     added = _find_added(said)
     print(f"| {what}: MB of the database a second | {held_mb / seconds:,.0f} | |")
-    print(f"| the same: seconds, and of the server's CPU with the GetItems | {seconds:.1f}, {cpu:.1f} | |")
+    print(f"| the same: seconds | {seconds:.1f} | |")
+    print(f"| the same: seconds of the command's CPU | {own_cpu:.1f} | |")
+    print(
+        f"| the same: seconds of the server's CPU without that of the GetItems | {cpu - base_share * seconds:.1f} | |"
+    )
     print(f"| the same: new | {' '.join(added.groups()) if added else said} | |")
     print(f"| the same: GetItem p99 | {gets.p99_ms:.2f} ms | {P99_MS_MAX} ms |")
     print(f"| the same: GetItem, longest | {gets.max_ms:.1f} ms | |", flush=True)
@@ -75,25 +90,29 @@ def measure(size_mb: int, cores: Cores) -> None:
         load(client, "read", 1_000, 0, 0)
         make_table(client, "orders")
         put_items(client, list(range(items)), rng)
-        steady = steady_gets(client, server.folder, cores)
-        time.sleep(5)
+        steady, before = steady_gets(client, server.folder, cores), server.process.cpu_seconds()
+        time.sleep(BASE_SECONDS)
+        base_share = (server.process.cpu_seconds() - before) / BASE_SECONDS
         (quiet,) = steady.end().seen
         print(f"| GetItem at {GETS_PER_SECOND:,} a second, alone: p99 | {quiet.p99_ms:.2f} ms | |")
         print(f"| data folder | {server.disk_mb() or 0:,.0f} MB | |", flush=True)
         target = str(server.folder / "copies")
-        tell_copy("a first copy, unchecked", server, [target, "--no-check"], cores)
-        tell_copy("a copy without changes, unchecked", server, [target, "--no-check"], cores)
-        tell_copy("a copy without changes, checked", server, [target], cores)
+        tell_copy("a first copy, unchecked", server, [target, "--no-check"], cores, base_share)
+        tell_copy("a copy without changes, unchecked", server, [target, "--no-check"], cores, base_share)
+        tell_copy("a copy without changes, checked", server, [target], cores, base_share)
         first = rng.randrange(items - changed)
         put_items(client, list(range(first, first + changed)), rng)
-        tell_copy(f"a copy after {CHANGED_SHARE:.0%} of changes, unchecked", server, [target, "--no-check"], cores)
+        tell_copy(
+            f"a copy after {CHANGED_SHARE:.0%} of changes, unchecked", server, [target, "--no-check"], cores, base_share
+        )
         size = folder_mb(Path(target))
         for what, words in (("a restore, unchecked", ["--no-check"]), ("a restore, checked", [])):
             place = server.folder / what.replace(" ", "-")
-            seconds, _ = run_command(["restore", target, str(place), *words], cores)
-            print(f"| {what}: MB a second | {folder_mb(place) / seconds:,.0f} | |", flush=True)
-        seconds, _ = run_command(["check", target], cores)
-        print(f"| a check of the folder of copies: MB a second | {size / seconds:,.0f} | |")
+            seconds, own_cpu, _ = run_command(["restore", target, str(place), *words], cores)
+            held_mb = folder_mb(place)
+            print(f"| {what}: MB a second, and of CPU | {held_mb / seconds:,.0f}, {held_mb / own_cpu:,.0f} | |")
+        seconds, own_cpu, _ = run_command(["check", target], cores)
+        print(f"| a check of the copies: MB a second, and of CPU | {size / seconds:,.0f}, {size / own_cpu:,.0f} | |")
 
 
 def main() -> None:
