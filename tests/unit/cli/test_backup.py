@@ -396,7 +396,7 @@ def test_a_snapshot_that_nobody_asks_for_is_released(shop: Shop) -> None:
     take(0)
     kept = take(3600)
     wait_until(lambda: shop.snapshots() == [kept])
-    assert len(os.listdir(shop.data_dir / "copies")) == 1
+    wait_until(lambda: len(os.listdir(shop.data_dir / "copies")) == 1)
     assert shop.client.send("DELETE", f"/_hashrange/v1/snapshots/{kept}", {}, b"").status == 200
     assert shop.snapshots() == []
 

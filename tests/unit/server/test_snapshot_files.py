@@ -80,26 +80,6 @@ def test_other_uses_of_a_snapshot_change_none_of_its_files(shop: Shop, tmp_path:
     assert len(os.listdir(shop.data_dir / "copies")) == (1 if use == "forks" else 0)
 
 
-def test_unchanged_files_have_the_same_fingerprints(shop: Shop) -> None:
-    """Files that are not the same have others, also where number and length are."""
-
-    def listed() -> dict[str, tuple[int, str]]:
-        reply = send(shop.client, f"{taken(shop)}/files").json()
-        return {one["name"]: (one["bytes"], one["fingerprint"]) for one in reply["files"] if one["fingerprint"]}
-
-    first = listed()
-    assert listed() == first
-    found = []
-    for text in "ab":
-        assert send(shop.client, "reset").status == 200
-        shop.make("orders")
-        shop.put("orders", "same", text * 100)
-        found.append(listed())
-    one, other = found
-    assert one.keys() == other.keys(), "files of the same numbers"
-    assert not {fingerprint for _, fingerprint in one.values()} & {fingerprint for _, fingerprint in other.values()}
-
-
 @pytest.mark.parametrize(
     "name",
     ["engine%2FLOCK", "LOCK", "..%2F..%2Fengine%2FCURRENT", "%2Fetc%2Fpasswd", "engine%2F..%2Fengine%2FCURRENT", "x"],
