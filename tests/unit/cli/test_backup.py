@@ -199,6 +199,21 @@ def test_old_copies_go_with_their_files(shop: Shop, target: Path, tmp_path: Path
         assert restored(target, tmp_path / "restored", "--copy", name) == content
 
 
+def test_the_newest_copy_stays_although_a_clock_was_set_back(
+    shop: Shop, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.stop()
+    for taken_at in (1_800_000_000.0, 1_700_000_000.0):
+        monkeypatch.setattr(SystemClock, "wall_time", staticmethod(lambda taken_at=taken_at: taken_at))
+        assert main(["backup", str(shop.data_dir), str(target)]) == DONE
+    assert list(copies_in(target)) == ["2027-01-15T08-00-00Z", "2027-01-15T08-00-01Z"]
+    assert main(["backup", str(shop.data_dir), str(target), "--keep", "1"]) == DONE
+    ((name, newest),) = copies_in(target).items()
+    assert (name, newest.taken_at) == ("2027-01-15T08-00-02Z", 1_700_000_000.0)
+    monkeypatch.undo()
+    shop.start()
+
+
 def test_copies_are_listed(shop: Shop, target: Path, capsys: Printed) -> None:
     assert main(["backup", shop.endpoint, str(target)]) == DONE
     assert main(["backup", shop.endpoint, str(target), "--no-check"]) == DONE
