@@ -11,7 +11,7 @@ from urllib.parse import quote
 from hashrange.cli.main import DONE, FAILED, count, refuse
 from hashrange.cli.output import say, show_progress
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, Remote
+from hashrange.cli.remote import DEFAULT_REGION, SNAPSHOT_IDLE_SECONDS, Remote
 from hashrange.cli.settings_sources import current_environment
 from hashrange.errors import StorageError, StorageLocked
 from hashrange.store.copying import StoredFile
@@ -29,10 +29,6 @@ needs its admin API (--admin), and goes on meanwhile. A data folder is copied wh
 TARGET holds any number of copies, and each file once: a second copy adds only what is new (docs/copies.md).
 """
 COPIES_MAX = 1_000_000
-IDLE_SECONDS = 3600
-"""The server releases the snapshot of a backup that was killed so long after its last request. As long may a backup
-read files of earlier copies without a request.
-"""
 
 
 def run(words: list[str]) -> int:
@@ -127,7 +123,7 @@ def _opened_folder(data_dir: str) -> "Iterator[CopiedStore]":
 def _opened_server(endpoint: str) -> "Iterator[CopiedStore]":
     environment = current_environment()
     with Remote(endpoint, DEFAULT_REGION, environment, "SOURCE") as server:
-        taken = server.operate("POST", "snapshots", idle_seconds=IDLE_SECONDS)
+        taken = server.operate("POST", "snapshots", idle_seconds=SNAPSHOT_IDLE_SECONDS)
         try:
             yield ServedStore(server, taken)
         finally:

@@ -45,6 +45,10 @@ REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 PLACEHOLDER_KEY = "hashrange"
 REPLY_SECONDS_MAX = 60.0
 """Time to wait for a connection, or for further bytes of a reply; then the server is reported as not answering."""
+SNAPSHOT_IDLE_SECONDS = 3600
+"""The server releases a snapshot that a command has taken, and not released, so long after the last request for it. As
+long may a backup read files of earlier copies without a request.
+"""
 
 _NUMBER_IN_PATH = re.compile("/[0-9]+")
 _KEY_FAULTS = {

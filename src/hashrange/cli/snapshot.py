@@ -8,7 +8,7 @@ from typing import Any
 from hashrange.cli.main import DONE, FAILED, count, refuse
 from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint
+from hashrange.cli.remote import DEFAULT_REGION, SNAPSHOT_IDLE_SECONDS, Remote, add_endpoint
 from hashrange.cli.settings_sources import current_environment
 from hashrange.store.snapshot_file import SnapshotWriter, StoredRow, replaced_file
 from hashrange.tables.source_id import is_row_of_source
@@ -28,7 +28,7 @@ def run(words: list[str]) -> int:
     options = parse(build_parser(), words)
     try:
         with Remote(options.endpoint, DEFAULT_REGION, current_environment()) as server:
-            taken = server.operate("POST", "snapshots")
+            taken = server.operate("POST", "snapshots", idle_seconds=SNAPSHOT_IDLE_SECONDS)
             try:
                 rows, size_bytes = write_file(server, taken, options.file)
             finally:

@@ -416,6 +416,27 @@ def test_a_snapshot_that_nobody_asks_for_is_released(shop: Shop) -> None:
     assert shop.snapshots() == []
 
 
+@pytest.mark.parametrize(
+    "words", [["backup", "{endpoint}", "{place}"], ["snapshot", "{place}", "--endpoint", "{endpoint}"]]
+)
+def test_commands_take_snapshots_that_end_by_themselves(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """A command that is killed releases nothing."""
+    asked: list[Any] = []
+    operate = Remote.operate
+
+    def noted(server: Remote, method: str, path: str, **members: Any) -> Any:
+        asked.append((method, path, members))
+        return operate(server, method, path, **members)
+
+    monkeypatch.setattr(Remote, "operate", noted)
+    assert main([word.format(endpoint=shop.endpoint, place=tmp_path / "place") for word in words]) == DONE
+    method, path, members = asked[0]
+    assert (method, path) == ("POST", "snapshots")
+    assert members["idle_seconds"] > 0
+
+
 def test_a_copy_of_a_read_only_disk_is_restored(shop: Shop, target: Path, tmp_path: Path) -> None:
     assert main(["backup", shop.endpoint, str(target)]) == DONE
     shutil.rmtree(target / "unfinished", ignore_errors=True)
