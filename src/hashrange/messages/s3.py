@@ -27,6 +27,8 @@ INVALID_PART = (
 INVALID_PART_ORDER = (
     "The list of parts was not in ascending order. The parts list must be specified in order by part number."
 )
+INVALID_PART_NUMBER = "The requested partnumber is not satisfiable"
+RANGE_AND_PART = "Cannot specify both Range header and partNumber query parameter"
 PART_TOO_SMALL = "Your proposed upload is smaller than the minimum allowed size"
 ENTITY_TOO_LARGE = "Your proposed upload exceeds the maximum allowed size"
 PART_NUMBER = "Part number must be an integer between 1 and 10000, inclusive"

@@ -48,6 +48,13 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 
+class PartRun(NamedTuple):
+    """Parts of an upload that follow one another and have one size."""
+
+    count: int
+    size_bytes: int
+
+
 class ObjectRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of a file beside its content. Size and time say of which file."""
 
@@ -56,6 +63,8 @@ class ObjectRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     etag: str
     headers: dict[str, str] = {}
     """Headers of a reply with the object, by lower-case name: content type, metadata, storage class, …"""
+    parts: tuple[PartRun, ...] = ()
+    """The parts in which it was sent; none if it came at once."""
 
 
 class BucketRecord(msgspec.Struct, frozen=True):
@@ -297,6 +306,7 @@ class FolderFiles:
         account: str,
         owner: str = "",
         conditions: Conditions = NO_CONDITIONS,
+        parts: tuple[PartRun, ...] = (),
     ) -> ObjectRecord:
         """Let a file be the object of a key, once all of it is on the disk. Raises PreconditionFailed, NoSuchBucket."""
         file.sync()
@@ -311,7 +321,7 @@ class FolderFiles:
                 self._make_folders(root, folder)
                 target = self._target(folder, name)
                 found = file.change_time(None if former_stat is None else former_stat.st_mtime_ns)
-                record = ObjectRecord(found.st_size, found.st_mtime_ns, etag, headers)
+                record = ObjectRecord(found.st_size, found.st_mtime_ns, etag, headers, parts)
                 self._write_records(bucket, key, [record] if before is None else [record, before])
                 file.rename(target)
             except BaseException:

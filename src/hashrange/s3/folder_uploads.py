@@ -12,14 +12,22 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import md5
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import msgspec
 
 from hashrange.items import steps
 from hashrange.messages import s3 as say
-from hashrange.s3.folder_files import NO_CONDITIONS, Conditions, FolderFiles, ObjectRecord, as_failures, id_of
+from hashrange.s3.folder_files import (
+    NO_CONDITIONS,
+    Conditions,
+    FolderFiles,
+    ObjectRecord,
+    PartRun,
+    as_failures,
+    id_of,
+)
 from hashrange.s3.limits import LIST_KEYS_MAX, PART_BYTES_MIN
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.whole_files import NewFile, sync_names
@@ -184,11 +192,12 @@ class FolderUploads:
                     os.close(descriptor)
             hashes = b"".join(bytes.fromhex(part.etag) for part in parts)
             etag = f"{md5(hashes).hexdigest()}-{len(parts)}"
+            runs = tuple(PartRun(len(list(run)), size) for size, run in groupby(part.size_bytes for part in parts))
             file.sync()
             bucket, key, account = record.bucket, record.key, record.account
             with self._files.changes:
                 self.require(upload_id, bucket, key, account, owner)
-                placed = self._files.place(bucket, key, file, etag, record.headers, account, owner, conditions)
+                placed = self._files.place(bucket, key, file, etag, record.headers, account, owner, conditions, runs)
                 self.delete(upload_id)
         finally:
             file.discard()

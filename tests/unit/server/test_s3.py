@@ -184,6 +184,44 @@ def test_an_upload_in_parts(s3: Any) -> None:
     assert code_of(lambda: s3.upload_part(**upload, PartNumber=1, Body=b"x")) == ("NoSuchUpload", 404)
 
 
+def test_parts_of_an_object_are_read_by_number(s3: Any) -> None:
+    upload = {"Bucket": BUCKET, "Key": "parts"}
+    upload["UploadId"] = s3.create_multipart_upload(**upload)["UploadId"]
+    bodies = {2: PART, 3: PART, 5: b"x" + PART, 9: b"end"}
+    parts = [
+        {"PartNumber": number, "ETag": s3.upload_part(**upload, PartNumber=number, Body=body)["ETag"]}
+        for number, body in bodies.items()
+    ]
+    etag = s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})["ETag"]
+    here = {"Bucket": BUCKET, "Key": "parts"}
+    size_bytes = start = 0
+    for number, body in enumerate(bodies.values(), 1):
+        start, size_bytes = size_bytes, size_bytes + len(body)
+        got = s3.get_object(**here, PartNumber=number)
+        assert got["Body"].read() == body
+        head = s3.head_object(**here, PartNumber=number)
+        for reply in (got, head):
+            assert (reply["PartsCount"], reply["ETag"], reply["ContentLength"]) == (4, etag, len(body))
+            assert reply["ResponseMetadata"]["HTTPStatusCode"] == 206
+            span = reply["ResponseMetadata"]["HTTPHeaders"]["content-range"]
+            assert span == f"bytes {start}-{size_bytes - 1}/{sum(map(len, bodies.values()))}"
+    assert "PartsCount" not in s3.head_object(**here)
+    assert code_of(lambda: s3.head_object(**here, PartNumber=5)) == ("416", 416)
+    assert code_of(lambda: s3.get_object(**here, PartNumber=5)) == ("InvalidPartNumber", 416)
+    assert code_of(lambda: s3.get_object(**here, PartNumber=0)) == ("InvalidArgument", 400)
+    assert code_of(lambda: s3.get_object(**here, PartNumber=1, Range="bytes=0-1")) == ("InvalidRequest", 400)
+
+
+def test_an_object_that_came_at_once_is_its_only_part(s3: Any) -> None:
+    s3.put_object(Bucket=BUCKET, Key="a", Body=b"content")
+    s3.put_object(Bucket=BUCKET, Key="empty", Body=b"")
+    got = s3.get_object(Bucket=BUCKET, Key="a", PartNumber=1)
+    assert (got["Body"].read(), got["ContentRange"]) == (b"content", "bytes 0-6/7")
+    assert "PartsCount" not in got
+    assert s3.get_object(Bucket=BUCKET, Key="empty", PartNumber=1)["Body"].read() == b""
+    assert code_of(lambda: s3.get_object(Bucket=BUCKET, Key="a", PartNumber=2)) == ("InvalidPartNumber", 416)
+
+
 @pytest.mark.parametrize(
     ("call", "expected"),
     [

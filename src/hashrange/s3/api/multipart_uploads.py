@@ -25,7 +25,7 @@ async def create_multipart_upload(s3: S3Folder, caller: Caller, request: S3Reque
 
 async def upload_part(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
     """Write a part of an upload."""
-    number = _part_number(request)
+    number = request.part_number()
     if "x-amz-copy-source" in request.headers:
         raise S3Failure("NotImplemented", say.NOT_IMPLEMENTED, 501, Header="x-amz-copy-source")
     await _require(s3, caller, request)
@@ -37,14 +37,6 @@ async def upload_part(s3: S3Folder, caller: Caller, request: S3Request) -> S3Rep
     finally:
         thread.submit(body.file.discard)
     return S3Reply(200, {"ETag": f'"{body.etag}"'})
-
-
-def _part_number(request: S3Request) -> int:
-    text = request.query["partNumber"]
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
-    if not 1 <= number <= PART_NUMBER_MAX:
-        raise S3Failure("InvalidArgument", say.PART_NUMBER, 400, ArgumentName="partNumber", ArgumentValue=text)
-    return number
 
 
 async def _require(s3: S3Folder, caller: Caller, request: S3Request) -> UploadRecord:

@@ -1,8 +1,9 @@
-"""PutObject, GetObject, HeadObject, DeleteObject: how is an object written, read, whole or a range of it, and deleted?
+"""PutObject, GetObject, HeadObject, DeleteObject: how is an object written, read, whole or a range or a part of it, and
+deleted?
 
 Order of checks of PutObject: headers → the body, as it comes → the bucket → conditions. A read checks conditions before
 the range. Several ranges in one request are answered with the whole object, as in the service. Objects of the storage
-classes of archives are read like all others.
+classes of archives are read like all others. Parts are counted from 1, whatever numbers they were uploaded with.
 """
 
 import re
@@ -15,7 +16,7 @@ from hashrange.messages import s3 as say
 from hashrange.s3.api.object_headers import headers_of_object, headers_of_upload, kept_headers
 from hashrange.s3.api.operation import FilePart, S3Reply, S3Request, invalid_argument, s3_operation, unquoted
 from hashrange.s3.folder import S3Folder
-from hashrange.s3.folder_files import ObjectRecord
+from hashrange.s3.folder_files import ObjectRecord, PartRun
 from hashrange.s3.objects import S3Failure
 
 _is_range = re.compile(r"bytes=([0-9]*)-([0-9]*)", re.ASCII).fullmatch
@@ -62,7 +63,7 @@ async def delete_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3R
 
 
 async def get_object(s3: S3Folder, caller: Caller, request: S3Request) -> S3Reply:
-    """The object, or a range of it, or that it has not changed."""
+    """The object, or a range or a part of it, or that it has not changed."""
     return await s3.thread().run(_read, s3, caller, request, is_content_wanted=True)
 
 
@@ -79,7 +80,12 @@ def _read(s3: S3Folder, caller: Caller, request: S3Request, *, is_content_wanted
         if _is_unchanged(request.headers, record):
             return S3Reply(304, {name: headers[name] for name in ("ETag", "Last-Modified")})
         status, start, size_bytes = 200, 0, record.size_bytes
-        wanted = _range_of(request.headers.get("range", ""), size_bytes)
+        if "partNumber" in request.query:
+            wanted = _part_of(request, record)
+            if record.parts:
+                headers["x-amz-mp-parts-count"] = str(sum(run.count for run in record.parts))
+        else:
+            wanted = _range_of(request.headers.get("range", ""), size_bytes)
         if wanted is not None:
             status, (start, end) = 206, wanted
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{size_bytes}"
@@ -149,9 +155,30 @@ def _range_of(text: str, size_bytes: int) -> tuple[int, int] | None:
     return start, end
 
 
+def _part_of(request: S3Request, record: ObjectRecord) -> tuple[int, int] | None:
+    """Beginning and end of the part that a query asks for; None: it is the whole of an empty object. Raises
+    InvalidArgument, InvalidRequest, InvalidPartNumber.
+    """
+    number = request.part_number()
+    if "range" in request.headers:
+        raise S3Failure("InvalidRequest", say.RANGE_AND_PART)
+    start, before = 0, number - 1  # `before`: parts before it that are not counted yet
+    for run in record.parts or (PartRun(1, record.size_bytes),):
+        if before < run.count:
+            start += before * run.size_bytes
+            return (start, start + run.size_bytes) if record.size_bytes else None
+        before -= run.count
+        start += run.count * run.size_bytes
+    members = {"PartNumberRequested": number, "ActualPartCount": number - 1 - before}
+    raise S3Failure("InvalidPartNumber", say.INVALID_PART_NUMBER, 416, **members)
+
+
+_PART = {"partNumber": None}
 OPERATIONS = [
     s3_operation("PutObject", put_object, "PUT", "key", takes_file=True),
     s3_operation("GetObject", get_object, "GET", "key"),
+    s3_operation("GetObject", get_object, "GET", "key", _PART),
     s3_operation("HeadObject", head_object, "HEAD", "key"),
+    s3_operation("HeadObject", head_object, "HEAD", "key", _PART),
     s3_operation("DeleteObject", delete_object, "DELETE", "key"),
 ]

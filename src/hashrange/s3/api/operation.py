@@ -16,6 +16,7 @@ import msgspec
 from hashrange.aws_services.operation import Operation, Run
 from hashrange.messages import s3 as say
 from hashrange.s3.folder_files import Conditions
+from hashrange.s3.limits import PART_NUMBER_MAX
 from hashrange.s3.objects import S3Failure
 from hashrange.s3.received_body import ReceivedBody
 from hashrange.s3.whole_files import OpenFile
@@ -66,6 +67,14 @@ class S3Request(msgspec.Struct, frozen=True, gc=False):
         if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) >= 2**31:
             raise S3Failure("InvalidArgument", message, 400, ArgumentName=name, ArgumentValue=text)
         return min(int(text), most)
+
+    def part_number(self) -> int:
+        """The number of a part in the query, which has it. Raises InvalidArgument."""
+        text = self.query["partNumber"]
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
+        if not 1 <= number <= PART_NUMBER_MAX:
+            raise S3Failure("InvalidArgument", say.PART_NUMBER, 400, ArgumentName="partNumber", ArgumentValue=text)
+        return number
 
 
 class FilePart(NamedTuple):
