@@ -12,6 +12,9 @@ from urllib.request import Request, urlopen
 OTHER_VERSION = re.compile(r" WARNING hashrange\.functions: (?:There is no python3\.|The node on PATH is )")
 """Lines about another Python or Node.js than a function names: this machine may have any."""
 
+MEANT = (r"hashrange\.triggers: The function ", r"hashrange\.transfers: The (?:import|bulk put) ")
+"""Logs, and how their lines begin, of what tests let fail."""
+
 
 class ServerProcess:
     """`hashrange serve`; without a folder it keeps everything in memory."""
@@ -55,10 +58,10 @@ class ServerProcess:
     def problems(self) -> str:
         """The warnings and errors in the log, if there is one, without what follows in further lines.
 
-        Those that functions fail are left out: they are meant to, with some records.
+        Those of functions, imports and bulk puts that fail are left out: they are meant to, with some records.
         """
         lines = [] if self.log is None else self.log.read_text().splitlines()
-        is_problem = re.compile(r"\S+ \S+ (WARNING|ERROR|CRITICAL) (?!hashrange\.triggers: The function )").match
+        is_problem = re.compile(rf"\S+ \S+ (WARNING|ERROR|CRITICAL) (?!{'|'.join(MEANT)})").match
         return "\n".join(line for line in lines if is_problem(line) and not OTHER_VERSION.search(line))
 
     def reset(self) -> None:
