@@ -1,6 +1,7 @@
 """Backups, recovery, an export and imports on the command line, and the commands of `aws s3`.
 
-Commands are those that people type. The CLI's waiters look every 20 seconds, so they are asked only about what has ended.
+Commands are those that people type. The CLI's waiters look every 20 seconds, so they are asked only about what has
+ended.
 """
 
 import base64

@@ -1,5 +1,5 @@
-"""Backups, recovery, an export, imports, a bulk put and S3, in Python, JavaScript, Java and on the command line, against
-one server with a folder of S3: all hear the same.
+"""Backups, recovery, an export, imports, a bulk put and S3, in Python, JavaScript, Java and on the command line: each
+against one server with a folder of S3, and all hear the same.
 """
 
 from pathlib import Path

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from hashrange.errors import StorageError
 from hashrange.s3.objects import CHUNK_BYTES_MAX, NO_OPTIONS, ObjectInfo, ObjectOptions, S3Failure
 
+PRECONDITION_FAILED = "At least one of the pre-conditions you specified did not hold"
 MISSING_BUCKET = "The specified bucket does not exist"
 
 
@@ -85,6 +86,8 @@ class MemoryObjects:
         if key not in objects:
             raise S3Failure("NoSuchKey", "The specified key does not exist.", 404)
         content = objects[key]
+        if etag and etag != hashlib.md5(content).hexdigest():
+            raise S3Failure("PreconditionFailed", PRECONDITION_FAILED, 412)
         await self._wait(key)
         if key in self.lost:
             raise S3Failure("NoSuchKey", "The specified key does not exist.", 404)
