@@ -44,9 +44,12 @@ class Flows:
 
     def wake(self) -> None:
         """Wake the job: a flow has room again or something to take, or its task has ended."""
+        self._note_change()
+        self._wake()
+
+    def _note_change(self) -> None:
         self.changes += 1
         self._changed.set()
-        self._wake()
 
     @property
     def wait_for_s3(self) -> bool:
@@ -73,7 +76,9 @@ class Flows:
 
     def _forget(self, task: "asyncio.Task[Any]") -> None:
         del self._tasks[task]
-        self.wake()
+        self._note_change()
+        if not task.cancelled():  # the job gives its flows up when it fails, and is tried again later
+            self._wake()
 
     async def give_up(self) -> None:
         """End all flows."""
