@@ -2,9 +2,7 @@
 and succeed again once space is free.
 """
 
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -13,23 +11,11 @@ from typing import Any
 import pytest
 
 from hashrange.store.embedded.check import check_store
+from tests.crash.small_disks import ROOMY_MB
 from tests.crash.test_server_kills import ServerProcess
 
-FULL_MB, ROOMY_MB = 24, 100
 REFUSALS = 150
 ATTEMPTS_MAX = 30_000
-
-
-@pytest.fixture
-def mount(tmp_path: Path) -> Iterator[Path]:
-    """A file system of FULL_MB in memory."""
-    place = tmp_path / "small"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={FULL_MB}m", "tmpfs", str(place)]
-    if sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(command, check=False).returncode:
-        pytest.skip("needs the right to mount a file system")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 @pytest.fixture

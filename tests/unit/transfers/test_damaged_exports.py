@@ -21,7 +21,7 @@ from tests.support.waiting import wait_until
 from tests.unit.transfers.transferred import BUCKET, TABLE, create, exported, switch_on
 
 COUNT = 60
-SEEDS = range(6)
+SEEDS = range(3)
 
 
 @pytest.fixture

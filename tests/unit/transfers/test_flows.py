@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 
 from hashrange.transfers.flows import Flows, Inflow, Outflow
+from tests.support.waiting import until
 
 
 async def nothing_yet(begun: asyncio.Event) -> AsyncGenerator[bytes, None]:
@@ -33,9 +34,7 @@ def test_a_flow_that_is_given_up_wakes_nobody_and_one_that_ends_does() -> None:
         assert wakes == []
         ended = Outflow(drained, flows, is_compressed=False)
         ended.finish()
-        while ended.written() is None:
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await until(lambda: wakes)
         return wakes
 
     assert asyncio.run(scenario()) == ["woken"]
