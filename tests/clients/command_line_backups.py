@@ -253,6 +253,9 @@ class CommandLineBackups:
         (url,) = self.s3("presign", f"{bucket}/archived.txt", "--expires-in", "60")
         with urlopen(url) as reply:
             presigned = reply.read().decode()
+        moved = ("mv", f"{bucket}/archived.txt", str(self.folder / "moved"), "--no-progress")
+        warned = self.command_line.run("s3", *moved).stderr
+        self.s3(*moved, "--force-glacier-transfer")
         listed = [line.split()[2:] for line in self.s3("ls", f"{bucket}/")]
         removed = self.s3("rm", bucket, "--recursive")
         return {
@@ -260,6 +263,8 @@ class CommandLineBackups:
             "class": json.loads(head)["StorageClass"],
             "isWhole": (self.folder / "long").read_bytes() == LONG,
             "presigned": presigned,
+            "warned": "storage class GLACIER" in warned,
+            "moved": (self.folder / "moved").read_text(),
             "listed": listed,
             "removed": len(removed),
             "missing": self.refusal("s3", "cp", f"{bucket}/long", str(self.folder / "none")),

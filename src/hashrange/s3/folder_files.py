@@ -51,7 +51,7 @@ _Result = TypeVar("_Result")
 class PartRun(NamedTuple):
     """Parts of an upload that follow one another and have one size."""
 
-    count: int
+    part_count: int
     size_bytes: int
 
 

@@ -83,7 +83,7 @@ def _read(s3: S3Folder, caller: Caller, request: S3Request, *, is_content_wanted
         if "partNumber" in request.query:
             wanted = _part_of(request, record)
             if record.parts:
-                headers["x-amz-mp-parts-count"] = str(sum(run.count for run in record.parts))
+                headers["x-amz-mp-parts-count"] = str(sum(run.part_count for run in record.parts))
         else:
             wanted = _range_of(request.headers.get("range", ""), size_bytes)
         if wanted is not None:
@@ -164,11 +164,11 @@ def _part_of(request: S3Request, record: ObjectRecord) -> tuple[int, int] | None
         raise S3Failure("InvalidRequest", say.RANGE_AND_PART)
     start, before = 0, number - 1  # `before`: parts before it that are not counted yet
     for run in record.parts or (PartRun(1, record.size_bytes),):
-        if before < run.count:
+        if before < run.part_count:
             start += before * run.size_bytes
             return (start, start + run.size_bytes) if record.size_bytes else None
-        before -= run.count
-        start += run.count * run.size_bytes
+        before -= run.part_count
+        start += run.part_count * run.size_bytes
     members = {"PartNumberRequested": number, "ActualPartCount": number - 1 - before}
     raise S3Failure("InvalidPartNumber", say.INVALID_PART_NUMBER, 416, **members)
 
