@@ -9,6 +9,7 @@ there as it was to be put, counts as true, because this bulk put has put it.
 A bulk put that fails keeps why, and then writes the lines that it has; its reports tell of all records that it counts.
 """
 
+import json
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -283,7 +284,7 @@ class BulkWork:
             LOG.warning(say.LOG_RECORD_REFUSED, self._record.arn, key, line, reason)
         if _ERROR in self._record.output.OutputType:
             told = {"ObjectKey": key, "Line": line, "ErrorMessage": reason}
-            self._lines[_ERROR].append(_encode(told if item is None else told | {"Item": item}) + b"\n")
+            self._lines[_ERROR].append(_error_line(told if item is None else told | {"Item": item}))
 
     # --- progress ---------------------------------------------------------------------------------
 
@@ -348,3 +349,11 @@ class BulkWork:
 
 def _copied(counts: BulkCounts) -> BulkCounts:
     return msgspec.structs.replace(counts, index_bytes=dict(counts.index_bytes))
+
+
+def _error_line(told: dict[str, Any]) -> bytes:
+    """A line of the report of errors. What UTF-8 cannot hold, half of a surrogate pair, is escaped, as it came."""
+    try:
+        return _encode(told) + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(told)).encode() + b"\n"

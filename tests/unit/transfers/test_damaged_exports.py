@@ -169,19 +169,13 @@ def test_a_file_that_goes_while_others_are_read_fails_the_import(
     assert set(items_of(client, "halved")) == set().union(*(ids_in(before[key]) for key in data_keys[:-1]))
 
 
-def test_a_bulk_put_reports_a_damaged_file(client: Any, objects: MemoryObjects, data_keys: list[str]) -> None:
-    damaged = data_keys[1]
-    lost = ids_in(objects[BUCKET][damaged])
-    objects[BUCKET][damaged] = flipped(objects[BUCKET][damaged], random.Random(1))
+def bulk_put(client: Any, prefix: str, compression: str) -> dict[str, Any]:
+    """The description of a bulk put into a new table, once it has ended."""
     create(client, "other")
+    source = {"S3Bucket": BUCKET, "S3KeyPrefix": prefix, "InputFormat": "DYNAMODB_JSON"}
     arn = client.start_bulk_put_items(
         TableName="other",
-        InputS3Configuration={
-            "S3Bucket": BUCKET,
-            "S3KeyPrefix": damaged.rpartition("/")[0] + "/",
-            "InputFormat": "DYNAMODB_JSON",
-            "InputCompressionType": "GZIP",
-        },
+        InputS3Configuration=source | {"InputCompressionType": compression},
         OutputS3Configuration={"S3Bucket": BUCKET, "S3KeyPrefix": "reports", "OutputType": ["ERROR"]},
     )["BulkOperationDescription"]["BulkOperationArn"]
 
@@ -190,7 +184,31 @@ def test_a_bulk_put_reports_a_damaged_file(client: Any, objects: MemoryObjects, 
         return found
 
     wait_until(lambda: described()["BulkOperationStatus"] != "IN_PROGRESS")
-    assert described()["BulkOperationStatus"] == "COMPLETED_WITH_ERRORS"
-    assert set(items_of(client, TABLE)) - set(items_of(client, "other")) <= lost
+    return described()
+
+
+def errors_reported(objects: MemoryObjects) -> list[dict[str, Any]]:
+    """The lines of the report of errors."""
     reports = [gzip.decompress(content) for key, content in objects[BUCKET].items() if "/error/" in key]
-    assert {json.loads(line)["ObjectKey"] for line in b"".join(reports).splitlines()} == {damaged}
+    return [json.loads(line) for line in b"".join(reports).splitlines()]
+
+
+def test_a_bulk_put_reports_a_damaged_file(client: Any, objects: MemoryObjects, data_keys: list[str]) -> None:
+    damaged = data_keys[1]
+    lost = ids_in(objects[BUCKET][damaged])
+    objects[BUCKET][damaged] = flipped(objects[BUCKET][damaged], random.Random(1))
+    told = bulk_put(client, damaged.rpartition("/")[0] + "/", "GZIP")
+    assert told["BulkOperationStatus"] == "COMPLETED_WITH_ERRORS"
+    assert set(items_of(client, TABLE)) - set(items_of(client, "other")) <= lost
+    assert {one["ObjectKey"] for one in errors_reported(objects)} == {damaged}
+
+
+def test_half_of_a_surrogate_pair_is_an_error_that_is_reported(client: Any, objects: MemoryObjects) -> None:
+    half, whole = b'{"Item":{"id":{"S":"\\ud800"}}}', b'{"Item":{"id":{"S":"\\ud83d\\ude00"}}}'
+    objects[BUCKET]["half/1"] = b"\n".join((half, whole))
+    told = bulk_put(client, "half/", "NONE")
+    assert (told["BulkOperationStatus"], told["FailedItemCount"]) == ("COMPLETED_WITH_ERRORS", 1)
+    assert set(items_of(client, "other")) == {"\U0001f600"}
+    assert [(one["Line"], one["Item"]) for one in errors_reported(objects)] == [(1, json.loads(half)["Item"])]
+    arn = client.import_table(**import_of(["half/1"], "copy", "NONE"))["ImportTableDescription"]["ImportArn"]
+    assert (ended(client, arn)["ErrorCount"], set(items_of(client, "copy"))) == (1, {"\U0001f600"})
