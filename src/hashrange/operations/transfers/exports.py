@@ -104,8 +104,10 @@ async def export_table_to_point_in_time(scope: Scope, request: ExportTableToPoin
     values = None if request.FilterSpecification is None else request.FilterSpecification.ExpressionAttributeValues
     kept_values = [] if values is None else [RecordChange(record.values_name, part_row(values))]
     await exports.begin(record, ExportProgress(), *kept_values)
-    await begin_copy(scope.row_copies, record, table)
-    scope.wake_job(EXPORT_JOB)
+    try:
+        await begin_copy(scope.row_copies, record, table)
+    finally:
+        scope.wake_job(EXPORT_JOB)  # which otherwise begins the copy
     return {"ExportDescription": _description(scope, record, is_whole=True)}
 
 
