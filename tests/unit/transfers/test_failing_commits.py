@@ -5,6 +5,7 @@ on and ends as if nothing had been.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,9 @@ from hashrange.testing import Database, server
 from hashrange.transfers import bulk_work, export_work, import_work, reading
 from tests.support.memory_objects import MemoryObjects
 from tests.support.waiting import wait_until
-from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create, give_objects, lines_of, switch_on
+from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create, lines_of, switch_on
 
-COUNT = 20
+COUNT = 10
 COMMITS_MAX = 60
 """No work here has more commits."""
 ITEMS = {str(number): {"id": {"S": str(number)}, "n": {"N": str(number)}} for number in range(COUNT)}
@@ -90,10 +91,10 @@ class FailingCommits:
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that has several commits."""
-    monkeypatch.setattr(export_work, "READ_BYTES", 200)
-    monkeypatch.setattr(export_work, "FILE_BYTES", 500)
-    monkeypatch.setattr(import_work, "BATCH_ITEMS", 4)
-    monkeypatch.setattr(bulk_work, "BATCH_ITEMS", 4)
+    monkeypatch.setattr(export_work, "READ_BYTES", 150)
+    monkeypatch.setattr(export_work, "FILE_BYTES", 300)
+    monkeypatch.setattr(import_work, "BATCH_ITEMS", 3)
+    monkeypatch.setattr(bulk_work, "BATCH_ITEMS", 3)
     monkeypatch.setattr(reading, "WRITES_BETWEEN_PLACES", 2)
 
 
@@ -131,24 +132,32 @@ def require_nothing_half_made(database: Database, client: Any) -> None:
     wait_until(lambda: not store.row_copies.copies() and not store.catalog.importing())
 
 
+def objects_in(folder: Path) -> MemoryObjects:
+    """The objects of a bucket's folder."""
+    found = MemoryObjects(BUCKET)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    found[BUCKET].update({path.relative_to(folder).as_posix(): path.read_bytes() for path in files})
+    return found
+
+
 @pytest.mark.parametrize("begin", [begin_export, begin_import, begin_bulk_put])
-def test_a_commit_that_fails(begin: Begin) -> None:
+def test_a_commit_that_fails(begin: Begin, tmp_path: Path) -> None:
+    bucket = tmp_path / BUCKET
+    (bucket / "in").mkdir(parents=True)
+    (bucket / "in" / "1").write_bytes(LINES)
     for commits in range(COMMITS_MAX):
-        with server(Settings(data_dir=None, port=0)) as database:
+        with server(Settings(data_dir=None, port=0, s3_folder=str(tmp_path))) as database:
             client: Any = database.client()
-            objects = give_objects(database, MemoryObjects(BUCKET))
-            objects.chunk_bytes = 100
             create(client)
             if begin is begin_export:
                 switch_on(database)
                 for item in ITEMS.values():
                     client.put_item(TableName=TABLE, Item=item)
-            objects[BUCKET]["in/1"] = LINES
             has_failed, arn = work(database, client, begin, commits)
             assert items_of(client, "copy" if begin is begin_import else TABLE) == ITEMS
             if begin is begin_export:
                 told = client.describe_export(ExportArn=arn)["ExportDescription"]
-                assert {one["Item"]["id"]["S"] for one in lines_of(objects, told)} == set(ITEMS)
+                assert {one["Item"]["id"]["S"] for one in lines_of(objects_in(bucket), told)} == set(ITEMS)
                 assert told["ItemCount"] == COUNT
             require_nothing_half_made(database, client)
         if not has_failed:
