@@ -12,6 +12,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from hashrange.errors import StorageError
+from hashrange.operations.transfers.bulk_records import BULK_JOB
+from hashrange.operations.transfers.export_records import EXPORT_JOB
+from hashrange.operations.transfers.import_records import IMPORT_JOB
 from hashrange.settings import Settings
 from hashrange.store.embedded.commits import Commits
 from hashrange.testing import Database, server
@@ -20,7 +23,7 @@ from tests.support.memory_objects import MemoryObjects
 from tests.support.waiting import wait_until
 from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create, lines_of, switch_on
 
-COUNT = 10
+COUNT = 12
 COMMITS_MAX = 60
 """No work here has more commits."""
 ITEMS = {str(number): {"id": {"S": str(number)}, "n": {"N": str(number)}} for number in range(COUNT)}
@@ -92,7 +95,7 @@ class FailingCommits:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that has several commits."""
     monkeypatch.setattr(export_work, "READ_BYTES", 150)
-    monkeypatch.setattr(export_work, "FILE_BYTES", 300)
+    monkeypatch.setattr(export_work, "FILE_BYTES", 250)
     monkeypatch.setattr(import_work, "BATCH_ITEMS", 3)
     monkeypatch.setattr(bulk_work, "BATCH_ITEMS", 3)
     monkeypatch.setattr(reading, "WRITES_BETWEEN_PLACES", 2)
@@ -100,7 +103,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def work(database: Database, client: Any, begin: Begin, commits: int) -> tuple[bool, str]:
     """Whether a commit has failed, and the ARN of what has ended well."""
-    failing = FailingCommits(commits)
+    failing, runner = FailingCommits(commits), database._process.service.features.runner
     with failing.patched():
         try:
             arn = begin(client)
@@ -109,8 +112,8 @@ def work(database: Database, client: Any, begin: Begin, commits: int) -> tuple[b
             arn = ""
 
         def has_ended() -> bool:
-            features = database._process.service.features
-            database._process.run(features.runner.wake)  # so that nobody waits for the next try
+            if failing.has_failed:  # so that nobody waits for the next try
+                database._process.run(lambda: runner.wake_jobs(EXPORT_JOB, IMPORT_JOB, BULK_JOB))
             return status(client, arn) != "IN_PROGRESS"
 
         if arn:
