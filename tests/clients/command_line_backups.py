@@ -247,9 +247,9 @@ class CommandLineBackups:
         again = self.s3("sync", str(site), bucket, "--no-progress")
         (site / "in" / "2").unlink()
         after = self.s3("sync", str(site), bucket, "--no-progress", "--delete")
+        self.s3("sync", bucket, str(self.folder / "back"), "--no-progress")
         self.s3("cp", str(site / "ü 1+.txt"), f"{bucket}/archived.txt", "--storage-class", "GLACIER", "--no-progress")
         head = self.command_line.said("s3api", "head-object", "--bucket", self.bucket, "--key", "site/archived.txt")
-        self.s3("cp", f"{bucket}/long", str(self.folder / "long"), "--no-progress")
         (url,) = self.s3("presign", f"{bucket}/archived.txt", "--expires-in", "60")
         with urlopen(url) as reply:
             presigned = reply.read().decode()
@@ -261,7 +261,8 @@ class CommandLineBackups:
         return {
             "synced": [first, again, [one.partition(":")[0] for one in after]],
             "class": json.loads(head)["StorageClass"],
-            "isWhole": (self.folder / "long").read_bytes() == LONG,
+            "isWhole": (self.folder / "back" / "long").read_bytes() == LONG,
+            "back": sorted(path.name for path in (self.folder / "back").iterdir()),
             "presigned": presigned,
             "warned": "storage class GLACIER" in warned,
             "moved": (self.folder / "moved").read_text(),

@@ -113,6 +113,7 @@ def test_the_command_line(standing: ServerProcess, tmp_path: Path) -> None:
         "synced": [3, [], ["delete"]],
         "class": "GLACIER",
         "isWhole": True,
+        "back": ["long", "ü 1+.txt"],
         "presigned": "one",
         "warned": True,
         "moved": "one",
