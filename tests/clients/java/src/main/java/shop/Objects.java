@@ -47,10 +47,10 @@ final class Objects implements AutoCloseable {
         .serviceConfiguration(S3Configuration.builder().pathStyleAccessEnabled(true).build()).build();
   }
 
+  /** Closes all but the asynchronous client, which would wait two seconds for further requests; its threads end with the program. */
   @Override
   public void close() {
     presigner.close();
-    inParts.close();
     client.close();
   }
 
