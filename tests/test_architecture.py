@@ -65,6 +65,7 @@ FILE_MODULES = (
     "s3/folder_uploads.py",
     "s3/folder_walk.py",
     "s3/whole_files.py",
+    "transfers/formats/ion_reading.py",  # the text of a line, a file in memory
     "triggers/configuration.py",
     "triggers/destinations.py",
     "server/credentials.py",

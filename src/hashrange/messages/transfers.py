@@ -45,8 +45,8 @@ EXTRA_MISSING = (
     " again."
 )
 
-
 NOT_AN_ITEM = "it is no item: a value has no type, or content of another type"
+TOO_MANY_MEMBERS = "it has more members of maps and lists than any item"
 
 # --- bulk puts (our own, unconfirmed) ---------------------------------------------------------------
 

@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from hashrange.operations.items.write_item import PutItemRequest
-from hashrange.transfers.formats.ion_text import IonLineReader, plain_members
+from hashrange.transfers.formats.ion_reading import IonLineReader, plain_members
 from hashrange.transfers.formats.json_lines import NO_ITEM, JsonLineReader
 from hashrange.transfers.formats.lines import FaultyLine, LineReader, ReadItem
+from hashrange.wire.wide_maps import convert_in_pieces
 
 NOT_A_RECORD = "its condition has members of another type"
 
@@ -42,7 +43,7 @@ def _record_of(value: Any) -> ReadItem:
     if not isinstance(value, dict) or not isinstance(value.get("Item"), dict):
         return FaultyLine(NO_ITEM)
     try:
-        return {"": put_request(msgspec.convert(value, RecordLine))}
+        return {"": put_request(convert_in_pieces(value, RecordLine))}
     except (msgspec.ValidationError, RecursionError):
         return FaultyLine(NOT_A_RECORD)
 

@@ -2,15 +2,15 @@
 with its condition, into the table that is there, so that streams, indexes and time to live see it.
 
 Reports have a line for each record that could not be put: those with errors, and those whose condition was false. Lines
-wait in documents until they fill an object of the report; they are kept together with the place up to which has been
-read. After a kill, records behind that place are put again. A condition that is false then, of an item that is already
-there as it was to be put, counts as true, because this bulk put has put it.
+wait until they fill an object of the report (`bulk_reports.py`); they are kept together with the place up to which has
+been read. After a kill, records behind that place are put again. A condition that is false then, of an item that is
+already there as it was to be put, counts as true, because this bulk put has put it.
 
 A bulk put that fails keeps why, and then writes the lines that it has; its reports tell of all records that it counts.
 """
 
-import json
-from contextlib import aclosing
+from collections import deque
+from contextlib import aclosing, suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,10 +19,11 @@ from hashrange.clock import Clock
 from hashrange.errors import ApiError, ConditionalCheckFailedException, Malformed, ResourceNotFoundException
 from hashrange.items.row_layout import is_same_item, row_json, row_size_bytes
 from hashrange.items.rows import encode_row
+from hashrange.items.steps import look
 from hashrange.items.types import Key, Row
 from hashrange.messages import transfers as say
 from hashrange.operations.items.actions import Action, plan_action, requested_action
-from hashrange.operations.items.write_item import PUT_RULES
+from hashrange.operations.items.write_item import PUT_RULES, PutItemRequest
 from hashrange.operations.transfers.bulk_records import (
     BulkCounts,
     BulkProgress,
@@ -34,21 +35,21 @@ from hashrange.operations.transfers.import_records import ReadingPlace
 from hashrange.operations.transfers.transfer_records import TransferStatus
 from hashrange.s3.objects import ObjectOptions, S3Failure
 from hashrange.soon import settled
-from hashrange.store.records import RecordChange
 from hashrange.tables.capacity import change_units, index_units, write_units
 from hashrange.tables.change import Change, Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.states import serves_items
 from hashrange.transfers.bulk_lines import record_reader, request_in
+from hashrange.transfers.bulk_reports import NEW_LINES_BYTES, ReportLines
 from hashrange.transfers.flows import Outflow
 from hashrange.transfers.formats.lines import FaultyLine, ReadItem
-from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
+from hashrange.transfers.reading import FREED_BYTES, LinePlace, ObjectsReading, ObjectsToRead, place_before
 from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop, as_failed
+from hashrange.wire.piecewise import free_request
 
 BATCH_ITEMS, BATCH_BYTES = 64, 128 * 1024
-"""Items that one step puts, and their sizes: 2 ms for small items without indexes."""
-REPORT_BYTES = 4 * 1024 * 1024
-"""Lines of a report that fill an object."""
+"""Records that one step puts or refuses, and the bytes of items and of lines of reports: 2 ms for small items without
+indexes."""
 _ERROR, _CONDITION = "ERROR", "CONDITION_CHECK_FAILURE"
 _encode = msgspec.json.Encoder().encode
 
@@ -56,11 +57,19 @@ _encode = msgspec.json.Encoder().encode
 class ToPut(NamedTuple):
     """A record that fits its table."""
 
-    object_key: str
-    line: int
+    at: LinePlace
     action: Action
     key: Key
     plan: Plan
+    request: PutItemRequest
+
+
+class RefusedRecord(NamedTuple):
+    """A record that does not."""
+
+    at: LinePlace
+    line: bytes
+    """That of the report."""
 
 
 class WriteRate:
@@ -97,23 +106,19 @@ class BulkWork:
         wanted = ObjectsToRead(source, source.InputCompressionType or "NONE", record_reader(source.InputFormat))
         self._objects = workshop.objects(record)
         self._reading = ObjectsReading(self._objects, wanted, progress.place, self, workshop.flows)
-        self._batch: list[ToPut] = []
+        self._batch: deque[ToPut | RefusedRecord] = deque()
         self._batch_bytes = 0
         self._rate = WriteRate(record.max_units, workshop.clock)
         self._counts = _copied(progress.counts or BulkCounts())
         """Those of all that has been read so far."""
-        self._lines: dict[str, list[bytes]] = {_ERROR: [], _CONDITION: []}
-        """Lines of reports since the place was kept."""
-        self._kept: dict[str, bytes] = {}
-        """Lines in documents, which are in no object yet."""
+        self._reports = {kind: ReportLines(report_name(record, kind)) for kind in (_ERROR, _CONDITION)}
         self._flow: Outflow | None = None
         self._logged = 0
 
     async def make(self) -> Steps:
         """Implements `TransferWork.make`."""
-        documents = self._shop.store.documents
-        for kind in self._lines:
-            self._kept[kind] = documents.get(report_name(self._record, kind)) or b""
+        for report in self._reports.values():
+            report.load(self._shop.store.documents)
         if self._progress.failure is None:
             try:
                 async with aclosing(self._read_all()) as steps:
@@ -169,7 +174,7 @@ class BulkWork:
                 if self._is_cancelled():
                     await self._reading.give_up()
                     return
-                if max(map(len, self._kept.values())) >= REPORT_BYTES:
+                if any(report.is_full for report in self._reports.values()):
                     async with aclosing(self._write_reports()) as others:
                         async for waits in others:
                             yield waits
@@ -206,46 +211,67 @@ class BulkWork:
         """Implements `Sink.is_full`."""
         return len(self._batch) >= BATCH_ITEMS or self._batch_bytes >= BATCH_BYTES
 
-    def take(self, key: str, line: int, read: ReadItem) -> None:
+    @property
+    def has_taken(self) -> bool:
+        """Implements `Sink.has_taken`."""
+        return bool(self._batch)
+
+    def take(self, at: LinePlace, read: ReadItem) -> None:
         """Implements `Sink.take`."""
         if isinstance(read, FaultyLine):
-            self.note_damage(key, line, read.reason)
+            self.note_damage(at, read.reason)
             return
         request = request_in(read)
         table = self._table()
         try:
             action = requested_action("put", PUT_RULES, request, request.Item)
-            self._batch.append(ToPut(key, line, action, *plan_action(table, action)))
+            self._batch.append(ToPut(at, action, *plan_action(table, action), request))
             self._batch_bytes += action.size_bytes
+            return
         except ApiError as refused:
-            self._note_error(key, line, str(refused), request.Item)
+            reason = str(refused)
         except Malformed:
-            self._note_error(key, line, say.NOT_AN_ITEM, request.Item)
+            reason = say.NOT_AN_ITEM
+        self._refuse(at, reason, request.Item)
+        free_request(request)
 
-    def note_damage(self, key: str, line: int, reason: str) -> None:
+    def note_damage(self, at: LinePlace, reason: str) -> None:
         """Implements `Sink.note_damage`."""
-        self._note_error(key, line, reason, None)
+        self._refuse(at, reason, None)
 
     def count_bytes(self, text_bytes: int, object_bytes: int) -> None:
         """Implements `Sink.count_bytes`."""
         self._counts.input_bytes += object_bytes
 
     async def write(self) -> None:
-        """Implements `Sink.write`."""
-        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        """Implements `Sink.write`. Stops when there are many lines of reports, which may be long."""
         table = self._table()
-        for one in batch:
-            try:
-                change = await settled(self._shop.store.mutate(table, one.key, one.plan))
-            except ConditionalCheckFailedException as refused:
-                self._rate.take(write_units(refused.size_bytes, 0))
-                self._note_refused(one, refused.members.get("Item"))
-            except ResourceNotFoundException:
-                raise TransferFailed("ResourceNotFoundException", say.BULK_TABLE_GONE) from None
-            except ApiError as refused:
-                self._note_error(one.object_key, one.line, str(refused), one.action.item)
+        while self._batch:
+            if sum(report.new_bytes for report in self._reports.values()) >= NEW_LINES_BYTES:
+                await self._keep(place_before(self._batch[0].at, self._progress.place))
+                return
+            one = self._batch.popleft()
+            if isinstance(one, RefusedRecord):
+                self._note_error(one.line)
             else:
-                self._note_put(change)
+                await self._put(table, one)
+                if one.action.size_bytes >= FREED_BYTES:
+                    free_request(one.request)
+        self._batch_bytes = 0
+
+    async def _put(self, table: OpenTable, one: ToPut) -> None:
+        try:
+            change = await settled(self._shop.store.mutate(table, one.key, one.plan))
+        except ConditionalCheckFailedException as refused:
+            self._rate.take(write_units(refused.size_bytes, 0))
+            self._note_refused(one, refused.members.get("Item"))
+        except ResourceNotFoundException:
+            raise TransferFailed("ResourceNotFoundException", say.BULK_TABLE_GONE) from None
+        except ApiError as refused:
+            self._log_error(one.at, str(refused))
+            self._note_error(_error_line(one.at, str(refused), one.action.item))
+        else:
+            self._note_put(change)
 
     def _note_put(self, change: Change) -> None:
         counts = self._counts
@@ -271,38 +297,48 @@ class BulkWork:
             return
         self._counts.refused += 1
         if _CONDITION in self._record.output.OutputType:
-            told: dict[str, Any] = {"ObjectKey": one.object_key, "Line": one.line, "Item": one.action.item}
+            told: dict[str, Any] = {"ObjectKey": one.at.object_key, "Line": one.at.line, "Item": one.action.item}
+            look()
             if row is not None:
                 told["ExistingItem"] = msgspec.Raw(row_json(row))
-            self._lines[_CONDITION].append(_encode(told) + b"\n")
+            self._reports[_CONDITION].add(_encode(told) + b"\n")
 
-    def _note_error(self, key: str, line: int, reason: str, item: Any) -> None:
-        self._counts.processed += 1
-        self._counts.failed += 1
+    def _refuse(self, at: LinePlace, reason: str, item: Any) -> None:
+        """Take a record that is refused."""
+        self._log_error(at, reason)
+        is_told = _ERROR in self._record.output.OutputType
+        refused = RefusedRecord(at, _error_line(at, reason, item) if is_told else b"")
+        self._batch.append(refused)
+        self._batch_bytes += len(refused.line)
+
+    def _log_error(self, at: LinePlace, reason: str) -> None:
         self._logged += 1
         if self._logged <= LOGGED_MAX:
-            LOG.warning(say.LOG_RECORD_REFUSED, self._record.arn, key, line, reason)
+            LOG.warning(say.LOG_RECORD_REFUSED, self._record.arn, at.object_key, at.line, reason)
+
+    def _note_error(self, line: bytes) -> None:
+        """Note an error, with its line of the report."""
+        self._counts.processed += 1
+        self._counts.failed += 1
         if _ERROR in self._record.output.OutputType:
-            told = {"ObjectKey": key, "Line": line, "ErrorMessage": reason}
-            self._lines[_ERROR].append(_error_line(told if item is None else told | {"Item": item}))
+            self._reports[_ERROR].add(line)
 
     # --- progress ---------------------------------------------------------------------------------
 
     async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
         """Implements `Sink.keep`."""
-        self._progress = msgspec.structs.replace(self._progress, counts=_copied(self._counts), place=place)
-        for kind, lines in self._lines.items():
-            self._kept[kind] += b"".join(lines)
-            lines.clear()
         self._may_repeat = False
+        await self._keep(place)
+
+    async def _keep(self, place: ReadingPlace) -> None:
+        """Keep a place, and what belongs to it."""
+        self._progress = msgspec.structs.replace(self._progress, counts=_copied(self._counts), place=place)
         await self._keep_progress()
 
     async def _keep_progress(self) -> None:
         """Keep the progress, and the lines of reports that belong to it."""
-        reports = [
-            RecordChange(report_name(self._record, kind), lines or None, None) for kind, lines in self._kept.items()
-        ]
-        await self._kept_puts.keep_progress(self._record, self._progress, *reports)
+        changes = [change for report in self._reports.values() for change in report.kept()]
+        await self._kept_puts.keep_progress(self._record, self._progress, *changes)
 
     # --- reports ----------------------------------------------------------------------------------
 
@@ -312,8 +348,8 @@ class BulkWork:
         bucket = output.S3Bucket or self._record.source.S3Bucket
         encryption = "aws:kms" if output.S3SseAlgorithm == "KMS" else output.S3SseAlgorithm or ""
         options = ObjectOptions(encryption=encryption, kms_key_id=output.S3SseKmsKeyId or "")
-        for kind, lines in list(self._kept.items()):
-            if not lines:
+        for kind, report in self._reports.items():
+            if not report.texts:
                 continue
             number = self._progress.parts.get(kind, 0)
             key = f"{self._record.report_root}{kind.lower().replace('_', '-')}/{number:06d}.json.gz"
@@ -322,14 +358,14 @@ class BulkWork:
                 return self._objects.write(bucket, key, chunks, options, owner=output.S3BucketOwner or "")
 
             self._flow = flow = Outflow(write, self._shop.flows, is_compressed=True)
-            flow.add(lines)
+            for text in report.texts:
+                flow.add(text)
             flow.finish()
             while flow.written() is None:
                 yield None
-            self._kept[kind] = b""
             parts = {**self._progress.parts, kind: number + 1}
             self._progress = msgspec.structs.replace(self._progress, parts=parts)
-            await self._keep_progress()
+            await self._kept_puts.keep_progress(self._record, self._progress, *report.removed())
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -344,16 +380,21 @@ class BulkWork:
             failure_code=code,
             failure_message=message,
         )
-        await self._kept_puts.conclude(record, *[RecordChange(report_name(record, kind), None) for kind in self._lines])
+        removed = [change for report in self._reports.values() for change in report.removed()]
+        await self._kept_puts.conclude(record, *removed)
+
+
+def _error_line(at: LinePlace, reason: str, item: Any) -> bytes:
+    """The line of a report for a record with an error. `item`: None if it could not be read. Half of a surrogate pair,
+    which JSON can have and UTF-8 cannot, leaves the item out.
+    """
+    told = {"ObjectKey": at.object_key, "Line": at.line, "ErrorMessage": reason}
+    look()
+    if item is not None:
+        with suppress(UnicodeEncodeError):
+            return _encode(told | {"Item": item}) + b"\n"
+    return _encode(told) + b"\n"
 
 
 def _copied(counts: BulkCounts) -> BulkCounts:
     return msgspec.structs.replace(counts, index_bytes=dict(counts.index_bytes))
-
-
-def _error_line(told: dict[str, Any]) -> bytes:
-    """A line of the report of errors. What UTF-8 cannot hold, half of a surrogate pair, is escaped, as it came."""
-    try:
-        return _encode(told) + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(told)).encode() + b"\n"

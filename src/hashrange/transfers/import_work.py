@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from hashrange.errors import Malformed, ResourceNotFoundException, ValidationException
+from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.items.values import check_item
@@ -32,14 +33,16 @@ from hashrange.tables.index_keys import check_item_index_keys
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.transfers.formats.csv_lines import CsvLineReader
-from hashrange.transfers.formats.ion_text import IonLineReader
+from hashrange.transfers.formats.ion_reading import IonLineReader
 from hashrange.transfers.formats.json_lines import JsonLineReader
-from hashrange.transfers.formats.lines import FaultyLine, LineReader, ReadItem
-from hashrange.transfers.reading import ObjectsReading, ObjectsToRead
+from hashrange.transfers.formats.lines import FaultyLine, LineReader, RawItem, ReadItem
+from hashrange.transfers.reading import FREED_BYTES, LinePlace, ObjectsReading, ObjectsToRead
 from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop
+from hashrange.wire.piecewise import free
 
 BATCH_ITEMS, BATCH_BYTES = 128, 128 * 1024
-"""Items of one commit, and their bytes: 3 ms for small items without indexes."""
+"""Items of one commit, or lines with errors in their place, and bytes of the items: 3 ms for small items without
+indexes."""
 
 KEYS_BITS = 1 << 26
 """Bits that tell which keys an import has put: 8 MB. Of ten million keys, some 7 % look as if they were put before."""
@@ -71,6 +74,10 @@ class ImportWork:
         self._reading = ObjectsReading(workshop.objects(record), wanted, progress.place, self, workshop.flows)
         self._batch: dict[Key, tuple[Row, Item]] = {}
         self._batch_bytes = 0
+        self._batch_errors = 0
+        """Errors since the batch was written."""
+        self._large: list[RawItem] = []
+        """Large items of the batch, as they were read and as they are written."""
         self._keys: KeysPut | None = None
         """None if the table may have rows from before this object was made."""
         self._surely_new: set[Key] = set()
@@ -139,29 +146,40 @@ class ImportWork:
     @property
     def is_full(self) -> bool:
         """Implements `Sink.is_full`."""
-        return len(self._batch) >= BATCH_ITEMS or self._batch_bytes >= BATCH_BYTES
+        return len(self._batch) + self._batch_errors >= BATCH_ITEMS or self._batch_bytes >= BATCH_BYTES
 
-    def take(self, key: str, line: int, read: ReadItem) -> None:
+    @property
+    def has_taken(self) -> bool:
+        """Implements `Sink.has_taken`."""
+        return bool(self._batch or self._batch_errors)
+
+    def take(self, at: LinePlace, read: ReadItem) -> None:
         """Implements `Sink.take`."""
         assert self._table is not None
         fit = fit_item(self._table, read)
         if isinstance(fit, str):
-            self.note_damage(key, line, fit)
+            self.note_damage(at, fit)
+            if isinstance(read, dict):
+                free(read)
             return
         self._batch[fit.key] = fit.row, fit.item
         if self._keys is not None and self._keys.add(fit.key):
             self._surely_new.add(fit.key)
-        self._batch_bytes += len(fit.row)
+        size_bytes = max(len(fit.row), row_size_bytes(fit.row))
+        self._batch_bytes += size_bytes
+        if size_bytes >= FREED_BYTES and isinstance(read, dict):
+            self._large += (read, fit.item)
         self._counts.processed += 1
         self._counts.imported += 1
 
-    def note_damage(self, key: str, line: int, reason: str) -> None:
+    def note_damage(self, at: LinePlace, reason: str) -> None:
         """Implements `Sink.note_damage`, and notes an item that is refused."""
+        self._batch_errors += 1
         self._counts.processed += 1
         self._counts.errors += 1
         self._logged += 1
         if self._logged <= LOGGED_MAX:
-            LOG.warning(say.LOG_ITEM_REFUSED, self._record.arn, key, line, reason)
+            LOG.warning(say.LOG_ITEM_REFUSED, self._record.arn, at.object_key, at.line, reason)
         elif self._logged == LOGGED_MAX + 1:
             LOG.warning(say.LOG_MORE_REFUSED, self._record.arn)
 
@@ -175,6 +193,7 @@ class ImportWork:
         if table is None:
             raise TransferFailed("TableNotFound", say.TABLE_DELETED)
         self._table = table
+        self._batch_errors = 0
         if self._batch:
             batch, self._batch, self._batch_bytes = self._batch, {}, 0
             surely_new, self._surely_new = self._surely_new, set()
@@ -182,6 +201,9 @@ class ImportWork:
                 await self._shop.store.row_copies.load(table, batch, surely_new)
             except ResourceNotFoundException:
                 raise TransferFailed("TableNotFound", say.TABLE_DELETED) from None
+            large, self._large = self._large, []
+            for item in large:
+                free(item)
 
     async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
         """Implements `Sink.keep`."""

@@ -9,7 +9,8 @@ from botocore.exceptions import ClientError
 
 from hashrange.s3.objects import S3Failure
 from hashrange.testing.database import Database
-from hashrange.transfers import bulk_work, reading
+from hashrange.transfers import bulk_reports, bulk_work, reading
+from hashrange.transfers.bulk_reports import ReportLines
 from tests.support.memory_objects import MISSING_BUCKET, MemoryObjects
 from tests.support.waiting import wait_until
 from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create
@@ -262,7 +263,7 @@ def test_records_that_are_read_again_after_a_failure_count_once(
 ) -> None:
     monkeypatch.setattr(bulk_work, "BATCH_ITEMS", 4)
     monkeypatch.setattr(reading, "WRITES_BETWEEN_PLACES", 3)
-    monkeypatch.setattr(bulk_work, "REPORT_BYTES", 200)
+    monkeypatch.setattr(bulk_reports, "REPORT_BYTES", 200)
     objects.chunk_bytes = 100
     client.put_item(TableName=TABLE, Item=item(3, old={"BOOL": True}))
     records = [{"Item": item(number), **NEW} for number in range(60)]
@@ -281,3 +282,96 @@ def test_records_that_are_read_again_after_a_failure_count_once(
     assert objects.fails_at is None
     objects.refuses = S3Failure("AccessDenied", "Access Denied", 403)
     assert ended(client, begun(client))["FailureCode"] == "S3AccessDenied"
+
+
+def test_the_reports_of_one_object_are_written_while_it_is_read(
+    client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All lines of an object's reports were kept in memory, and became one object: 446 MB for 6 KB of gzip."""
+    monkeypatch.setattr(bulk_reports, "REPORT_BYTES", 20_000)
+    objects[BUCKET]["in/a"] = b"{}\n" * 10_000
+    told = ended(client, begun(client))
+    assert (told["ProcessedItemCount"], told["FailedItemCount"]) == (10_000, 10_000)
+    parts = [len(gzip.decompress(one)) for key, one in objects[BUCKET].items() if "/error/" in key]
+    assert len(parts) > 2
+    assert [one["Line"] for one in report(objects, "error")] == list(range(1, 10_001))
+
+
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_lines_of_reports_that_are_long_together_are_kept_with_their_place(
+    client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch, between: str
+) -> None:
+    """What was kept is not told again, nor put again, even of records that stand on one line."""
+    monkeypatch.setattr(bulk_work, "NEW_LINES_BYTES", 1_000)
+    monkeypatch.setattr(bulk_reports, "_DOCUMENT_BYTES", 2_500)
+    monkeypatch.setattr(bulk_reports, "REPORT_BYTES", 10_000)
+    kept_bytes: list[int] = []
+    add = ReportLines.add
+
+    def note(lines_of_report: ReportLines, line: bytes) -> None:
+        kept_bytes.append(lines_of_report.new_bytes)
+        add(lines_of_report, line)
+
+    monkeypatch.setattr(ReportLines, "add", note)
+    objects.chunk_bytes = 1_000
+    client.put_item(TableName=TABLE, Item=item(3, old={"S": "x" * 500}))
+    records = [{"Item": item(3 if number % 2 else number), **NEW} for number in range(100)]
+    text = between.join(map(json.dumps, records)) + "\n"
+    objects[BUCKET]["in/a"] = text.encode() + b"{}\n" * 1_000
+    objects.fails_at = len(text) + 1_000
+    told = ended(client, begun(client))
+    assert objects.fails_at is None
+    assert (told["ProcessedItemCount"], told["FailedItemCount"]) == (1_100, 1_000)
+    assert len(report(objects, "condition-check-failure")) == 50
+    assert len(report(objects, "error")) == 1_000
+    assert max(kept_bytes) < 1_000
+
+
+def test_documents_of_reports_go_when_their_lines_are_in_an_object(
+    database: Database, client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_work, "NEW_LINES_BYTES", 1_000)
+    monkeypatch.setattr(bulk_reports, "_DOCUMENT_BYTES", 2_500)
+    objects[BUCKET]["in/a"] = b"{}\n" * 500
+    objects.hold("/error/")
+    arn = begun(client)
+    wait_until(lambda: objects.holds_some)
+    documents = database._process.service.store.documents
+    kept = documents.below("bulk-report/")
+    assert [name.rpartition("/")[2] for name, _ in kept] == [f"{number:06d}" for number in range(len(kept))]
+    assert len(kept) > 2
+    assert len(b"".join(text for _, text in kept).splitlines()) == 500
+    objects.release()
+    assert ended(client, arn)["FailedItemCount"] == 500
+    assert not documents.below("bulk-report/")
+    assert len(report(objects, "error")) == 500
+
+
+def test_large_records_are_put_few_at_a_time(
+    client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to 64 records waited decoded, whatever their size: 50 MB of memory for 400 KB of nulls."""
+    large = {"l": {"L": [{"NULL": True}] * 60_000}}
+    counts: list[int] = []
+    write = bulk_work.BulkWork.write
+
+    async def note(work: bulk_work.BulkWork) -> None:
+        counts.append(len(work._batch))
+        await write(work)
+
+    monkeypatch.setattr(bulk_work.BulkWork, "write", note)
+    objects[BUCKET]["in/a"] = lines(*({"Item": item(number, **large)} for number in range(10)))
+    told = ended(client, begun(client))
+    assert (told["BulkOperationStatus"], told["ProcessedItemCount"]) == ("COMPLETED", 10)
+    assert max(counts) == 2
+    assert client.get_item(TableName=TABLE, Key={"id": {"S": "9"}})["Item"] == item(9, **large)
+
+
+def test_a_record_with_half_a_character_is_one_error(client: Any, objects: MemoryObjects) -> None:
+    """No report can tell its text: the bulk put failed inside, and began again and again."""
+    objects[BUCKET]["in/a"] = (
+        b'{"Item":{"id":{"S":"\\ud800"}}}\n{"Item":{"id":{"S":"1"},"\\ud800":{"S":"1"}}}\n' + lines({"Item": item(2)})
+    )
+    told = ended(client, begun(client))
+    assert (told["ProcessedItemCount"], told["FailedItemCount"]) == (3, 2)
+    assert [(one["Line"], "Item" in one) for one in report(objects, "error")] == [(1, False), (2, False)]

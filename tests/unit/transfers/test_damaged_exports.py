@@ -209,6 +209,6 @@ def test_half_of_a_surrogate_pair_is_an_error_that_is_reported(client: Any, obje
     told = bulk_put(client, "half/", "NONE")
     assert (told["BulkOperationStatus"], told["FailedItemCount"]) == ("COMPLETED_WITH_ERRORS", 1)
     assert set(items_of(client, "other")) == {"\U0001f600"}
-    assert [(one["Line"], one["Item"]) for one in errors_reported(objects)] == [(1, json.loads(half)["Item"])]
+    assert [(one["Line"], "Item" in one) for one in errors_reported(objects)] == [(1, False)]
     arn = client.import_table(**import_of(["half/1"], "copy", "NONE"))["ImportTableDescription"]["ImportArn"]
     assert (ended(client, arn)["ErrorCount"], set(items_of(client, "copy"))) == (1, {"\U0001f600"})

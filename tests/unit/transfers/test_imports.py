@@ -362,6 +362,31 @@ def test_an_import_that_fails_later_goes_on_from_its_progress(
     assert objects.fails_at is None
 
 
+@pytest.mark.parametrize(("text", "count"), [(b"{}\n" * 200, 200), (b"{} " * 200 + b"\n", 200)])
+def test_a_place_is_kept_of_an_object_with_nothing_but_errors(
+    client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch, text: bytes, count: int
+) -> None:
+    """It was read from its begin again, even of one line that has very many."""
+    monkeypatch.setattr(import_work, "BATCH_ITEMS", 4)
+    monkeypatch.setattr(reading, "WRITES_BETWEEN_PLACES", 3)
+    taken: list[reading.LinePlace] = []
+    take = import_work.ImportWork.take
+
+    def note(work: import_work.ImportWork, at: reading.LinePlace, read: Any) -> None:
+        taken.append(at)
+        take(work, at, read)
+
+    monkeypatch.setattr(import_work.ImportWork, "take", note)
+    objects.chunk_bytes = 100
+    objects[BUCKET]["a"] = text + json_lines(*range(50))
+    objects.fails_at = len(text) + 500
+    told = imported(client)
+    assert objects.fails_at is None
+    assert counts(told) == (count + 50, 50, count)
+    assert told["ProcessedSizeBytes"] == len(objects[BUCKET]["a"])
+    assert len(taken) < count + 50 + 50  # what was read twice is what followed the last place
+
+
 def test_s3_that_ends_in_the_middle_leaves_the_good_items(client: Any, objects: MemoryObjects) -> None:
     objects[BUCKET].update({"a": json_lines(*range(10)), "b": json_lines(11)})
     objects.hold("b")

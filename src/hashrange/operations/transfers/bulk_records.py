@@ -1,8 +1,8 @@
 """What is kept of a bulk put? Its record, which describes it for 90 days and longer; while it runs, its progress, and
 the lines of its reports that are in no object yet.
 
-Documents: `bulk/ACCOUNT/REGION/ID`, `bulk-progress/ACCOUNT/REGION/ID` and `bulk-report/ACCOUNT/REGION/ID/TYPE`. The
-last two are there only as long as the bulk put runs. Layout: docs/formats/transfers.md.
+Documents: `bulk/ACCOUNT/REGION/ID`, `bulk-progress/ACCOUNT/REGION/ID` and `bulk-report/ACCOUNT/REGION/ID/TYPE/NUMBER`.
+The last two are there only as long as the bulk put runs. Layout: docs/formats/transfers.md.
 """
 
 from typing import Any, Literal
@@ -117,7 +117,7 @@ def kept_bulk_puts(documents: Documents) -> KeptTransfers[BulkRecord, BulkProgre
 
 
 def report_name(record: BulkRecord, kind: str) -> str:
-    """The name of the document with lines of a report."""
+    """What the names of documents with lines of a report begin with."""
     return f"{BULK_REPORT_PREFIX}{'/'.join(record.path)}/{kind}"
 
 

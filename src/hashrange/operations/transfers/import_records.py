@@ -89,6 +89,8 @@ class ReadingPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     """Key of the object that is being read."""
     lines_read: int = 0
     """How many of its lines have been read."""
+    items_read: int = 0
+    """How many items of the next line have been read."""
     has_all: bool = False
     """True once all objects have been read."""
 

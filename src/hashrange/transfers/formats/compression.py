@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from zlib_ng import zlib_ng
 
 from hashrange.errors import HashrangeError
+from hashrange.items.steps import spend
 from hashrange.operations.transfers.import_records import InputCompressionType
 
 PIECE_MAX_BYTES = 256 * 1024
@@ -20,6 +21,8 @@ GZIP_LEVEL = 2
 """Level of zlib-ng for exports: 0.9 ms for 256 KB of small items. Level 6 takes six times as long for a fifth less."""
 _GZIP_WINDOW = 31
 """Window of 32 KB, and the frame of gzip."""
+_STREAM_STEPS = 10
+"""Steps of the begin of a member of gzip or a frame of zstd."""
 
 
 class DamagedObject(HashrangeError):
@@ -64,6 +67,7 @@ class _Gzip:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         while chunk:
+            spend(_STREAM_STEPS)
             if self._member.eof:
                 self._member, self._is_between = zlib.decompressobj(_GZIP_WINDOW), True
             if self._is_between and not chunk.strip(b"\x00"):
@@ -99,6 +103,7 @@ class _Zstd:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         while chunk:
+            spend(_STREAM_STEPS)
             if self._frame is None:
                 self._frame = _zstd().ZstdDecompressor()
             yield from self._frame_pieces(chunk)

@@ -11,7 +11,8 @@ from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item
 from hashrange.transfers.formats.compression import DamagedObject
 from hashrange.transfers.formats.csv_lines import CsvLineReader
-from hashrange.transfers.formats.ion_text import IonLineReader, ion_lines
+from hashrange.transfers.formats.ion_reading import IonLineReader
+from hashrange.transfers.formats.ion_text import ion_lines
 from hashrange.transfers.formats.json_lines import JsonLineReader, item_lines
 from hashrange.transfers.formats.lines import FaultyLine, Lines
 
