@@ -155,7 +155,8 @@ class ObjectsReading:
             await chunks.give_up()
         while self._sink.has_taken:
             await self._sink.write()
-            yield AT_ONCE
+            if self._sink.has_taken:
+                yield AT_ONCE
         self._sink.count_bytes(reader.text_bytes, info.size_bytes)
 
     async def _take_items(self, reader: "ObjectReader", chunk: bytes) -> Steps:

@@ -205,9 +205,9 @@ def test_units_of_large_items_and_of_refused_ones_are_kept_to(
     arn = begun(client, MaxWriteRequestUnits=1024)
     database.clock.advance(1)
     assert client.scan(TableName=TABLE, Select="COUNT")["Count"] < 1 + 20
-    database.clock.advance(6)
+    database.clock.advance(8)
     assert described(client, arn)["BulkOperationStatus"] == "IN_PROGRESS"
-    database.clock.advance(2)
+    database.clock.advance(3)
     assert described(client, arn)["BulkOperationStatus"] == "COMPLETED"
 
 
