@@ -129,6 +129,7 @@ class Remote:
         Raises UsageError for an unusable endpoint, and for keys or a Region that cannot be sent; sends nothing yet.
         """
         self.endpoint = endpoint_of(endpoint, environment, argument)
+        self._argument = argument
         self._url = urlsplit(self.endpoint)
         _require_sendable(region, environment)
         self._tls = trust(environment.get("AWS_CA_BUNDLE")) if self._url.scheme == "https" else None
@@ -282,7 +283,7 @@ class Remote:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return RemoteError(
             f"no server answers at {self.endpoint}: {reason}. Start one with `hashrange serve`, or"
-            " name another with --endpoint."
+            f" name another one by {self._argument}."
         )
 
 

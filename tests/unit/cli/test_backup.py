@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -254,6 +255,16 @@ def test_a_server_in_memory_names_snapshots(endpoint: str, target: Path, capsys:
         client = RawClient("127.0.0.1", int(own.rpartition(":")[2]))
         assert client.send("GET", "/_hashrange/v1/snapshots", {}, b"").json() == {"snapshots": []}
     assert not target.exists()
+
+
+def test_who_names_no_server_hears_how_to_name_another(target: Path, capsys: Printed) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    for words, argument in ([["backup", nobody, str(target)], "SOURCE"], [["dax", "--endpoint", nobody], "--endpoint"]):
+        assert main([*words]) == FAILED
+        told = capsys.readouterr().err
+        assert told.startswith(f"hashrange: no server answers at {nobody}: ")
+        assert told.endswith(f"or name another one by {argument}.\n")
 
 
 def test_wrong_words_are_told(shop: Shop, target: Path, tmp_path: Path, capsys: Printed) -> None:

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 from hashrange import __version__
 from hashrange.clock import SystemClock
 from hashrange.store.copying import StoredFile
-from hashrange.store.repository.content import content_faults
 from hashrange.store.repository.folder import Manifests, RepositoryError, WrittenRepository, writing
 from hashrange.store.repository.manifests import VERSION, CopiedFile, Manifest, next_name
+from hashrange.store.repository.verification import content_faults
 
 FAULTS_TOLD = 3
 

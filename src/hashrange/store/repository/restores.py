@@ -17,7 +17,6 @@ from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.layout import FORMAT_VERSION
 from hashrange.store.embedded.modes import PRIVATE_FOLDER
 from hashrange.store.repository.additions import FAULTS_TOLD, TellProgress
-from hashrange.store.repository.content import content_faults
 from hashrange.store.repository.folder import (
     FileDamaged,
     Manifests,
@@ -28,6 +27,7 @@ from hashrange.store.repository.folder import (
     writing,
 )
 from hashrange.store.repository.manifests import CopiedFile, Manifest, ManifestNewer
+from hashrange.store.repository.verification import content_faults
 
 RESTORING_FOLDER = "restoring"
 

@@ -1,8 +1,13 @@
-"""Is a repository sound? Every manifest is read, and every file once, whose digest must be that of its name."""
+"""Is what a repository holds sound? Of a repository, every manifest is read, and every file once, whose digest must be
+that of its name. The content of a copy is verified as a data folder is, whose files are those of the copy.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
+from hashrange.errors import HashrangeError
+from hashrange.store.embedded.check import check_store
 from hashrange.store.repository.folder import Repository
 from hashrange.store.repository.manifests import CopiedFile
 
@@ -51,3 +56,18 @@ def _needing(names: list[str], file: str) -> str:
     if len(names) == 1:
         return f"the copy {names[0]} needs it as {file}"
     return f"the copies {', '.join(names)} need it as {file}"
+
+
+def content_faults(
+    data_dir: str, service_seconds: float, place: str, on_progress: Callable[[str, int, int], None]
+) -> list[str]:
+    """What is wrong with the data folder of a copy whose service time was `service_seconds`; empty: it is sound.
+
+    `place` stands in the sentences for `data_dir`, which exists for the check alone.
+    """
+    clock = MovableClock(SystemClock(), ServiceTimeState(frozen_seconds=service_seconds))
+    try:
+        report = check_store(data_dir, lambda rows: on_progress("checked", rows, 0), clock)
+    except HashrangeError as error:
+        return [str(error).replace(data_dir, place).removesuffix(".")]
+    return [fault.replace(data_dir, place) for fault in report.faults]
