@@ -405,7 +405,7 @@ class FaultStreams:
         self._names: dict[int, str] = {}
         """Stream id → name of its table, for the streams whose shards were looked at last; the oldest first."""
         self.find, self.of, self.feeds, self.follow = inner.find, inner.of, inner.feeds, inner.follow
-        self.changed_shards, self.last_of_shard = inner.changed_shards, inner.last_of_shard
+        self.changed_shards, self.last_of_shard, self.present = inner.changed_shards, inner.last_of_shard, inner.present
 
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The inner store's shards of a stream; remembers the name of the stream's table for `records`."""

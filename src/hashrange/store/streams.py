@@ -49,6 +49,9 @@ class Streams(Protocol):
     def feeds(self) -> Sequence[Stream]:
         """The feeds of all accounts and Regions, ended ones too."""
 
+    def present(self, stream: Stream) -> Stream | None:
+        """A stream or feed as it is now; None if it has been deleted."""
+
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The shards of the stream that are not deleted yet, oldest first; none if the stream has been deleted."""
 

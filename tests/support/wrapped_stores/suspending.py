@@ -118,7 +118,7 @@ class SuspendingStreams:
         inner = store.inner.streams
         self._inner = inner
         self.find, self.of, self.shards, self.shard = inner.find, inner.of, inner.shards, inner.shard
-        self.follow, self.feeds = inner.follow, inner.feeds
+        self.follow, self.feeds, self.present = inner.follow, inner.feeds, inner.present
 
     async def changed_shards(self, stream: Stream, since: NewsMark) -> ChangedShards | None:
         """Ask between two pauses."""

@@ -21,6 +21,8 @@ from hashrange.limits import KINESIS_PUT_BYTES, KINESIS_PUTS_AT_ONCE
 from hashrange.store.copying import copying_of
 from hashrange.store.documents import NOTHING_READ
 from hashrange.store.embedded.opening import open_store
+from hashrange.store.streams import RecordPage
+from hashrange.tables.streams import Sequence, Shard
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, fake_kinesis
@@ -715,6 +717,31 @@ def test_nothing_is_sent_before_it_is_durable(tmp_path: Path, monkeypatch: pytes
             await store.close()
 
     asyncio.run(main())
+
+
+def test_changes_after_an_update_have_the_new_precision_also_in_a_pass_that_began_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(world: KinesisWorld) -> None:
+        world.enable()
+        await world.deliver_all()
+        change(world, 1, 1)
+        streams = world.store.streams
+        records = streams.records
+
+        async def update_and_read(shard: Shard, first: Sequence, limit_records: int, limit_bytes: int) -> RecordPage:
+            monkeypatch.undo()
+            world.update("MICROSECOND")
+            change(world, 2, 2)
+            return await records(shard, first, limit_records, limit_bytes)
+
+        monkeypatch.setattr(streams, "records", update_and_read)
+        await world.deliver_all()
+        assert world.numbers() == [1, 2]
+        after = world.kinesis.changes("changes")[1]["dynamodb"]
+        assert after["ApproximateCreationDateTimePrecision"] == "MICROSECOND"
+
+    in_world(test)
 
 
 def test_a_shard_has_ended_once_its_end_is_durable_and_is_read_only_for_what_is_new(

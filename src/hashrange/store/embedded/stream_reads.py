@@ -49,6 +49,11 @@ class StreamReads:
         """All feeds of the store, ended ones too."""
         return [state.stream for state in self._streams.by_id.values() if state.stream.purpose == "kinesis"]
 
+    def present(self, stream: Stream) -> Stream | None:
+        """A stream or feed as it is now; None if it has been deleted."""
+        state = self._streams.by_id.get(stream.stream_id)
+        return None if state is None else state.stream
+
     def shards(self, stream: Stream) -> Sequence[Shard]:
         """The shards of the stream that are not deleted yet, oldest first; none if the stream has been deleted."""
         state = self._streams.by_id.get(stream.stream_id)

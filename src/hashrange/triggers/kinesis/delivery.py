@@ -200,7 +200,7 @@ class KinesisDelivery:
 
     async def _begin_put(self, feed: FeedDelivery, shard: ShardDelivery, now_seconds: float, epoch: int) -> None:
         """Send the next changes of a shard, if there are any."""
-        put = await shard.next_put(feed.terms, self._store.streams, now_seconds)
+        put = await shard.next_put(feed.present_terms, self._store.streams, now_seconds)
         self._passes.check(epoch)
         self._tell_passed_over(feed, shard)
         if put is not None:

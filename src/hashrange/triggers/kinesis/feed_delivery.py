@@ -157,6 +157,13 @@ class FeedDelivery:
             if target.is_found or not feed.is_on:
                 self.enabling = None
 
+    def present_terms(self, streams: Streams) -> FeedTerms:
+        """The terms of what is sent from now on: the feed may have changed in this pass."""
+        feed = streams.present(self.terms.feed)
+        if feed is not None and feed.target is not None:
+            self.update(feed, feed.target)
+        return self.terms
+
     def look_for_shards(
         self, streams: Streams, changed: ChangedShards | None, positions: Mapping[ShardKey, Sequence], oldest: Sequence
     ) -> list[ShardKey]:

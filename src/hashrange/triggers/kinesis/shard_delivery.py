@@ -9,7 +9,7 @@ long, is passed over, as the service does (developer guide, metric FailedToRepli
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hashrange.functions.handler_errors import logged_text
@@ -103,10 +103,13 @@ class ShardDelivery:
         passed_over, self.passed_over = self.passed_over, 0
         return passed_over
 
-    async def next_put(self, terms: FeedTerms, streams: Streams, now_seconds: float) -> OutgoingPut | None:
+    async def next_put(
+        self, terms_now: Callable[[Streams], FeedTerms], streams: Streams, now_seconds: float
+    ) -> OutgoingPut | None:
         """The next request; None if there is nothing to send, since only durable changes are sent.
 
-        Raises StorageError.
+        `terms_now` is asked behind the read, which may give way: what is read may have been written
+        after a change of the terms. Raises StorageError.
         """
         if not self.has_news:
             return None
@@ -116,6 +119,7 @@ class ShardDelivery:
                 await self._read(streams)
             if not self._page:
                 return None
+            terms = terms_now(streams)
             if self._page[0][0] < oldest:
                 _log.warning(messages.LOG_EXPIRED, terms.feed.table_name, terms.stream_arn)
                 self._pass_to(oldest)
