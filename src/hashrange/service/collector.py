@@ -7,6 +7,12 @@ survivors are frozen after the run, and not examined again while a client is con
 would take 80 ms each time. While no client is connected, all objects are sometimes examined. Inside another program's
 process nothing is frozen, because that program's cycles must be collected. While a large piece of JSON is decoded or
 written, the collector is off: it would examine the same objects again and again.
+
+CPython starts a run when the objects made since the last one, minus the objects freed meanwhile, are `YOUNG_MAX`. It
+does not matter how old the freed objects are. So work that replaces what has been there before, such as metrics, the
+entries of a full cache or connections, starts none: new objects gather until as many are there as can be replaced, and
+whatever then starts a run examines them all. 270,000 objects of 20,000 metrics took 54 to 99 ms. Therefore new objects
+are also examined every `YOUNG_SECONDS` while there is work (`examine_young`, called by `service/workers.py`).
 """
 
 import gc
@@ -14,6 +20,8 @@ from collections.abc import Callable
 
 YOUNG_MAX = 20_000
 """Number of new objects, made and not freed, at which a run of the collector starts; a run takes 2 ms."""
+YOUNG_SECONDS = 0.05
+"""While there is work, new objects are examined at least this often; where there are none, that takes 2 µs."""
 _NEVER = 1_000_000_000
 LOOKS_UNTIL_ALL = 10
 """After this many runs of the collector, each of which freezes objects, it is worthwhile to examine all objects."""
@@ -21,7 +29,9 @@ LOOKS_UNTIL_ALL = 10
 _is_ours = False
 _former_thresholds = gc.get_threshold()
 _looks = 0
-"""Runs of the collector since all objects were last examined."""
+"""Runs of the collector since all objects were last examined; those of `examine_young` count by their new objects."""
+_examined_early = 0
+"""New objects of runs of `examine_young` that `_looks` does not count yet: fewer than YOUNG_MAX."""
 
 
 _counters: list[Callable[[], int]] = []
@@ -39,14 +49,14 @@ def settle() -> None:
 
     They are frozen without a run of the collector, which would take 8 ms and free ten objects.
     """
-    global _is_ours, _looks, _former_thresholds
+    global _is_ours, _looks, _examined_early, _former_thresholds
     release()
     gc.freeze()
     _former_thresholds = gc.get_threshold()
     gc.set_threshold(YOUNG_MAX, _NEVER, _NEVER)
     gc.callbacks.append(_set_aside)
     _is_ours = True
-    _looks = 0
+    _looks = _examined_early = 0
 
 
 def release() -> None:
@@ -74,6 +84,19 @@ def resume_collector() -> None:
     if _is_ours:
         gc.freeze()
     gc.enable()
+
+
+def examine_young() -> None:
+    """In a server's own process, examine and freeze the new objects, unless the collector is off.
+    0.1 ms per thousand objects.
+    """
+    global _looks, _examined_early
+    if _is_ours and gc.isenabled():
+        looks = _looks
+        _examined_early += gc.get_count()[0]
+        gc.collect(0)
+        more, _examined_early = divmod(_examined_early, YOUNG_MAX)
+        _looks = looks + more
 
 
 def look_at_all() -> None:

@@ -7,15 +7,27 @@ import gc
 import os
 import signal
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
+from hashrange.aws_services.operation import Caller
+from hashrange.cloudwatch import series_table
+from hashrange.cloudwatch.api.put_metric_data import MetricDatumMember, PutMetricDataRequest, put_metric_data
+from hashrange.cloudwatch.metrics import Metrics
+from hashrange.items import steps
 from hashrange.server import app, listener
 from hashrange.server.listener import Server
 from hashrange.service import collector
+from hashrange.service.drive import Driver
+from hashrange.service.workers import Workers
 from hashrange.settings import Settings
+from hashrange.store.embedded import open_store
 from tests.support.waiting import until
+from tests.support.working import SteppingClock, Turns
 from tests.unit.server.harness import StubStore
 from tests.unit.server.listening import ask, close
 from tests.unit.server.listening import play as play  # noqa: PLC0414 - a fixture
@@ -154,3 +166,121 @@ def test_a_server_counts_its_clients_for_the_collector(
     monkeypatch.setattr(listener, "SWEEP_SECONDS", 0.001)
     monkeypatch.setattr(collector, "look_at_all", look)
     play(scenario)
+
+
+# --- what takes the place of other content --------------------------------------------------------
+
+
+@contextmanager
+def visited_objects() -> Iterator[list[int]]:
+    """How many objects each run of the collector within the statement visits."""
+    visited: list[int] = []
+
+    def count(phase: str, _details: dict[str, int]) -> None:
+        if phase == "start":
+            visited.append(len(gc.get_objects(generation=0)))
+
+    gc.callbacks.append(count)
+    try:
+        yield visited
+    finally:
+        gc.callbacks.remove(count)
+
+
+@pytest.fixture
+def working() -> Iterator[tuple[Workers, Turns]]:
+    """Workers whose time moves with the steps of their work, and the turns of their loop."""
+    before = steps._look, steps._queue
+    workers, turns = Workers(SteppingClock()), Turns()
+    loop: Any = turns
+    workers.take_turns(loop)
+    yield workers, turns
+    steps._look, steps._queue = before
+
+
+def test_metrics_that_take_the_place_of_others_are_examined_a_few_at_a_time(
+    working: tuple[Workers, Turns], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 20,000 metrics, a run visited 270,000 objects, not 20,000: the former metrics, which were freed, had been
+    examined before, but each of them allowed for another new object.
+    """
+    monkeypatch.setattr(series_table, "METRIC_SERIES_CUSTOM_MAX", 4_000)
+    workers, turns = working
+    clock = SteppingClock()
+    loop = asyncio.new_event_loop()
+    metrics = Metrics(open_store(None, clock, loop).documents, clock)
+
+    def put(number: int) -> None:
+        data = [MetricDatumMember(f"{number}-{one}", Value=1.0) for one in range(100)]
+        request = PutMetricDataRequest("Own", data)
+        ends: list[object] = []
+        workers.begin_turn()
+        work = put_metric_data(metrics, Caller("000000000000", "us-east-1"), request)
+        workers.run(lambda: Driver(work, lambda *end: ends.append(end), workers).wait(None))
+        while not ends:
+            turns.turn()
+        assert ends == [(None, None)]
+
+    collector.settle()
+    for number in range(40):
+        put(number)
+    with visited_objects() as visited:
+        for number in range(40, 160):
+            put(number)
+        gc.collect(0)
+    loop.close()
+    assert max(visited) < 1.2 * collector.YOUNG_MAX
+    assert sum(visited) > 3 * collector.YOUNG_MAX
+
+
+def test_what_short_requests_replace_is_examined_a_little_at_a_time(working: tuple[Workers, Turns]) -> None:
+    """As when the cache of rows is full, or clients connect anew."""
+    workers, turns = working
+    kept = deque([number] for number in range(20 * collector.YOUNG_MAX))
+
+    def replace() -> None:
+        for number in range(10):
+            kept.append([number])
+            kept.popleft()
+
+    collector.settle()
+    with visited_objects() as visited:
+        for _ in range(len(kept) // 10):
+            workers.begin_turn()
+            assert workers.run(replace)
+        gc.collect(0)
+    assert turns.due == []
+    assert max(visited) < 1.2 * collector.YOUNG_MAX
+    assert len(visited) > 10
+
+
+def test_examining_new_objects_often_does_not_have_all_objects_examined_earlier() -> None:
+    """It counts by the objects that are new."""
+    collector.settle()
+    circle = weakref.ref(Circle())
+    gc.freeze()
+    kept = []
+    while circle() is not None:
+        kept.append([[one] for one in range(collector.YOUNG_MAX // 2)])
+        collector.examine_young()
+        assert young_and_older() < 1_000
+        collector.look_at_all()
+    assert 2 * collector.LOOKS_UNTIL_ALL <= len(kept) < 2.5 * collector.LOOKS_UNTIL_ALL
+    for _ in range(2 * collector.LOOKS_UNTIL_ALL):
+        collector.examine_young()
+    later = weakref.ref(Circle())
+    gc.freeze()
+    collector.look_at_all()
+    assert later() is not None
+
+
+def test_new_objects_are_not_examined_while_the_collector_is_off_or_belongs_to_others() -> None:
+    with visited_objects() as visited:
+        collector.examine_young()
+        collector.settle()
+        assert collector.pause_collector()
+        collector.examine_young()
+        collector.resume_collector()
+        assert visited == []
+        collector.examine_young()
+        assert len(visited) == 1
