@@ -135,8 +135,6 @@ class Metrics:
         """Take in what has been recorded since the loading began."""
         self._changed: dict[int, None] = {}
         """Groups of series with something to save."""
-        self._removed: dict[int, Series] = {}
-        """Series, by number, whose blocks are still to be deleted."""
         self._unsaved_bytes = 0
         """About what the cells of all observations take that have been recorded since everything was saved."""
         self._to_look: list[int] = []
@@ -221,7 +219,7 @@ class Metrics:
         """Let the next saves delete the documents of a series that has been removed, and forget its totals."""
         self.totals.forget(known.metric)
         if known.series.end():
-            self._removed[known.number] = known.series
+            self._table.removed[known.number] = known.series
         self._note(known.number)
 
     def forget(self, place: SeriesPlace, namespaces: Collection[str]) -> Iterator[None]:
@@ -356,7 +354,6 @@ class Metrics:
         self._former.append(self._table)
         self._table = SeriesTable()
         self._changed.clear()
-        self._removed.clear()
         self._to_look.clear()
         yield from self._drop_former()  # first, or they would be ever more while restores follow each other
         yield from load_series(self._documents, self._table, self._forget)
@@ -427,7 +424,7 @@ class Metrics:
         numbers = range(group * GROUP_SERIES, (group + 1) * GROUP_SERIES)
         by_number = self._table.by_number
         group_series = [by_number[number] for number in numbers if number in by_number]
-        removed = {number: self._removed[number] for number in numbers if number in self._removed}
+        removed = {number: self._table.removed[number] for number in numbers if number in self._table.removed}
         blocks: dict[tuple[int, BlockName], bytes | None] = {
             (number, name): None for number, series in removed.items() for name in series.kept_names
         }
@@ -448,7 +445,7 @@ class Metrics:
         if not is_written or generation != self._generation:
             return
         for number in removed:
-            del self._removed[number]
+            del self._table.removed[number]
         for known, changes in taken:
             known.series.have_kept(changes)
             if known.series.is_empty and known.number in by_number:

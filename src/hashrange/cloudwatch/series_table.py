@@ -60,6 +60,8 @@ class SeriesTable:
         """Metric → unit → series."""
         self.names = MetricNames()
         self.by_number: dict[int, KnownSeries] = {}
+        self.removed: dict[int, Series] = {}
+        """Series, by number, that have been removed, and whose blocks are still to be deleted."""
         self.to_take: list[list[StoredSeries]] = []
         """What has been read from the store and is not in the table yet, in parts."""
         self.next_number = 0
@@ -135,6 +137,10 @@ class SeriesTable:
             for _ in range(min(DROPPED_TOGETHER, len(self.by_number))):
                 _, known = self.by_number.popitem()
                 self._by_metric.pop(known.metric, None)
+            yield
+        while self.removed:
+            for _ in range(min(DROPPED_TOGETHER, len(self.removed))):
+                self.removed.popitem()
             yield
         yield from self.names.drop()
 

@@ -21,6 +21,7 @@ from hashrange.cloudwatch.limits import (
 from hashrange.cloudwatch.metric_documents import StoredSeries
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_names import DROPPED_TOGETHER
+from hashrange.cloudwatch.series import Series
 from hashrange.cloudwatch.series_table import SeriesTable
 from hashrange.cloudwatch.statistic import of_value
 from hashrange.cloudwatch.totals import MetricTotals
@@ -218,6 +219,33 @@ def test_what_is_given_up_half_read_is_freed_in_pieces(open_world: Callable[[str
     pieces = [stored_alive(), *[stored_alive() for _ in world.metrics.drop()]]
     assert max(one - other for one, other in pairwise(pieces)) <= DROPPED_TOGETHER
     assert pieces[-1] - before < 100
+
+
+def series_alive() -> int:
+    """Series in memory."""
+    return sum(isinstance(one, Series) for one in gc.get_objects())
+
+
+def test_what_is_still_to_be_deleted_is_freed_in_pieces(
+    open_world: Callable[[str], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Series that had given way to others, and were not deleted yet, were freed at once when the content was replaced:
+    21 ms for 20,000.
+    """
+    monkeypatch.setattr(series_table, "METRIC_SERIES_CUSTOM_MAX", 1_000)
+    world = open_world("memory")
+    record(world, [OWN._replace(name=f"{number:05}") for number in range(1_000)])
+    world.save()
+    before = series_alive()
+    record(world, [OWN._replace(name=f"{number:05}") for number in range(1_000, 2_000)])
+    assert series_alive() == before + 1_000
+    world.store.documents.generation += 1  # type: ignore[misc]  # as when the content is replaced
+    alive = [series_alive()]
+    while len(alive) < 12:
+        assert world.metrics.load_some()
+        alive.append(series_alive())
+    assert max(one - other for one, other in pairwise(alive)) <= 2 * DROPPED_TOGETHER, "the first call does two pieces"
+    assert min(alive) < before - 900
 
 
 class FreedText(str):
