@@ -17,6 +17,7 @@ are also examined every `YOUNG_SECONDS` while there is work (`examine_young`, ca
 
 import gc
 from collections.abc import Callable
+from math import inf
 
 YOUNG_MAX = 20_000
 """Number of new objects, made and not freed, at which a run of the collector starts; a run takes 2 ms."""
@@ -26,6 +27,8 @@ _NEVER = 1_000_000_000
 LOOKS_UNTIL_ALL = 10
 """After this many runs of the collector, each of which freezes objects, it is worthwhile to examine all objects."""
 
+young_until_seconds = inf
+"""Monotonic time from which on `examine_young` is to be called; never, unless this is a server's own process."""
 _is_ours = False
 _former_thresholds = gc.get_threshold()
 _looks = 0
@@ -49,7 +52,7 @@ def settle() -> None:
 
     They are frozen without a run of the collector, which would take 8 ms and free ten objects.
     """
-    global _is_ours, _looks, _examined_early, _former_thresholds
+    global _is_ours, _looks, _examined_early, _former_thresholds, young_until_seconds
     release()
     gc.freeze()
     _former_thresholds = gc.get_threshold()
@@ -57,16 +60,18 @@ def settle() -> None:
     gc.callbacks.append(_set_aside)
     _is_ours = True
     _looks = _examined_early = 0
+    young_until_seconds = 0.0
 
 
 def release() -> None:
     """Give the garbage collector back its former settings, which `settle` has changed for the server that now ends."""
-    global _is_ours
+    global _is_ours, young_until_seconds
     if _is_ours:
         gc.callbacks.remove(_set_aside)
         gc.set_threshold(*_former_thresholds)
         gc.unfreeze()
         _is_ours = False
+        young_until_seconds = inf
 
 
 def pause_collector() -> bool:
@@ -86,11 +91,13 @@ def resume_collector() -> None:
     gc.enable()
 
 
-def examine_young() -> None:
+def examine_young(now_seconds: float) -> None:
     """In a server's own process, examine and freeze the new objects, unless the collector is off.
-    0.1 ms per thousand objects.
+    0.1 ms per thousand objects. `now_seconds`: monotonic time, from which `young_until_seconds` follows.
     """
-    global _looks, _examined_early
+    global _looks, _examined_early, young_until_seconds
+    if _is_ours:
+        young_until_seconds = now_seconds + YOUNG_SECONDS
     if _is_ours and gc.isenabled():
         looks = _looks
         _examined_early += gc.get_count()[0]

@@ -21,7 +21,6 @@ from hashrange.errors import Abandoned
 from hashrange.items import steps
 from hashrange.items.steps import LARGE_PIECE_BYTES
 from hashrange.service import collector
-from hashrange.service.collector import YOUNG_SECONDS
 
 SLICE_SECONDS = 0.002
 """Time for long work in one turn of the loop."""
@@ -97,8 +96,6 @@ class Workers:
         """The call whose operation runs now, or the request being decoded, else None. Set by code that runs one."""
         self._collects = True
         self._ends_seconds = 0.0
-        self._young_until_seconds = 0.0
-        """When new objects are to be examined (`collector.py`)."""
         self._has_slice = False
         """True until the end of a turn of the loop in which `run_in_turn` has begun a slice."""
         self._is_turn_due = False
@@ -166,16 +163,10 @@ class Workers:
     def begin_turn(self) -> None:
         """Start the slice that the requests of this turn of the loop share."""
         now_seconds = self._monotonic()
-        if now_seconds >= self._young_until_seconds:
-            now_seconds = self._examine_young()
+        if now_seconds >= collector.young_until_seconds:
+            collector.examine_young(now_seconds)
+            now_seconds = self._monotonic()
         self._ends_seconds = now_seconds + SLICE_SECONDS
-
-    def _examine_young(self) -> float:
-        """Let the garbage collector examine new objects. Returns the time afterwards."""
-        collector.examine_young()
-        now_seconds = self._monotonic()
-        self._young_until_seconds = now_seconds + YOUNG_SECONDS
-        return now_seconds
 
     def is_over(self, now_seconds: float) -> bool:
         """True if the slice of this turn is used up, so that new work should begin later; never without a loop."""
@@ -295,8 +286,9 @@ class Workers:
             return
         monotonic = self._monotonic
         now_seconds = monotonic()
-        if now_seconds >= self._young_until_seconds:
-            now_seconds = self._examine_young()
+        if now_seconds >= collector.young_until_seconds:
+            collector.examine_young(now_seconds)
+            now_seconds = self._monotonic()
         ends_seconds = self._ends_seconds = now_seconds + SLICE_SECONDS
         try:
             for _ in range(len(self._next)):

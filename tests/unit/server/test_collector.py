@@ -10,6 +10,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import pytest
@@ -109,6 +110,7 @@ def test_what_it_was_before_it_is_again() -> None:
     collector.release()
     collector.release()
     assert (gc.get_threshold(), list(gc.callbacks)) == before
+    assert collector.young_until_seconds == inf
     assert gc.get_freeze_count() == 0
 
 
@@ -262,12 +264,12 @@ def test_examining_new_objects_often_does_not_have_all_objects_examined_earlier(
     kept = []
     while circle() is not None:
         kept.append([[one] for one in range(collector.YOUNG_MAX // 2)])
-        collector.examine_young()
+        collector.examine_young(0.0)
         assert young_and_older() < 1_000
         collector.look_at_all()
     assert 2 * collector.LOOKS_UNTIL_ALL <= len(kept) < 2.5 * collector.LOOKS_UNTIL_ALL
     for _ in range(2 * collector.LOOKS_UNTIL_ALL):
-        collector.examine_young()
+        collector.examine_young(0.0)
     later = weakref.ref(Circle())
     gc.freeze()
     collector.look_at_all()
@@ -276,11 +278,11 @@ def test_examining_new_objects_often_does_not_have_all_objects_examined_earlier(
 
 def test_new_objects_are_not_examined_while_the_collector_is_off_or_belongs_to_others() -> None:
     with visited_objects() as visited:
-        collector.examine_young()
+        collector.examine_young(0.0)
         collector.settle()
         assert collector.pause_collector()
-        collector.examine_young()
+        collector.examine_young(0.0)
         collector.resume_collector()
         assert visited == []
-        collector.examine_young()
+        collector.examine_young(0.0)
         assert len(visited) == 1
