@@ -22,6 +22,7 @@ from hashrange.items.values import check_item
 from hashrange.settings import Settings
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.reading import scan_prefix
+from hashrange.store.interface import DelayOf
 from hashrange.tables.change import Origin
 from hashrange.tables.stream_records import decode_record, keys_of
 from hashrange.tables.streams import (
@@ -305,7 +306,12 @@ class Walk:
     def vary_delay(self) -> None:
         self.most_seconds = self.chance.choice((0.0, 1.0, 30.0, 2 * HOUR, 30 * HOUR))
         draw = None if self.chance.random() < 0.3 else lambda changes, meter: self.delay()
-        self.world.store.maintenance.delay_index_entries(draw, self.most_seconds)
+        self.set_delay(draw, self.most_seconds)
+
+    def set_delay(self, draw: DelayOf | None, most_seconds: float) -> None:
+        maintenance = self.world.store.maintenance
+        with maintenance.ready_for_delay(is_wanted=draw is not None):
+            maintenance.delay_index_entries(draw, most_seconds)
 
     def index(self) -> None:
         """Delete an index, or create one, whose backfill may take place while further changes come."""
@@ -360,7 +366,7 @@ class Walk:
     def look(self) -> None:
         """Once nothing waits any more, the indexes agree with their tables."""
         self.world.finish()
-        self.world.store.maintenance.delay_index_entries(None, 0.0)
+        self.set_delay(None, 0.0)
         assert self.world.apply() is None
         for table, items in self.state.items.items():
             assert self.scan(table, ConsistentRead=True) == items

@@ -29,5 +29,5 @@ class FaultyEngine:
 def replace_engine(store: EmbeddedStore, engine: Any) -> Any:
     """Let a store go on with another open engine and its content; returns the former one, after syncing its commits."""
     former = store.site.let_engine_go()
-    store.take_engine(engine)
+    store.take_engine(engine, store.read(engine))
     return former

@@ -41,7 +41,7 @@ class ChangeLog(Participant):
         self._has_passed = terms.has_passed
         self._queue = OrderedQueue(PREFIX)
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
+    def load(self, engine: Engine, stored: None) -> None:
         self._queue.load()
 
     def takes_part(self, table: Table) -> bool:

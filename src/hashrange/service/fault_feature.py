@@ -58,23 +58,23 @@ class FaultsInPlace:
         if (path := features.settings.faults) is not None:
             faults = read_faults(path)
             try:
-                self._put_in_place(self._prepared(faults))
+                self._change_to(self._prepared(faults))
             except FaultsError as error:
                 raise FaultsError(f"the file of faults {path} cannot be used: {error}") from None
 
     def use(self, faults: Faults) -> None:
         """From now on, let requests meet these faults, drawn anew from their seed. Raises FaultsError.
 
-        `faults`: as `fault.checked` returned them. Does not give way.
+        `faults`: as `fault.checked` returned them. May give way before and after, but all changes at the same moment.
 
         Calls that have met earlier faults still get the replies that these cause.
         """
         self.take(self._prepared(faults))
 
     def take(self, setup: FaultSetup) -> None:
-        """Put prepared faults in place; those of an earlier `setup` go on with their draws and report."""
-        self._put_in_place(setup)
-        self._features.put_in_front()
+        """Put prepared faults in place, as `use` does; those of an earlier one go on with their draws and report."""
+        with self._features.store.maintenance.ready_for_delay(is_wanted=setup.index_delay is not None):
+            self._put_in_place(setup)
 
     def step(self) -> FrontStep | None:
         """The step that requests are to pass now: None without faults."""
@@ -86,6 +86,10 @@ class FaultsInPlace:
             scope.state_delay, scope.least_seconds = self.setup.state_delay, self.setup.least_seconds
 
     def _put_in_place(self, setup: FaultSetup) -> None:
+        self._change_to(setup)
+        self._features.put_in_front()
+
+    def _change_to(self, setup: FaultSetup) -> None:
         self.setup = setup
         self._features.requests.drawing = None if setup.step is None else setup.step.drawing
         self._features.store.maintenance.delay_index_entries(setup.index_delay, setup.index_delay_max_seconds)
@@ -105,10 +109,12 @@ class FaultsInPlace:
         return None if self.setup is None or self.setup.step is None else self.setup.step.drawing.faults
 
     def return_to(self, faults: Faults | None) -> Callable[[], None]:
-        """Let requests meet these faults, drawn anew. Returns the function that undoes it."""
+        """Let requests meet these faults, drawn anew, in the content that is about to take the place of the present
+        one. Returns the function that undoes it, if it does not.
+        """
         before = self.setup
-        self.use(faults or NO_FAULTS)
-        return lambda: self.use(NO_FAULTS) if before is None else self.take(before)
+        self._put_in_place(self._prepared(faults or NO_FAULTS))
+        return lambda: self._put_in_place(before or self._prepared(NO_FAULTS))
 
     # --- what is put in place -------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import asyncio
 from hashrange.clock import Clock
 from hashrange.settings import Settings
 from hashrange.store.copying import Checkpoint
-from hashrange.store.embedded.opening import open_fork_engine, open_store, open_store_in
+from hashrange.store.embedded.opening import open_forked_store, open_store
 from hashrange.store.embedded.participant import Options
 from hashrange.store.interface import WholeStore
 from hashrange.tables.partitions import one_partition, partitions_of_service
@@ -30,8 +30,7 @@ async def open_copy_of(
     What takes long is done on another thread. `lag_seconds`: the longest delay of the index entries that wait in this
     content. Raises StorageError.
     """
-    opened = await asyncio.to_thread(open_fork_engine, checkpoint, _options(settings, lag_seconds))
-    return open_store_in(opened, clock, asyncio.get_running_loop())
+    return await open_forked_store(checkpoint, clock, _options(settings, lag_seconds))
 
 
 def _options(settings: Settings, lag_seconds: float = 0.0) -> Options:

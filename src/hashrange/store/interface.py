@@ -22,6 +22,7 @@ TransactionRefused with it; in the embedded store none ever meets one.
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -338,11 +339,18 @@ class Maintenance(Protocol):
         None if none wait.
         """
 
+    def ready_for_delay(self, *, is_wanted: bool) -> AbstractContextManager[None]:
+        """In the block of this context manager, `delay_index_entries` sets a delay (`is_wanted`), or ends one, for all
+        tables at the same moment. Before and behind the block, work on each table that has been written to may give
+        way.
+        """
+
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries of global indexes.
 
         It returns `most_seconds` at most. If `draw` is None, there is no delay,
-        and entries that wait are written at once.
+        and entries that wait are written at once. Never gives way. Called inside `ready_for_delay`, before the content
+        is replaced, or before anything has been written.
         """
 
     async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:

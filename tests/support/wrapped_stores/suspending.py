@@ -150,6 +150,7 @@ class SuspendingMaintenance:
         inner = self._inner = store.inner.maintenance
         self.lease, self.backfills, self.on_work = inner.lease, inner.backfills, inner.on_work
         self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
+        self.ready_for_delay = inner.ready_for_delay
 
     async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
         """Do one slice of a backfill between two pauses."""

@@ -11,6 +11,7 @@ from hashrange.clock import SystemClock
 from hashrange.items.types import Key
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.index_entries import IndexEntries
+from hashrange.store.interface import DelayOf
 from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
@@ -102,22 +103,37 @@ def test_followers_hear_of_each_change(store: EmbeddedStore) -> None:
     assert store.catalog.find_id(first.table_id) is None
 
 
+def set_delay(store: EmbeddedStore, draw: DelayOf | None) -> None:
+    with store.maintenance.ready_for_delay(is_wanted=draw is not None):
+        store.maintenance.delay_index_entries(draw, 1.0)
+
+
 def test_tables_are_opened_anew_as_they_were(store: EmbeddedStore) -> None:
     before = finish(store.catalog.create(indexed))
     assert before is not None
     other = create(store, "others")
     told: list[object] = []
     store.catalog.on_change(lambda *change: told.append(change))
-    store.maintenance.delay_index_entries(None, 0.0)
+    set_delay(store, lambda *_: 1.0)
+    set_delay(store, None)
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is before, "nothing has been written to it"
+    for table in (before, other):
+        finish(store.mutate(table, Key(b"k"), lambda _: None))
+    set_delay(store, None)
     assert store.catalog.find(ACCOUNT, REGION, "orders") is before, "there was no delay, and there is none"
-    store.maintenance.delay_index_entries(lambda *_: 1.0, 1.0)
-    assert store.catalog.find(ACCOUNT, REGION, "others") is other, "each table that is opened anew takes 10 µs"
+    set_delay(store, lambda *_: 1.0)
+    assert store.catalog.find(ACCOUNT, REGION, "others") is other, "each table that is opened anew takes 6 µs"
     after = store.catalog.find(ACCOUNT, REGION, "orders")
     assert after is not None
     assert after is not before
     assert after is store.catalog.find_id(before.table_id)
     for name in vars(before):
         assert getattr(after, name) is getattr(before, name)
+    finish(store.mutate(after, Key(b"k"), lambda _: None))
+    set_delay(store, lambda *_: 2.0)
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is after, "it was delayed before"
+    set_delay(store, None)
+    assert store.catalog.find(ACCOUNT, REGION, "orders") is not after
     assert not told, "neither its description nor its partitions have changed"
 
 

@@ -14,8 +14,7 @@ from hashrange.store.embedded import EmbeddedStore, copy_folders, files, layout,
 from hashrange.store.embedded.checkpoints import UNFLUSHED_BYTES_MAX
 from hashrange.store.embedded.engine import close_engine
 from hashrange.store.embedded.health import REOPEN_DELAY_SECONDS_MIN
-from hashrange.store.embedded.opening import open_fork_engine, open_store_in
-from hashrange.store.embedded.participant import Options
+from hashrange.store.embedded.opening import open_forked_store
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from tests.support.samples import finish, row_of, statistics_of, table_maker
@@ -23,10 +22,6 @@ from tests.support.waiting import wait_until
 from tests.unit.store.conftest import Run, sync_thread_is_idle
 
 KEYS = [Key(b"%03d" % number) for number in range(100)]
-
-
-def open_fork(checkpoint: Checkpoint, loop: asyncio.AbstractEventLoop) -> EmbeddedStore:
-    return open_store_in(open_fork_engine(checkpoint, Options()), VirtualClock(), loop)
 
 
 def table_of(store: EmbeddedStore) -> OpenTable:
@@ -126,12 +121,12 @@ def test_a_fork_and_its_store_do_not_see_each_others_writes(
 ) -> None:
     before = rows_of(store)
     checkpoint = run(store.copying.checkpoint())
-    forks = [open_fork(checkpoint, loop) for _ in range(2)]
+    forks = [run(open_forked_store(checkpoint, VirtualClock())) for _ in range(2)]
     checkpoint.release()
     put(store, 1, row_of(1))
     put(forks[0], 1, row_of(2))
     grandchild_checkpoint = run(forks[0].copying.checkpoint())
-    grandchild = open_fork(grandchild_checkpoint, loop)
+    grandchild = run(open_forked_store(grandchild_checkpoint, VirtualClock()))
     grandchild_checkpoint.release()
     put(grandchild, 1, None)
     assert rows_of(store) == {**before, 1: row_of(1)}
@@ -147,7 +142,7 @@ def test_a_fork_in_memory_outlives_its_store(loop: asyncio.AbstractEventLoop, ru
     assert finish(store.catalog.create(table_maker("t"))) is not None
     put(store, 1, row_of(1))
     checkpoint = run(store.copying.checkpoint())
-    fork = open_fork(checkpoint, loop)
+    fork = run(open_forked_store(checkpoint, VirtualClock()))
     checkpoint.release()
     store.close_now()
     assert rows_of(fork) == {1: row_of(1)}
@@ -165,7 +160,7 @@ def test_what_was_restored_on_disk_survives_a_restart(
     put(store, 2, row_of(2))
     store.copying.restore(checkpoint)
     put(store, 3, row_of(3))
-    fork = open_fork(checkpoint, loop)
+    fork = run(open_forked_store(checkpoint, VirtualClock()))
     fork.close_now()
     checkpoint.release()
     store.close_now()

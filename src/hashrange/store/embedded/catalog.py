@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from hashrange.errors import StorageError
 from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.steps import spend, walk
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
@@ -21,7 +22,6 @@ from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.partitions import Partitions, partitions_of, read_partitions
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.statistics import TableStatistics, grown_sources, read_statistics
-from hashrange.store.embedded.stream_states import StoredStreams, read_streams
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import TableChanged
 from hashrange.tables.open_table import OpenTable
@@ -32,6 +32,8 @@ from hashrange.work_threads import free_entries
 
 ALWAYS_GROWN = -1
 """Size limit in bytes of a source with too few partitions: every source is beyond it."""
+REOPENING_STEPS = 6
+"""Steps (`hashrange.items.steps`) of opening a table anew."""
 RECLAIMED_BYTES_MIN = 4_000_000
 """The deletion of an index, or of a table with its indexes, starts a compaction if these held at least this many bytes;
 otherwise their space is freed by later compactions of neighbouring keys.
@@ -39,10 +41,14 @@ otherwise their space is freed by later compactions of neighbouring keys.
 
 
 class StoredCatalog(NamedTuple):
-    """What an engine holds of tables and their streams, made ready for one store, which takes it over."""
+    """What an engine holds of tables, made ready for one store, which takes it over."""
 
-    tables: list[StoredTable]
-    """In order of table id; without participants."""
+    by_id: dict[int, StoredTable]
+    """In order of table id."""
+    by_place: dict[tuple[str, str], dict[str, OpenTable]]
+    """Account and Region → name → table, of those that are listed."""
+    places: dict[str, set[tuple[str, str]]]
+    """Name → (account, Region) of each table of this name."""
     partitions: dict[bytes, list[Partition]]
     """Source id → partitions in order of their hashes."""
     statistics: dict[bytes, TableStatistics]
@@ -51,23 +57,29 @@ class StoredCatalog(NamedTuple):
     grown: set[bytes]
     """Source ids of the sources beyond these sizes."""
     next_table_id: int
-    streams: StoredStreams
 
 
 def read_catalog(engine: Engine, options: Options) -> StoredCatalog:
-    """Read the tables and streams of a newly opened engine, on any thread. 20 µs for each table, 30 µs for each shard.
+    """Read the tables of a newly opened engine, on any thread. 20 µs for each.
 
     Raises StorageCorruption and the engine's bare exceptions.
     """
     counter = engine.get(layout.NEXT_TABLE_ID_KEY)
     partitions = read_partitions(engine)
     schemas = [layout.decode_table(row) for _, row in scan_prefix(engine, layout.CATALOG_PREFIX)]
-    tables = [StoredTable(schema, partitions_of(schema, partitions)) for schema in schemas]
-    limits = dict([limit for table in tables for limit in size_limits(table, options)])
+    by_id = {schema.table_id: StoredTable(schema, partitions_of(schema, partitions)) for schema in schemas}
+    by_place: dict[tuple[str, str], dict[str, OpenTable]] = {}
+    places: dict[str, set[tuple[str, str]]] = {}
+    for table in by_id.values():
+        if not table.schema.is_importing:
+            place = (table.schema.account, table.schema.region)
+            by_place.setdefault(place, {})[table.name] = table
+            places.setdefault(table.name, set()).add(place)
+    limits = dict([limit for table in by_id.values() for limit in size_limits(table, options)])
     statistics = read_statistics(engine)
     grown = grown_sources(statistics, limits)
     next_table_id = 1 if counter is None else int.from_bytes(counter, "big")
-    return StoredCatalog(tables, partitions, statistics, limits, grown, next_table_id, read_streams(engine))
+    return StoredCatalog(by_id, by_place, places, partitions, statistics, limits, grown, next_table_id)
 
 
 def size_limits(table: OpenTable, options: Options) -> Iterator[tuple[bytes, int]]:
@@ -120,19 +132,20 @@ class EmbeddedCatalog:
 
     def load(self, stored: StoredCatalog) -> None:
         """Replace all tables, partitions and statistics by those of a newly opened engine;
-        results of `tables` stay valid.
+        results of `tables` stay valid. 0.05 µs for each table, 2 µs for each account and Region.
         """
-        for tables in self._tables.values():
+        former, self._tables = self._tables, {}
+        for tables in former.values():
             tables.clear()
-        self._tables.clear()
-        self._places = {}
-        self._opened.replace_all(stored.tables)
-        for table in stored.tables:
-            self._list(table)
+        self._opened.replace_all(stored.by_id)
+        for place, listed in stored.by_place.items():
+            tables = self._tables[place] = self._view(place)
+            tables.update(listed)
+        self._places = stored.places
         self._partitions.by_source = stored.partitions
         self._site.statistics.load(stored.statistics, stored.size_limits, stored.grown)
         self._next_table_id = stored.next_table_id
-        self._site.changed_at.clear()  # what a newly opened engine holds is durable
+        self._site.changed_at = {}  # what a newly opened engine holds is durable
         self._tell(None, None)
 
     @property
@@ -149,11 +162,13 @@ class EmbeddedCatalog:
         free_entries(*self.content)
 
     def reopen(self) -> None:
-        """Open all tables with indexes anew, because participants may now take part in the writes of others of them
-        than before. Their descriptions and partitions stay as they are. 10 µs each.
+        """Open all tables with global indexes anew that have been written to, because participants may now take part
+        in the writes of others of them than before. Their descriptions and partitions stay as they are. May give way.
+        6 µs each.
         """
-        for table in self._opened.all():
-            if table.schema.indexes:
+        for table in walk(list(self._opened.written.values())):
+            if self._opened.is_current(table) and any(index.is_global for index in table.schema.indexes):
+                spend(REOPENING_STEPS)
                 self._list(self._opened.reopen(table))
 
     def reopen_table(self, table_id: int) -> None:

@@ -9,14 +9,21 @@ followers has no log. Why: docs/adr/0031-streams.md, docs/adr/0068-change-log.md
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
-from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes
+from hashrange.store.embedded.delayed_entries import DelayedEntries, kept_bytes, waiting_partitions
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.recovery_windows import RecoveryWindows
-from hashrange.store.embedded.stream_states import TableLog, WaitingChange
+from hashrange.store.embedded.stream_states import (
+    StoredStreams,
+    TableLog,
+    WaitingChange,
+    WaitingPartition,
+    read_streams,
+)
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.partitions import Partition
@@ -26,6 +33,15 @@ from hashrange.tables.stream_records import UNRECORDED, encode_waiting_part, hid
 from hashrange.tables.streams import FOLLOWERS, SEQUENCE_BYTES, Purpose, sequence_at, view_types_on
 
 NOTHING_WAITS: tuple[int, dict[int, Sequence[EntryWrite]]] = (0, {})
+
+
+class StoredLog(NamedTuple):
+    """What an engine holds of all change logs."""
+
+    streams: StoredStreams
+    missing: list[int]
+    """Ids of tables whose description says that a stream for clients is on, but which have none."""
+    waiting: list[WaitingPartition]
 
 
 class ChangeLog(Participant):
@@ -43,11 +59,17 @@ class ChangeLog(Participant):
         self.delayed = DelayedEntries(terms)
         self.windows = RecoveryWindows(terms)
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Note which tables lack their streams; the store has read all streams before."""
-        self._missing = self._streams.missing(tables)
-        self.delayed.load(engine)
-        self.windows.load(engine, tables)
+    def read(self, engine: Engine, tables: Sequence[Table]) -> StoredLog:
+        """Read all streams and windows, which tables lack their streams, and where changes wait."""
+        streams = read_streams(engine)
+        return StoredLog(streams, streams.missing(tables), list(waiting_partitions(engine)))
+
+    def load(self, engine: Engine, stored: StoredLog) -> None:
+        """Replace all streams and windows."""
+        self._streams.load(stored.streams)
+        self._missing = stored.missing
+        self.delayed.load(stored.waiting)
+        self.windows.load(stored.streams)
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that begin the streams of tables of an older format, each in the draft of one commit.

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from hashrange.errors import StorageError
 from hashrange.store.copying import Checkpoint, Opened, StoredFiles
 from hashrange.store.embedded import copy_folders, files, layout
-from hashrange.store.embedded.catalog import StoredCatalog, read_catalog
 from hashrange.store.embedded.engine import (
     Engine,
     Memory,
@@ -31,7 +30,7 @@ from hashrange.store.embedded.engine import (
 from hashrange.store.embedded.engine_errors import storage_error, storage_errors, undone_on_failure
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
-from hashrange.store.embedded.participant import Options
+from hashrange.store.embedded.loading import StoredContent
 from hashrange.store.embedded.stand_ins import require_engine
 from hashrange.store.embedded.store_files import ListedFiles, link_content
 from hashrange.store.snapshot_file import StoredRow
@@ -243,12 +242,19 @@ def _fill(home: Home, rows: Iterable[StoredRow]) -> None:
         close_engine(engine, home.place, may_fail=True)
 
 
+ReadEngine = Callable[[Engine], StoredContent]
+"""Reads what a store keeps in memory of a newly opened engine's content, on any thread."""
+TakeEngine = Callable[[Engine, StoredContent], Sequence[dict[Any, Any]]]
+"""Lets a store serve the content of a newly opened engine that has been read;
+returns what takes long to free of the former content."""
+
+
 class OpenedCheckpoint:
-    """A copy of a checkpoint's content for one restore, which opening has proved good, with its tables read;
-    after the restore, the content that it has replaced.
+    """A copy of a checkpoint's content for one restore, which opening has proved good, with all read that is kept in
+    memory of it; after the restore, the content that it has replaced.
     """
 
-    def __init__(self, home: Home, options: Options) -> None:
+    def __init__(self, home: Home, read: ReadEngine) -> None:
         """Open the engine in `home`, which makes a missing one. One on disk is closed again:
         its files are to take the place of the store's.
 
@@ -261,7 +267,7 @@ class OpenedCheckpoint:
         """The engine in `home`; None: it is closed."""
         self._unlock: Callable[[], None] = lambda: None
         with undone_on_failure(self.release):
-            self.catalog = read_catalog(self.engine, options)
+            self.stored = read(self.engine)
             if home.data_dir is not None:
                 engine, self.engine = self.engine, None
                 close_engine(engine, home.place, may_fail=False)
@@ -279,23 +285,18 @@ class OpenedCheckpoint:
         remove_home(self.home)
 
 
-TakeEngine = Callable[[Engine, StoredCatalog], Sequence[dict[Any, Any]]]
-"""Lets a store serve the content of a newly opened engine, whose catalog has been read;
-returns what takes long to free of the former content."""
-
-
 class Copies:
     """Implements `copying.Copying`: makes checkpoints of one store or of given rows, and restores it from them."""
 
     def __init__(
-        self, site: Site, take_engine: TakeEngine, lock: FolderLock | None, home: Home, options: Options
+        self, site: Site, read: ReadEngine, take_engine: TakeEngine, lock: FolderLock | None, home: Home
     ) -> None:
         """`lock`: the lock of the store's data folder; None: the store is in memory."""
         self._site = site
+        self._read = read
         self._take_engine = take_engine
         self._lock = lock
         self._home = home
-        self._options = options
         self.is_kept = home.memory is None and not home.is_copy
         """False if the content is deleted once the store is closed: it is in memory, or was made from a checkpoint (a
         fork).
@@ -350,7 +351,7 @@ class Copies:
         assert isinstance(checkpoint, EngineCheckpoint | None), "a checkpoint of another kind of store"
         with storage_errors(self._site.place):
             home = empty_home_beside(self._home) if checkpoint is None else checkpoint.copy()
-            return OpenedCheckpoint(home, self._options)
+            return OpenedCheckpoint(home, self._read)
 
     def restore(self, checkpoint: Checkpoint | Opened | None) -> None:
         """Replace the whole content by that of `checkpoint`; None: by nothing. Raises StorageError.
@@ -374,7 +375,7 @@ class Copies:
     def _replace_in_memory(self, opened: OpenedCheckpoint) -> Sequence[dict[Any, Any]]:
         engine, opened.engine = opened.engine, self._site.let_engine_go()
         self._home, opened.home = opened.home, self._home
-        return self._take_engine(engine, opened.catalog)
+        return self._take_engine(engine, opened.stored)
 
     def _replace_on_disk(self, opened: OpenedCheckpoint) -> Sequence[dict[Any, Any]]:
         lock = self._lock
@@ -390,7 +391,7 @@ class Copies:
             self._site.health.forget_synced()
             opened.take_over(former, lock.take_engine_of(opened.home.data_dir))
             self._home = self._home._replace(has_content=True)
-            return self._take_engine(self.open_engine(), opened.catalog)
+            return self._take_engine(self.open_engine(), opened.stored)
         except Exception as error:
             fault = storage_error(error, self._site.place)
             self._site.health.lose(fault)

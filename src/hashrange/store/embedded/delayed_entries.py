@@ -83,6 +83,9 @@ class DelayedEntries:
         self._wake = terms.wake
         self._streams = terms.streams
         self.partitions = terms.streams.waiting
+        self.expected = 0
+        """How many callers are about to set a delay. Before one is in force, all tables with global indexes that are
+        written to must have chosen the log: a commit of two tables takes the entries of both."""
         self._last_due_ms = 0
         """No change that is made later is due before this time (docs/testing/faults.md, *Lagging indexes*)."""
         self._found_due_ms_max = 0
@@ -95,20 +98,17 @@ class DelayedEntries:
     def delay_by(self, draw: DelayOf | None, most_seconds: float) -> None:
         """From now on, `draw` returns the delay of each commit's entries, at most `most_seconds`; None: no delay.
 
-        The caller then reopens all tables (`EmbeddedCatalog.reopen`).
+        With a delay, the log takes part in the writes of all tables with global indexes (`expected`).
         """
         self._delay = draw
         self._most_seconds = most_seconds
 
-    def load(self, engine: Engine) -> None:
-        """Note which partitions of a newly opened engine have waiting changes; reads no change, however many wait.
-
-        Raises StorageCorruption and the engine's bare exceptions.
-        """
+    def load(self, found: Sequence[WaitingPartition]) -> None:
+        """Note which partitions of a newly opened engine have waiting changes (`waiting_partitions`)."""
         self.partitions.clear()
         self._kept_bytes = 0
         self._ahead = {}
-        for partition in waiting_partitions(engine):
+        for partition in found:
             partition.found_last, partition.keeps_others = self._streams.last, True
             self.partitions[partition.prefix] = partition
         self._last_due_ms = 0
@@ -125,8 +125,8 @@ class DelayedEntries:
         return self._delay is not None or bool(self.partitions)
 
     def takes_part(self, table: Table) -> bool:
-        """True for tables with global indexes, if there is a delay or any change waits."""
-        return self.is_used and any(index.is_global for index in table.indexes)
+        """True for tables with global indexes, if there is a delay, will soon be one, or any change waits."""
+        return (self.is_used or self.expected > 0) and any(index.is_global for index in table.indexes)
 
     def _due_ms(self, changes: Sequence[Change], at_seconds: float, meter: Payer) -> int:
         """Draw the due time, in milliseconds of service time, of entries that follow from changes committed now."""

@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
+from typing import NamedTuple
 
 from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.items.keys import prefix_upper_bound
@@ -45,6 +46,23 @@ UNSYNCED_BYTES_MAX = 4 * COMMIT_BYTES_MAX
 """Bytes of pieces after which a write waits until they are durable: a commit of others is synced together with them."""
 
 
+class StoredDocuments(NamedTuple):
+    """What a store keeps in memory of its documents."""
+
+    long: dict[str, LongDocument]
+    """By name: the long documents."""
+    left_behind: set[bytes]
+    """Ids of pieces that nothing leads to."""
+
+
+def read_documents(engine: Engine) -> StoredDocuments:
+    """Read which documents of a newly opened engine are long, on any thread. Raises StorageCorruption and the engine's
+    bare exceptions.
+    """
+    long = dict(long_documents(engine))
+    return StoredDocuments(long, set(piece_ids(engine)) - {one.id for one in long.values()})
+
+
 class EmbeddedDocuments:
     """Implements `documents.Documents`."""
 
@@ -58,12 +76,10 @@ class EmbeddedDocuments:
         self._left_behind: set[bytes] = set()
         """Ids of pieces that nothing leads to, and nobody is writing."""
 
-    def load(self) -> None:
-        """Prepare for a newly opened engine. Raises StorageCorruption and the engine's bare exceptions."""
+    def load(self, stored: StoredDocuments) -> None:
+        """Take over what has been read of a newly opened engine. Raises the engine's bare exceptions."""
         self.generation += 1
-        engine = self._site.engine
-        self._long = dict(long_documents(engine))
-        self._left_behind = set(piece_ids(engine)) - {one.id for one in self._long.values()}
+        self._long, self._left_behind = stored
         if self._left_behind:
             self._commits.commit_now(self._delete_left_behind)
 

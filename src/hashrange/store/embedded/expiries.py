@@ -86,9 +86,13 @@ class Expiries(Participant):
         self._followed: tuple[Change, str | None, str | None] | None = None
         """The change for which `follows` last returned True, with the expiry numbers before and after it, for `add`."""
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Find the tables of a newly opened engine that have a queue of expiries; `due` reads the queues' rows."""
-        self._by_source = {table.source_id: _queue_of(table.source_id) for table in tables if has_queue(table)}
+    def read(self, engine: Engine, tables: Sequence[Table]) -> dict[bytes, _TableExpiries]:
+        """Find the tables that have a queue of expiries; `due` reads the queues' rows."""
+        return {table.source_id: _queue_of(table.source_id) for table in tables if has_queue(table)}
+
+    def load(self, engine: Engine, stored: dict[bytes, _TableExpiries]) -> None:
+        """Take over the queues."""
+        self._by_source = stored
         self._awaited_seconds = NEVER
 
     def takes_part(self, table: Table) -> bool:

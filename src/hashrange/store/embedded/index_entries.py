@@ -28,7 +28,7 @@ class IndexEntries(Participant):
     def __init__(self, terms: Terms) -> None:
         self.late = LateEntries(terms)
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
+    def load(self, engine: Engine, stored: None) -> None:
         """Forget late entries of the former engine; `recover` finds the late entries of the new one."""
         self.late.load(engine)
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from hashrange.clock import Clock
 from hashrange.store.copying import Checkpoint
 from hashrange.store.embedded import files, identity
-from hashrange.store.embedded.catalog import read_catalog
 from hashrange.store.embedded.checkpoints import EngineCheckpoint, home_in, open_home
-from hashrange.store.embedded.engine import close_engine
+from hashrange.store.embedded.engine import Engine, close_engine
 from hashrange.store.embedded.engine_errors import OPENING, storage_errors, undone_on_failure
+from hashrange.store.embedded.loading import StoredContent
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.participants import PARTICIPANTS, MakeParticipant
 from hashrange.store.embedded.store import EmbeddedStore, LockedHome
@@ -22,33 +22,37 @@ USUAL_OPTIONS = Options()
 _log = logging.getLogger("hashrange.store")
 
 
-def open_fork_engine(checkpoint: Checkpoint, options: Options) -> LockedHome:
-    """Open the engine of a fork, and read its tables, on any thread. Raises StorageError."""
+async def open_forked_store(
+    checkpoint: Checkpoint,
+    clock: Clock,
+    options: Options = USUAL_OPTIONS,
+    participants: Sequence[MakeParticipant] = PARTICIPANTS,
+) -> EmbeddedStore:
+    """Open a store on the running loop that begins with the content of a checkpoint, and is removed when it is closed.
+    Its engine is opened and read on another thread. Raises StorageError.
+    """
+    place = await asyncio.to_thread(_take_copy, checkpoint, options)
+    with undone_on_failure(place.unlock):
+        store = EmbeddedStore(place, clock, asyncio.get_running_loop(), participants)
+        engine, stored = await asyncio.to_thread(_open_and_read, place, store)
+        store.begin(engine, stored)
+        return store
+
+
+def _take_copy(checkpoint: Checkpoint, options: Options) -> LockedHome:
+    """A place of its own with the content of a checkpoint. On any thread. Raises StorageError."""
     assert isinstance(checkpoint, EngineCheckpoint), "a checkpoint of another kind of store"
     with storage_errors(checkpoint.place):
         home = checkpoint.copy()
-    place = LockedHome(home, None if home.data_dir is None else identity.take_folder(home.data_dir), options)
-    with storage_errors(home.place, OPENING), undone_on_failure(place.unlock):
-        engine = open_home(home, place.lock)
-        with undone_on_failure(lambda: close_engine(engine, home.place, may_fail=True)):
-            return place._replace(engine=engine, stored=read_catalog(engine, options))
+    return LockedHome(home, None if home.data_dir is None else identity.take_folder(home.data_dir), options)
 
 
-def open_store_in(
-    place: LockedHome,
-    clock: Clock,
-    loop: asyncio.AbstractEventLoop | None,
-    participants: Sequence[MakeParticipant] = PARTICIPANTS,
-) -> EmbeddedStore:
-    """Open the store in a place that is locked; that of a fork is removed when it is closed. Raises StorageError."""
-    with undone_on_failure(place.unlock):
-        if place.lock is not None and place.engine is None and files.has_only_traces(place.lock.folder):
-            _log.warning(
-                "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the"
-                " server and find out where the folder with the data is.",
-                place.home.place,
-            )
-        return EmbeddedStore(place, clock, loop, participants)
+def _open_and_read(place: LockedHome, store: EmbeddedStore) -> tuple[Engine, StoredContent]:
+    """Open the engine in a store's place, and read it for the store, on any thread. Raises StorageError."""
+    with storage_errors(place.home.place, OPENING):
+        engine = open_home(place.home, place.lock)
+        with undone_on_failure(lambda: close_engine(engine, place.home.place, may_fail=True)):
+            return engine, store.read(engine)
 
 
 def open_store(
@@ -66,4 +70,14 @@ def open_store(
     """
     home = home_in(data_dir)
     lock = None if data_dir is None else identity.take_folder(data_dir)
-    return open_store_in(LockedHome(home, lock, options), clock, loop, participants)
+    place = LockedHome(home, lock, options)
+    with undone_on_failure(place.unlock):
+        if lock is not None and files.has_only_traces(lock.folder):
+            _log.warning(
+                "%s holds traces of a store and no data, so a new one is made: if there should be data, stop the"
+                " server and find out where the folder with the data is.",
+                home.place,
+            )
+        store = EmbeddedStore(place, clock, loop, participants)
+        store.begin()
+        return store

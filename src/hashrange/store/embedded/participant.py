@@ -70,7 +70,7 @@ class Terms(NamedTuple):
 class Participant:
     """Base class of all participants. Each overrides `takes_part`, and the other methods that it needs.
 
-    State that depends on the engine is read by `load`.
+    State that depends on the engine is read by `read`, and taken over by `load`.
     """
 
     may_refuse = False
@@ -80,10 +80,17 @@ class Participant:
     place = 0
     """Number, from 0, in the list of all participants; set when the store is opened."""
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Read state from an engine that was opened, or replaced another. `tables`: all that it holds.
+    def read(self, engine: Engine, tables: Sequence[Table]) -> Any:
+        """Read from an engine that was opened what `load` takes over. `tables`: all that it holds.
 
-        Raises StorageCorruption and the engine's bare exceptions.
+        On any thread, while the participant may still serve another engine, so it changes nothing. Raises
+        StorageCorruption and the engine's bare exceptions.
+        """
+        return None
+
+    def load(self, engine: Engine, stored: Any) -> None:
+        """Take over what `read` returned of `engine`, which was opened, or has replaced another. Others wait meanwhile,
+        so it takes no longer if there are many tables.
         """
 
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
@@ -138,7 +145,7 @@ class Participant:
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """Source ids (6 bytes, beginning with the table's id) that a walk over the table's rows is to fill;
-        none if the participant does not take part in writes to the table.
+        none if the participant does not take part in writes to the table. On any thread.
         """
         return ()
 

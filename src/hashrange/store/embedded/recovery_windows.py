@@ -9,7 +9,6 @@ Why: docs/adr/0071-row-copies.md.
 """
 
 import logging
-from collections.abc import Sequence
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
@@ -17,9 +16,14 @@ from itertools import islice
 from hashrange.messages.backups import LOG_WINDOW_SHORTENED
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.participant import Terms
-from hashrange.store.embedded.stream_states import PARTITIONS_TOGETHER, RecoveryWindow, marks, partitions_with_records
+from hashrange.store.embedded.stream_states import (
+    PARTITIONS_TOGETHER,
+    RecoveryWindow,
+    StoredStreams,
+    partitions_with_records,
+    window_hold,
+)
 from hashrange.tables.schema import Table
 from hashrange.tables.streams import (
     SEQUENCE_MAX,
@@ -59,26 +63,14 @@ class RecoveryWindows:
         """Table id → name, and since when its window reaches, until it has been logged that the limit has shortened it.
         """
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Read the windows of a newly opened engine."""
-        self._windows, self._untrimmed = {}, {}
-        for engine_key, row in marks(engine):
-            place = engine_key[len(layout.WINDOW_PREFIX) :]
-            table_id, sequence = int.from_bytes(place[:4], "big"), layout.decode_sequence(place[4:])
-            if sequence == SEQUENCE_MAX:
-                self._untrimmed[table_id] = 0
-                continue
-            size_bytes = layout.decode_counter(row)
-            window = self._windows.setdefault(table_id, RecoveryWindow(table_id, sequence))
-            window.marks.append((sequence, size_bytes))
-            window.size_bytes += size_bytes
-        for window in self._windows.values():
-            self._begun(window)
+    def load(self, stored: StoredStreams) -> None:
+        """Take over the windows of a newly opened engine, whose logs have them already."""
+        self._windows, self._untrimmed = stored.windows, stored.untrimmed
 
     def _begun(self, window: RecoveryWindow) -> None:
         self._windows[window.table_id] = window
         self._streams.log_of(window.table_id).window = window
-        self._streams.holds[self, window.table_id] = (window.table_id, window.first)
+        self._streams.holds[window_hold(window.table_id)] = (window.table_id, window.first)
 
     # --- what follows from changes ----------------------------------------------------------------
 
@@ -104,7 +96,7 @@ class RecoveryWindows:
         draft.afterwards.append(lambda: self._ended(table_id))
 
     def _ended(self, table_id: int) -> None:
-        del self._windows[table_id], self._streams.holds[self, table_id]
+        del self._windows[table_id], self._streams.holds[window_hold(table_id)]
         self._streams.log_of(table_id).window = None
 
     def leave_untrimmed(self, draft: Draft, table_id: int) -> None:
@@ -228,7 +220,7 @@ class RecoveryWindows:
         window.marks[0] = (window.marks[0][0], 0)
         window.size_bytes -= gone_bytes
         if window.table_id in self._windows:
-            self._streams.holds[self, window.table_id] = (window.table_id, window.first)
+            self._streams.holds[window_hold(window.table_id)] = (window.table_id, window.first)
 
     def _trim(self, draft: Draft, table_id: int, start: int) -> None:
         """Delete records of some partitions of a table, from number `start` on, that nobody needs."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -75,6 +75,14 @@ _encode = msgspec.msgpack.Encoder().encode
 decode_copy = layout.row_decoder(msgspec.msgpack.Decoder(StoredCopy).decode, "a copy in progress")
 
 
+class StoredCopies(NamedTuple):
+    """The copies in progress of an engine, and its kept rows."""
+
+    by_number: dict[int, StoredCopy]
+    kept: dict[str, SourceId]
+    """Owner → whose rows are kept for it."""
+
+
 class StagedRows(Participant):
     """The participant that keeps former rows for copies; it has all copies, and knows whose rows are kept."""
 
@@ -87,14 +95,21 @@ class StagedRows(Participant):
         self._by_table: dict[int, dict[int, bytes]] = {}
         """Table id → number of each copy of its rows → the key that it has passed."""
 
-    def load(self, engine: Engine, tables: Sequence[Table]) -> None:
-        """Read the copies and kept rows of a newly opened engine."""
-        self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, {}, {}
+    def read(self, engine: Engine, tables: Sequence[Table]) -> StoredCopies:
+        """Read the copies, and whose rows are kept."""
+        copies, kept = StoredCopies({}, {}), layout.KEPT_PREFIX
         for engine_key, row in scan_prefix(engine, layout.COPY_PREFIX):
-            self.see(int.from_bytes(engine_key[len(layout.COPY_PREFIX) :], "big"), decode_copy(row))
-        for engine_key, _ in scan_prefix(engine, layout.KEPT_PREFIX):
-            place = engine_key[len(layout.KEPT_PREFIX) :]
-            self.kept[place[4:].decode()] = make_source_id(int.from_bytes(place[:4], "big"))
+            copies.by_number[int.from_bytes(engine_key[len(layout.COPY_PREFIX) :], "big")] = decode_copy(row)
+        for engine_key, _ in scan_prefix(engine, kept):
+            place = engine_key[len(kept) :]
+            copies.kept[place[4:].decode()] = make_source_id(int.from_bytes(place[:4], "big"))
+        return copies
+
+    def load(self, engine: Engine, stored: StoredCopies) -> None:
+        """Take over the copies, of which few are in progress, and whose rows are kept."""
+        self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, stored.kept, {}
+        for number, copy in stored.by_number.items():
+            self.see(number, copy)
 
     def see(self, number: int, copy: StoredCopy) -> None:
         """Note that a copy has begun or come further."""

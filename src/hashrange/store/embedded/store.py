@@ -16,7 +16,7 @@ from hashrange.errors import StorageBusy
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon, settled
 from hashrange.store.embedded import layout
-from hashrange.store.embedded.catalog import EmbeddedCatalog, StoredCatalog, read_catalog
+from hashrange.store.embedded.catalog import EmbeddedCatalog
 from hashrange.store.embedded.checkpoints import Copies, Home
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.commits import Commits
@@ -27,6 +27,7 @@ from hashrange.store.embedded.engine_errors import OPENING, storage_errors, undo
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.identity import FolderLock
 from hashrange.store.embedded.item_collections import collection_size_bytes
+from hashrange.store.embedded.loading import StoredContent, read_content
 from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.reading import PageReader
@@ -53,9 +54,6 @@ class LockedHome(NamedTuple):
     lock: FolderLock | None
     """The data folder's; None: in memory."""
     options: Options
-    engine: Engine | None = None
-    """The engine, if it is open already, as that of a fork is; then its catalog has been read."""
-    stored: StoredCatalog | None = None
 
     def unlock(self) -> None:
         """Release the data folder, if there is one."""
@@ -64,7 +62,10 @@ class LockedHome(NamedTuple):
 
 
 class EmbeddedStore(Commits):
-    """Rows by key in one engine: it reads them, and writes them as `Commits` does. Made by `opening.open_store`."""
+    """Rows by key in one engine: it reads them, and writes them as `Commits` does. Made by `opening.open_store`.
+
+    It serves nothing before `begin`.
+    """
 
     def __init__(
         self,
@@ -73,8 +74,7 @@ class EmbeddedStore(Commits):
         loop: asyncio.AbstractEventLoop | None,
         participants: Sequence[MakeParticipant],
     ) -> None:
-        """Serve the engine in `place`, opened here if need be. Raises StorageError."""
-        home, lock, options, engine, stored = place
+        home, lock, options = place
         self._lock, self._options = lock, options
         self.place = home.place
         """The data folder, or `memory`; for messages to people."""
@@ -100,13 +100,14 @@ class EmbeddedStore(Commits):
         self.row_copies = EmbeddedRowCopies(self, self.catalog)
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(self)
         self.maintenance = Upkeep(self, walks, self.catalog, streams, options)
-        self.copying = Copies(site, self.take_engine, lock, home, options)
+        self.copying = Copies(site, self.read, self.take_engine, lock, home)
         self.is_kept = self.copying.is_kept
-        self._begin(self.copying.open_engine() if engine is None else engine, stored)
 
-    def _begin(self, engine: Engine, stored: StoredCatalog | None) -> None:
-        """Serve an engine that has been opened, and is closed if that fails. Raises StorageError."""
-        self.site.engine = engine
+    def begin(self, engine: Engine | None = None, stored: StoredContent | None = None) -> None:
+        """Serve the engine of the store's place; `engine`: the same, if it has been opened, `stored`: what has been
+        read of it. It is closed if that fails. Raises StorageError.
+        """
+        self.site.engine = self.copying.open_engine() if engine is None else engine
         place = self.site.place
         with storage_errors(place, OPENING), undone_on_failure(lambda: close_engine(self.engine, place, may_fail=True)):
             self._health.begin()
@@ -202,34 +203,40 @@ class EmbeddedStore(Commits):
 
     # --- replacing the engine, and closing ---------------------------------------------------------
 
-    def load(self, stored: StoredCatalog | None = None) -> None:
-        """Read all state kept in memory from a newly opened engine, and commit what `Participant.recover` yields.
+    def read(self, engine: Engine) -> StoredContent:
+        """Read what is kept in memory of a newly opened engine's content, for `begin` or `take_engine`, on any thread.
 
-        `stored`: the engine's catalog, if it has been read.
+        Raises StorageCorruption and the engine's bare exceptions.
+        """
+        return read_content(engine, self._options, self._tables.participants, self._walks)
+
+    def load(self, stored: StoredContent | None = None) -> None:
+        """Put all state in place that is kept in memory of a newly opened engine's content, and commit what
+        `Participant.recover` yields.
+
+        `stored`: the state, if it has been read; then 0.05 µs for each table.
         Raises StorageError, EngineRefused and the engine's bare exceptions.
         """
         engine = self.site.engine
+        stored = stored or self.read(engine)
         self._barrier.begin_at(last_position(engine, self._barrier.position))
         self._tokens.load()
-        self.documents.load()
-        stored = stored or read_catalog(engine, self._options)
-        self._stream_states.load(stored.streams)
-        schemas = [table.schema for table in stored.tables]
-        for participant in self._tables.participants:
-            participant.load(engine, schemas)
-        self.catalog.load(stored)
-        self._walks.load(engine)
+        self.documents.load(stored.documents)
+        for participant, read in zip(self._tables.participants, stored.of_participants, strict=True):
+            participant.load(engine, read)
+        self.catalog.load(stored.catalog)
+        self._walks.positions = stored.walks
         for participant in self._tables.participants:
             for make in participant.recover(engine):
                 self.commit_now(make)
         self.site.wake_jobs()
 
-    def take_engine(self, engine: Engine, stored: StoredCatalog | None = None) -> Sequence[dict[Any, Any]]:
-        """Serve the content of a newly opened engine; `stored`: its catalog, if it has been read.
+    def take_engine(self, engine: Engine, stored: StoredContent) -> Sequence[dict[Any, Any]]:
+        """Serve the content of a newly opened engine; `stored`: what has been read of it.
 
         Returns what takes long to free of the former content (`free_entries`). Raises OSError, and what `load` raises.
         """
-        former = self._stream_states.by_id, *self.catalog.content
+        former = *self._stream_states.content, *self.catalog.content, self._tables.written
         self._stream_states.content_goes()
         self.site.use(engine)
         self._health.begin()

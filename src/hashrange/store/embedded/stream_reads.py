@@ -68,14 +68,15 @@ class StreamReads:
         """What has become durable of the stream behind `since`, which is a sequence number here. 0.1 µs if nothing has
         happened; 0.2 µs for each shard with news, whatever shards there are.
         """
-        state = self._streams.by_id.get(stream.stream_id)
-        if state is None or state.last <= since:
+        streams = self._streams
+        state = streams.by_id.get(stream.stream_id)
+        if state is None or (state.last <= since and streams.begun <= since):
             return None
-        durable, last = self._durable(), state.last
+        durable, last = self._durable(), max(state.last, streams.begun)
         mark = min(last, durable)
         if mark <= since:
             return ChangedShards((), since, is_all=False)
-        found = [state.shards.get(one) for one in walk(state.news.since(since))]
+        found = [state.shards.get(one) for one in walk(state.news.since(since, streams.begun))]
         return ChangedShards([one for one in found if one is not None], NewsMark(mark), is_all=last <= durable)
 
     async def last_of_shard(self, shard: Shard) -> rules.Sequence:

@@ -4,7 +4,7 @@ shards, in order of the times at which they are due; and how all streams are rea
 
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from math import inf
 from operator import itemgetter
@@ -22,6 +22,7 @@ from hashrange.tables import streams as rules
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
+from hashrange.tables.schema import Table
 from hashrange.tables.source_id import HASH_BYTES
 from hashrange.tables.stream_records import EncodeRecord, record_encoder
 from hashrange.tables.streams import ALL_IMAGES, IMAGES, Shard, Stream, images_of
@@ -52,8 +53,6 @@ class ShardNews(msgspec.Struct):
     _last: OrderedDict[int, rules.Sequence] = msgspec.field(default_factory=OrderedDict)
     """Number of a shard → its last change, for all shards, as of the last look; the shard that had changed last is
     the last one."""
-    begun: rules.Sequence = 0
-    """The content took the place of another one at this number, which counts as a change of every shard."""
 
     def note(self, shards: Iterable[tuple[Shard, bytes]], sequence: rules.Sequence) -> None:
         """Note that the shards, each with the first bytes of its partition's records, have begun or ended with the
@@ -81,14 +80,14 @@ class ShardNews(msgspec.Struct):
         for one in shards:
             self._last.pop(one.number, None)
 
-    def since(self, sequence: rules.Sequence) -> list[int]:
-        """Numbers of the shards that have changed behind this sequence number,
-        in the order of their last changes. 0.3 µs each.
+    def since(self, sequence: rules.Sequence, begun: rules.Sequence = 0) -> list[int]:
+        """Numbers of the shards that have changed behind this sequence number, in the order of their last changes.
+        `begun`: a number that counts as a change of every shard. 0.3 µs each.
         """
         self._look()
         found: list[int] = []
         for number, last in reversed(self._last.items()):
-            if max(last, self.begun) <= sequence:
+            if max(last, begun) <= sequence:
                 break
             found.append(number)
         found.reverse()
@@ -112,7 +111,8 @@ class StreamState:
         self.due_seconds = inf
         """Earliest service time at which a shard is to be closed or deleted."""
         self.last: rules.Sequence = 0
-        """No record has a greater sequence number, and no shard has begun or ended later."""
+        """No record that has been written since the content was loaded has a greater sequence number,
+        and no shard has begun or ended later since then."""
         self.news = ShardNews()
         self.set(shards)
 
@@ -308,20 +308,80 @@ class WaitingPartition(msgspec.Struct):
 
 
 class StoredStreams(NamedTuple):
-    """What an engine holds of streams, made ready for one store, which takes it over."""
+    """What an engine holds of change logs and streams, made ready for one store, which takes it over."""
 
     by_id: dict[int, StreamState]
+    by_name: dict[StreamName, StreamState]
+    logs: dict[int, TableLog]
+    """Table id → the table's change log, for each table that is followed."""
     next_id: int
     last: rules.Sequence
     """Greatest sequence number that the content shows; 0 if it shows none."""
+    windows: dict[int, RecoveryWindow]
+    """Table id → window."""
+    untrimmed: dict[int, int]
+    """Id of a table whose log may have records that nobody needs → 0."""
+    holds: dict[Hashable, tuple[int, rules.Sequence]]
+    """Those of the windows, as in `EmbeddedStreams.holds`."""
+
+    def missing(self, tables: Iterable[Table]) -> list[int]:
+        """Ids of those of the tables whose description says that a stream for clients is on, but which have none."""
+        streamed = [one.table_id for one in tables if rules.has_stream(one)]
+        return [one for one in streamed if one not in self.logs or "readers" not in self.logs[one].views]
 
 
 def read_streams(engine: Engine) -> StoredStreams:
-    """Read all streams of a newly opened engine, on any thread. 30 µs for each shard.
+    """Read all streams and windows of a newly opened engine, on any thread. 30 µs for each shard.
 
     Raises StorageCorruption and the engine's bare exceptions.
     """
-    counter, given_out = engine.get(layout.NEXT_STREAM_ID_KEY), engine.get(layout.SEQUENCE_KEY)
+    by_id, last = _read_states(engine)
+    windows, untrimmed = _read_windows(engine)
+    for engine_key, _ in scan_prefix(engine, layout.WAITING_PREFIX):
+        last = max(last, _last_record(engine, layout.LOG_PREFIX + engine_key[len(layout.WAITING_PREFIX) :]))
+    for table_id in {*windows, *untrimmed}:
+        start = 0
+        while numbers := partitions_with_records(engine, table_id, start, PARTITIONS_TOGETHER):
+            last = max(last, *[_last_record(engine, layout.log_prefix(table_id, number)) for number in numbers])
+            start = numbers[-1] + 1
+    logs: dict[int, TableLog] = {}
+    for state in by_id.values():
+        state.note(state.shards.values(), last)
+        if state.stream.is_on:
+            logs.setdefault(state.stream.table_id, TableLog(state.stream.table_id)).add(state)
+    for window in windows.values():
+        logs.setdefault(window.table_id, TableLog(window.table_id)).window = window
+    by_name = {name_of(state.stream): state for state in by_id.values()}
+    counter = engine.get(layout.NEXT_STREAM_ID_KEY)
+    next_id = 1 if counter is None else layout.decode_counter(counter)
+    holds = {window_hold(one.table_id): (one.table_id, one.first) for one in windows.values()}
+    return StoredStreams(by_id, by_name, logs, next_id, last, windows, untrimmed, holds)
+
+
+def window_hold(table_id: int) -> Hashable:
+    """The key in `EmbeddedStreams.holds` of what a table's window holds."""
+    return "window", table_id
+
+
+def _read_windows(engine: Engine) -> tuple[dict[int, RecoveryWindow], dict[int, int]]:
+    windows: dict[int, RecoveryWindow] = {}
+    untrimmed: dict[int, int] = {}
+    for engine_key, row in marks(engine):
+        place = engine_key[len(layout.WINDOW_PREFIX) :]
+        table_id, sequence = int.from_bytes(place[:4], "big"), layout.decode_sequence(place[4:])
+        if sequence == rules.SEQUENCE_MAX:
+            untrimmed[table_id] = 0
+            continue
+        size_bytes = layout.decode_counter(row)
+        window = windows.setdefault(table_id, RecoveryWindow(table_id, sequence))
+        window.marks.append((sequence, size_bytes))
+        window.size_bytes += size_bytes
+    return windows, untrimmed
+
+
+def _read_states(engine: Engine) -> tuple[dict[int, StreamState], rules.Sequence]:
+    """The streams by id, and the greatest sequence number that they show."""
+    given_out = engine.get(layout.SEQUENCE_KEY)
     found: dict[int, list[Shard]] = {}
     for engine_key, row in scan_prefix(engine, layout.SHARD_PREFIX):
         shard = layout.decode_shard(engine_key, row)
@@ -337,16 +397,7 @@ def read_streams(engine: Engine) -> StoredStreams:
         last = max(last, *ends, *[_last_record(engine, state.records_prefix(one)) for one in state.open])
     for stream_id, shards in found.items():
         raise StorageCorruption(f"shard {shards[0].number} belongs to stream {stream_id}, which is not there")
-    for engine_key, _ in scan_prefix(engine, layout.WAITING_PREFIX):
-        last = max(last, _last_record(engine, layout.LOG_PREFIX + engine_key[len(layout.WAITING_PREFIX) :]))
-    for table_id in {int.from_bytes(key[len(layout.WINDOW_PREFIX) :][:4], "big") for key, _ in marks(engine)}:
-        start = 0
-        while numbers := partitions_with_records(engine, table_id, start, PARTITIONS_TOGETHER):
-            last = max(last, *[_last_record(engine, layout.log_prefix(table_id, number)) for number in numbers])
-            start = numbers[-1] + 1
-    for state in by_id.values():
-        state.note(state.shards.values(), last)
-    return StoredStreams(by_id, 1 if counter is None else layout.decode_counter(counter), last)
+    return by_id, last
 
 
 def marks(engine: Engine) -> Iterator[tuple[bytes, bytes]]:

@@ -9,6 +9,7 @@ their end, shards and streams are deleted. Why: docs/adr/0031-streams.md.
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
@@ -48,6 +49,8 @@ class EmbeddedStreams:
         """Who else than streams needs a table's records → table id, and the first sequence number that is needed."""
         self.last: rules.Sequence = 0
         """Sequence number that was assigned last."""
+        self.begun: rules.Sequence = 0
+        """`last` when the content was loaded, which counts as a change of every shard."""
         self.wake: Callable[[], None] | None = None
         """Called after each commit that wrote records, or began or ended a stream or shard; None: nobody follows."""
         self._next_id = 1
@@ -65,25 +68,23 @@ class EmbeddedStreams:
             self.last = ((self.last >> rules.SEQUENCE_COUNTER_BITS) + 1) << rules.SEQUENCE_COUNTER_BITS
 
     def load(self, stored: StoredStreams) -> None:
-        """Replace all streams by those of a newly opened engine. 1 µs for each stream, whatever shards it has.
+        """Replace all streams by those of a newly opened engine, however many there are, in some microseconds.
 
-        Whoever keeps the former `by_id` frees the former streams.
+        Whoever keeps the former `content` frees the former streams.
         """
-        self.by_id, self._next_id = stored.by_id, stored.next_id
-        self.holds = {}
-        self.by_name = {name_of(state.stream): state for state in self.by_id.values()}
-        self.logs = {}
+        self.by_id, self.by_name, self.logs, self._next_id = stored.by_id, stored.by_name, stored.logs, stored.next_id
+        self.holds = stored.holds
         self.is_ahead = self.last > stored.last
-        self.last = max(self.last, stored.last)
-        for state in self.by_id.values():
-            if state.stream.is_on:
-                self.log_of(state.stream.table_id).add(state)
-            state.last = state.news.begun = self.last
+        self.last = self.begun = max(self.last, stored.last)
+
+    @property
+    def content(self) -> Sequence[dict[Any, Any]]:
+        """What takes long to free of all streams. Other dicts take the place of these when the engine is replaced."""
+        return self.by_id, self.by_name, self.logs, self.holds
 
     def drop(self) -> None:
         """Free all streams, on any thread, once nobody asks for them any more."""
-        self.by_name, self.logs = {}, {}
-        free_entries(self.by_id)
+        free_entries(*self.content)
 
     def on(self, table_id: int, purpose: rules.Purpose) -> StreamState | None:
         """The table's stream of this purpose that is on; None if there is none."""
@@ -116,10 +117,6 @@ class EmbeddedStreams:
         last = state.last = max(self.last, last)
         state.note(shards, last)
         self.written_up_to(last, {})
-
-    def missing(self, tables: Sequence[Table]) -> list[int]:
-        """Ids of those of the tables whose description says that a stream for clients is on, but which have none."""
-        return [one.table_id for one in tables if rules.has_stream(one) and self.on(one.table_id, "readers") is None]
 
     # --- what follows from a change of a table -----------------------------------------------------
 

@@ -197,12 +197,24 @@ class Upkeep:
 
     # --- delayed index entries --------------------------------------------------------------------
 
+    @contextmanager
+    def ready_for_delay(self, *, is_wanted: bool) -> Iterator[None]:
+        """Implements `Maintenance.ready_for_delay`."""
+        delayed = self._delayed
+        was_used = delayed.is_used
+        delayed.expected += is_wanted
+        try:
+            if is_wanted and not was_used:
+                self._catalog.reopen()
+            yield
+        finally:
+            delayed.expected -= is_wanted
+        if was_used and not delayed.is_used:
+            self._catalog.reopen()
+
     def delay_index_entries(self, draw: DelayOf | None, most_seconds: float) -> None:
         """Implements `Maintenance.delay_index_entries`."""
-        was_used = self._delayed.is_used
         self._delayed.delay_by(draw, most_seconds)
-        if was_used or self._delayed.is_used:
-            self._catalog.reopen()
         self._site.wake_jobs()
 
     async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:

@@ -77,15 +77,17 @@ class Walks:
         self.positions: dict[bytes, Key] = {}
         """Source id that a walk fills → key of the last row that the walk has passed; an empty key at the start."""
 
-    def load(self, engine: Engine) -> None:
-        """Read from a newly opened engine how far each walk has come, after its tables have been opened."""
+    def read(self, engine: Engine, tables: Sequence[Table]) -> dict[bytes, Key]:
+        """Read from a newly opened engine with these tables how far each walk has come, on any thread."""
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored = {key[prefix_bytes:]: Key(row) for key, row in scan_prefix(engine, layout.BACKFILL_PREFIX)}
-        self.positions = {
+        walking = [one for one in self._opened.participants if type(one).walks is not Participant.walks]
+        return {
             source_id: stored.get(source_id, _START)
-            for table in self._opened.all()
-            for participant in table.participants
-            for source_id in participant.walks(table.schema)
+            for table in tables
+            for participant in walking
+            if participant.takes_part(table)
+            for source_id in participant.walks(table)
         }
 
     def table_changes(self, draft: Draft, table: Table) -> None:

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Operation
-from hashrange.faults.drawing import Drawing
-from hashrange.faults.fault import FAULTS_MAX, FaultsError, checked
+from hashrange.faults.fault import FAULTS_MAX, Faults, FaultsError, checked
 from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once, body_refusal
 from hashrange.service.fault_feature import FAULTS, NO_FAULTS
 from hashrange.wire.piecewise import decode_in_pieces, free
@@ -47,7 +46,8 @@ async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, obje
         decoded = decode_in_pieces(bytes(request.faults), msgspec.json.decode)
         some = decoded[: FAULTS_MAX + 1] if isinstance(decoded, list) else decoded
         given = msgspec.convert({"faults": some}, GivenFaults)
-        serving.service.features.part(FAULTS).use(checked(given.faults, request.seed))
+        faults = checked(given.faults, request.seed)
+        serving.service.features.part(FAULTS).use(faults)
     except FaultsError as error:
         raise Refused(400, str(error)) from None
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -55,7 +55,7 @@ async def set_faults(serving: Serving, request: FaultsRequest) -> dict[str, obje
     finally:
         if isinstance(decoded, list):
             free(decoded)
-    return _faults_in_use(serving.service.requests.drawing)
+    return _told(faults)
 
 
 async def tell_faults(serving: Serving, request: ReportRequest) -> dict[str, object]:
@@ -64,7 +64,11 @@ async def tell_faults(serving: Serving, request: ReportRequest) -> dict[str, obj
     """
     drawing = serving.service.requests.drawing
     report = [] if drawing is None else drawing.report[request.after : request.after + TOLD_MAX]
-    return {**_faults_in_use(drawing), "met": 0 if drawing is None else drawing.met, "report": report}
+    return {
+        **_told(NO_FAULTS if drawing is None else drawing.faults),
+        "met": 0 if drawing is None else drawing.met,
+        "report": report,
+    }
 
 
 async def clear_faults(serving: Serving, request: Nothing) -> dict[str, object]:
@@ -73,9 +77,8 @@ async def clear_faults(serving: Serving, request: Nothing) -> dict[str, object]:
     return {}
 
 
-def _faults_in_use(drawing: Drawing | None) -> dict[str, object]:
-    faults = NO_FAULTS if drawing is None else drawing.faults
-    return {"faults": faults.faults, "seed": faults.seed}
+def _told(faults: Faults) -> dict[str, object]:
+    return {"faults": faults.faults, "seed": faults.seed if faults.faults else NO_FAULTS.seed}
 
 
 _EXAMPLE = '{"faults": [{"kind": "throttle", "table": "orders", "share": 0.1}], "seed": 7}'
