@@ -6,12 +6,13 @@ What changes is noted at once, and settled in pieces when somebody reads: with t
 all of it takes a tenth of a second and more.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
 from hashrange.cloudwatch.dynamodb import gauges
+from hashrange.cloudwatch.dynamodb.metric_ids import Place
 from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
@@ -87,12 +88,16 @@ class MetricGauges:
         """Begin of the minute before which all zeros have been recorded."""
 
     def begin(self, now_seconds: float) -> None:
-        """Forget what was known, and show the tables that there are now, from now on."""
+        """Forget what was known, and show the tables that there are now, from now on. 0.5 µs for each table."""
         self.give_up()
         self._places.begin()
-        self._unseen.update([(table.table_id, table) for table in self._catalog.all_tables()])
         self._next_seconds, self._zeros_until = next_observation(now_seconds), 0
-        self.look(now_seconds)
+        tables = self._catalog.all_tables()
+        if tables:
+            self._seen = {table.table_id: table for table in tables}
+            for place, count in Counter([(one.schema.account, one.schema.region) for one in tables]).items():
+                self._places.add_tables(Place(*place), count)
+            self._changes.append(_Change(now_seconds, tables, ()))
 
     def give_up(self) -> Sequence[dict[Any, Any]]:
         """Forget what was known; returns what is left of it, to be freed. `begin` is to follow, if anything does."""
@@ -119,7 +124,7 @@ class MetricGauges:
             self._places.remove_table(gauges.place_of_table(seen.pop(table_id).schema))
         for table in changed:
             if table.table_id not in seen:
-                self._places.add_table(gauges.place_of_table(table.schema))
+                self._places.add_tables(gauges.place_of_table(table.schema), 1)
             seen[table.table_id] = table
         self._changes.append(_Change(changed_seconds, changed, gone))
         for _ in range(PIECES_OF_LOOK if len(self._changes) > CHANGES_MAX else 0):

@@ -56,9 +56,9 @@ class MetricPlaces:
 
     # --- tables ----------------------------------------------------------------------------------
 
-    def add_table(self, place: Place) -> None:
-        """Note a new table, before what it changes is settled."""
-        self._tables[place] += 1
+    def add_tables(self, place: Place, count: int) -> None:
+        """Note so many new tables of a place, before what they change is settled."""
+        self._tables[place] += count
         self._refused.pop(place, None)
 
     def remove_table(self, place: Place) -> None:
