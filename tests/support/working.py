@@ -121,6 +121,27 @@ def lines_between_looks(work: Callable[[], object]) -> int:
     return most_lines
 
 
+def lines_of(work: Callable[[], object]) -> int:
+    """Do the work; return how many lines of Hashrange it has run; each pass of a loop counts as a line or more."""
+    lines = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    def begin(frame: FrameType, _event: str, _argument: object) -> Any:
+        return count if frame.f_globals.get("__name__", "").startswith("hashrange.") else None
+
+    before = sys.gettrace()
+    sys.settrace(begin)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
 def blocks_between_looks(work: Callable[[], object]) -> int:
     """Do the work; return the highest number of blocks of memory that were allocated or freed between two looks.
     What the work returns is freed in the last step. The garbage collector rests: it would free what earlier tests left.

@@ -158,9 +158,6 @@ def test_whatever_is_written_meanwhile_is_indexed(world: World, seed: int) -> No
         if chance.random() < 0.5:
             world.clock.advance(DELAY_SECONDS)
             world.apply()
-            if chance.random() < 0.5:
-                put(world, max(values) + 1, 0)
-                values[0] = max(values) + 1
     change(world, None)
     world.apply()
     assert [entry(world, number) for number in range(TABLES)] == [f"x{value}" for value in values]
