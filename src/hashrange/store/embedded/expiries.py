@@ -12,7 +12,7 @@ docs/adr/0030-time-to-live.md.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -94,6 +94,10 @@ class Expiries(Participant):
         """Take over the queues."""
         self._by_source = stored
         self._awaited_seconds = NEVER
+
+    def content(self) -> Sequence[dict[Any, Any]]:
+        """The queues."""
+        return (self._by_source,)
 
     def takes_part(self, table: Table) -> bool:
         """True for tables whose time to live is ENABLED or ENABLING."""

@@ -93,6 +93,10 @@ class Participant:
         so it takes no longer if there are many tables.
         """
 
+    def content(self) -> Sequence[dict[Any, Any]]:
+        """What takes long to free of what `load` took over; other dicts take its place when `load` is called again."""
+        return ()
+
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that complete work found half done in a newly opened engine, such as late index entries.
 

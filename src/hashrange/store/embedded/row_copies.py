@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -110,6 +110,10 @@ class StagedRows(Participant):
         self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, stored.kept, {}
         for number, copy in stored.by_number.items():
             self.see(number, copy)
+
+    def content(self) -> Sequence[dict[Any, Any]]:
+        """Whose rows are kept."""
+        return (self.kept,)
 
     def see(self, number: int, copy: StoredCopy) -> None:
         """Note that a copy has begun or come further."""

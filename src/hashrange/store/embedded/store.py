@@ -236,7 +236,9 @@ class EmbeddedStore(Commits):
 
         Returns what takes long to free of the former content (`free_entries`). Raises OSError, and what `load` raises.
         """
-        former = *self._stream_states.content, *self.catalog.content, self._tables.written
+        tables = self._tables
+        of_participants = [one for participant in tables.participants for one in participant.content()]
+        former = *self._stream_states.content, *self.catalog.content, *of_participants, tables.written
         self._stream_states.content_goes()
         self.site.use(engine)
         self._health.begin()
