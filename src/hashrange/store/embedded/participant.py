@@ -105,7 +105,9 @@ class Participant:
         return iter(())
 
     def takes_part(self, table: Table) -> bool:
-        """True if the participant takes part in writes to `table`. Called when a table is opened, or has changed."""
+        """True if the participant takes part in writes to `table`. Called with the first write after the table is
+        opened or has changed, and before `walks`.
+        """
         raise NotImplementedError
 
     def follows(self, change: Change) -> bool:
