@@ -7,8 +7,9 @@ others have come after them.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
+from typing import Any
 
 from hashrange.cloudwatch.dynamodb.definitions import DYNAMODB_NAMESPACE, USAGE_NAMESPACE
 from hashrange.cloudwatch.dynamodb.gauges import ProvisionedUnits, account_gauges
@@ -46,19 +47,27 @@ class MetricPlaces:
         self._has_seen_kept = False
         """True once the places of the metrics have been looked at that were there at the begin."""
 
-    def begin(self) -> None:
-        """Forget what was known of tables."""
-        self._tables.clear()
+    def give_up(self) -> Sequence[dict[Any, Any]]:
+        """Forget what tables take and what is shown of them; returns what is left of it, to be freed."""
+        left = self._units, self.shown
         self._units, self.shown = {}, {}
+        return left
+
+    def begin(self, tables: Mapping[Place, int]) -> None:
+        """Forget what was known of tables; `tables`: how many there are in each place."""
+        self.give_up()
+        self._tables = Counter(tables)
+        for place in [one for one in self._refused if one in tables]:
+            del self._refused[place]
         self._left.clear()
         self._gone.clear()
         self._has_seen_kept = False
 
     # --- tables ----------------------------------------------------------------------------------
 
-    def add_tables(self, place: Place, count: int) -> None:
-        """Note so many new tables of a place, before what they change is settled."""
-        self._tables[place] += count
+    def add_table(self, place: Place) -> None:
+        """Note a new table, before what it changes is settled."""
+        self._tables[place] += 1
         self._refused.pop(place, None)
 
     def remove_table(self, place: Place) -> None:

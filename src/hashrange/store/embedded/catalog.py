@@ -132,14 +132,15 @@ class EmbeddedCatalog:
 
     def load(self, stored: StoredCatalog) -> None:
         """Replace all tables, partitions and statistics by those of a newly opened engine;
-        results of `tables` stay valid. 0.05 µs for each table, 2 µs for each account and Region.
+        results of `tables` stay valid. 0.05 µs for each table, 1 µs for each account and Region.
         """
         former, self._tables = self._tables, {}
         for tables in former.values():
             tables.clear()
         self._opened.replace_all(stored.by_id)
         for place, listed in stored.by_place.items():
-            tables = self._tables[place] = self._view(place)
+            view = former.pop(place, None)
+            tables = self._tables[place] = self._view(place) if view is None else view
             tables.update(listed)
         self._places = stored.places
         self._partitions.by_source = stored.partitions
