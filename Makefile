@@ -28,8 +28,6 @@ BIN := .venv/bin
 RUN_READY := .venv/.ready-run
 DEV_READY := .venv/.ready-dev
 PYTEST_FLAGS ?=
-# A process for each core, at most four: with more, the longest group of tests is all that is waited for (tests/support/dealing.py).
-PROCESSES = $(if $(findstring no:xdist,$(PYTEST_FLAGS)),,-n auto --maxprocesses 4)
 
 # Compiled modules halve the time of a start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -73,7 +71,7 @@ run: $(RUN_READY)
 	@$(BIN)/python -m hashrange serve $(ARGS)
 
 test: $(DEV_READY)
-	$(BIN)/python -m pytest $(PROCESSES) $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n auto $(PYTEST_FLAGS)
 
 check: $(DEV_READY)
 	$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

@@ -1,8 +1,8 @@
 """Which rules hold for every test? None depends on the environment; with HASHRANGE_CI=1 a skip is a failure,
 because CI has every program.
 
-support/dealing.py distributes tests to processes; support/times.py prints the times of `--times`;
-support/left_out.py tells what was skipped; with several processes, support/reports.py makes their reports few.
+support/processes.py runs the tests in several processes, as support/dealing.py groups them; support/times.py prints the
+times of `--times`; support/left_out.py tells what was skipped.
 """
 
 import gc
@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.support import reports
-from tests.support.dealing import longest_first, make_scheduler
+from tests.support import processes
+from tests.support.dealing import longest_first
 from tests.support.environment import hide_what_is_outside
 from tests.support.left_out import LeftOut, skip_without_programs
 from tests.support.times import Times
@@ -27,29 +27,22 @@ _is_included = False
 IS_CI = os.environ.get("HASHRANGE_CI") == "1"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Options of every run."""
+    pluginmanager.register(processes)
     parser.addoption("--times", action="store_true", help="tell in the end how long the tests of each folder took")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell what was left out, and add up times, only in the process that reports."""
-    if is_dealt_to(config):
-        config.pluginmanager.register(reports)
-        return
+    """Tell what was left out, and add up times."""
     config.pluginmanager.register(LeftOut())
     if config.getoption("--times"):
         config.pluginmanager.register(Times())
 
 
-def is_dealt_to(config: pytest.Config) -> bool:
-    """True in one of several test processes, which gets its tests from another process."""
-    return hasattr(config, "workerinput")
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Any:
-    """Sort the tests; with several processes, all must have the same order.
+    """Sort the tests for several processes.
 
     Hypothesis takes no constants of our sources as examples: it would parse all of them, in each process, and its
     examples would depend on which tests run.
@@ -58,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         providers: Any = sys.modules["hypothesis.internal.conjecture.providers"]
         providers._get_local_constants = lambda: providers._local_constants
     yield
-    if is_dealt_to(config):
+    if processes.processes_of(config):
         longest_first(items)
 
 
@@ -83,18 +76,6 @@ def pytest_collection() -> Any:
         gc.freeze()
         gc.unfreeze = note_inclusion
         gc.set_threshold(*THRESHOLDS)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Use this scheduler whatever `--dist` says: only it keeps apart tests that must not run at the same time."""
-    return make_scheduler(config, log)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """A process more than there are cores: one of them mostly waits for builds and clients in other languages."""
-    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,13 +1,11 @@
 """How are the tests distributed to several processes? In groups, the longest first;
 a process that ends one group takes the next.
 
-A group is usually a file, so that its fixtures are set up once. `make test` sets the number of processes;
-a run with one process is not affected.
+A group is usually a file, so that its fixtures are set up once. processes.py deals groups; a run in one process is not
+affected.
 """
 
 import re
-from functools import cached_property
-from typing import Any
 
 import pytest
 
@@ -128,42 +126,9 @@ def longest_first(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: -SECONDS.get(group_of(item.nodeid), 0))
 
 
-def make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The scheduler of pytest-xdist that keeps groups together, and distributes them in their order.
-
-    It forgets each test that is over: pytest-xdist's own goes through all tests of a process after each of them, and
-    looks for each in a list of all.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
-        """Its methods override those of pytest-xdist; True in its dictionaries means that a test is over."""
-
-        def _split_scope(self, nodeid: str) -> str:
-            return group_of(nodeid)
-
-        def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
-            return sum(map(len, workload.values()))
-
-        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-            nodeid = self.registered_collections[node][item_index]
-            group = group_of(nodeid)
-            groups = self.assigned_work[node]
-            del groups[group][nodeid]
-            if not groups[group]:
-                del groups[group]
-            self._reschedule(node)
-
-        @cached_property
-        def _places(self) -> dict[str, int]:
-            """The place of each test in the list of every process: all have the same."""
-            assert self.collection is not None
-            return {nodeid: place for place, nodeid in enumerate(self.collection)}
-
-        def _assign_work_unit(self, node: Any) -> None:
-            group, tests = self.workqueue.popitem(last=False)
-            self.assigned_work[node][group] = tests
-            node.send_runtest_some([self._places[nodeid] for nodeid in tests])
-
-    config.option.loadscopereorder = False
-    return GroupScheduling(config, log)
+def groups_of(nodeids: list[str]) -> list[list[int]]:
+    """The places of the tests of each group, in the order of each group's first test."""
+    groups: dict[str, list[int]] = {}
+    for place, nodeid in enumerate(nodeids):
+        groups.setdefault(group_of(nodeid), []).append(place)
+    return list(groups.values())

@@ -22,8 +22,10 @@ def parsed(texts: dict[str, str]) -> dict[str, ast.Module]:
     """The tree of each text. Meanwhile no garbage is collected: to look at the growing trees again and again
     takes longer than parsing.
     """
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         return {file: ast.parse(text) for file, text in texts.items()}
     finally:
-        gc.enable()
+        if was_enabled:
+            gc.enable()

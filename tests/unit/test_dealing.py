@@ -64,7 +64,7 @@ def test_times_are_told_by_folder(nodeid: str, folder: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["-n 2", "-n 0", "-p no:xdist"])
+@pytest.mark.parametrize("words", ["-n 2", "-n 0", ""])
 def test_times_are_the_same_in_several_processes_and_in_one(words: str, tmp_path: Path) -> None:
     files = ["tests/unit/test_clock.py", "tests/unit/tables/test_capacity.py"]
     own_folder = f"--basetemp={tmp_path / 'inner'}"  # that of all runs is being tidied by others
