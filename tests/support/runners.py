@@ -61,7 +61,7 @@ class Running:
         plugins = session.config.pluginmanager
         self._tw = session.config.get_terminal_writer()  # assertions ask for it
         for hook in session.config.hook.pytest_runtest_logreport.get_hookimpls():
-            if hook.plugin is not session:
+            if hook.plugin is not session and not hasattr(hook.plugin, "pytest_runtest_call"):  # logging has both
                 plugins.unregister(hook.plugin)
         plugins.register(self, "terminalreporter")
         self._warnings.clear()  # those of before

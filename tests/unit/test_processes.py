@@ -39,7 +39,14 @@ def test_is_mended(): pass
 def test_warns():
     import warnings
     warnings.warn("a warning", RuntimeWarning)
-def test_passes_too(): pass
+def test_passes_too(caplog):
+    import logging
+    logging.getLogger("a").error("said to the log")
+    assert caplog.messages == ["said to the log"]
+def test_fails_too():
+    import logging
+    logging.getLogger("a").error("said to the log")
+    assert False
 """
 SHARED = """
 import os, signal
@@ -122,12 +129,12 @@ def test_a_run_in_another_process_has_the_same_outcomes(tmp_path: Path) -> None:
     ends = []
     for words in ("-n0", "-n1"):
         done = run(tmp_path, "-rA", words, f"--junitxml={words}.xml")
-        told = re.findall(r"^(?:[A-Z]+ .*|said.*|E  .*|.* RuntimeWarning: .*)$", done.told, re.MULTILINE)
+        told = re.findall(r"^(?:[A-Z]+ .*|said.*|ERROR .*|E  .*|.* RuntimeWarning: .*)$", done.told, re.MULTILINE)
         ends.append([*told, *re.findall(r"^=+ (.*) in ", done.told, re.MULTILINE)])
         in_xml = (tmp_path / f"{words}.xml").read_text(encoding="utf-8")
         ends[-1] += re.findall(r'(?:errors|failures|skipped|tests)="\d+"|<testcase classname="\w+" name="\w+"', in_xml)
     assert ends[0] == ends[1]
-    assert "2 failed, 4 passed, 1 skipped, 1 xfailed, 1 warning, 2 errors" in ends[0]
+    assert "3 failed, 4 passed, 1 skipped, 1 xfailed, 1 warning, 2 errors" in ends[0]
 
 
 @pytest.mark.slow
