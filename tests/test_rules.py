@@ -28,6 +28,7 @@ CLOCKS = {
 """Functions that measure durations. The time of day, which signatures need, is not included."""
 CLOCK_READERS = {
     "support/waiting.py": "its time-out ends a test that would hang",
+    "support/processes.py": "it asks a process whose test hangs where it stands",
     "support/times.py": "it prints how long the tests took, and asserts nothing of it",
     "mutants/trials.py": "its time-outs end tests that hang over a broken rule",
     "mutants/imported.py": "its time-outs end tests that hang over a broken rule",

@@ -8,6 +8,7 @@ goes on with the group. What a runner sends and does is in runners.py.
 import os
 import signal
 import sys
+import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.support.dealing import groups_of
-from tests.support.runners import run_as_runner
+from tests.support.runners import WHERE_SIGNAL, run_as_runner
 
 PROCESSES_MAX = 4
 """Of `-n auto`: with more, the longest group of tests is all that is waited for."""
@@ -79,6 +80,8 @@ class Runner:
     """Places of its tests that are not over, in the order in which they run."""
     last: int = 0
     """Place of the test that was over last."""
+    heard_seconds: float = field(default_factory=time.monotonic)
+    """When it sent its last message, or was last asked where it stands."""
 
     @property
     def workerinfo(self) -> dict[str, Any]:
@@ -98,6 +101,7 @@ class Dealer:
         self._runners: list[Runner] = []
         self._is_stopping = False
         self._started = 0
+        self._hang_seconds = float(session.config.getini("faulthandler_timeout") or 0)
         self._folder: Path = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
 
     def run(self, count: int) -> None:
@@ -133,11 +137,24 @@ class Dealer:
                 while runner.connection.poll() and self._hear(runner):
                     pass
                 self._bury(runner, ended[1])
+        self._ask_who_hangs()
+
+    def _ask_who_hangs(self) -> None:
+        """Let runners whose test takes very long print where they stand.
+
+        Pytest's own way starts and ends a thread for each test, which on a busy machine waits for some milliseconds.
+        """
+        now_seconds = time.monotonic()
+        for runner in self._runners:
+            if self._hang_seconds and runner.dealt and now_seconds - runner.heard_seconds > self._hang_seconds:
+                runner.heard_seconds = now_seconds
+                _signal(runner, WHERE_SIGNAL)
 
     def _hear(self, runner: Runner) -> bool:
         """Take one message of a runner; False if there will be none any more."""
         try:
             message = runner.connection.recv()
+            runner.heard_seconds = time.monotonic()
             if message is None:
                 group = self._groups.popleft() if self._groups else []
                 runner.dealt += group

@@ -5,6 +5,7 @@ A test that passes is one report, with the time of its setup and teardown too, i
 longer than most phases.
 """
 
+import faulthandler
 import os
 import signal
 import sys
@@ -23,6 +24,9 @@ PHASES = 3
 """Setup, call and teardown."""
 INTERRUPTED = 128 + signal.SIGINT
 """Exit status of a runner that was interrupted, as shells have it."""
+
+WHERE_SIGNAL = signal.SIGUSR2
+"""It makes a runner print where its threads stand."""
 
 
 def run_as_runner(session: pytest.Session, connection: "Connection[Any, Any]", folder: Path) -> NoReturn:
@@ -63,6 +67,9 @@ class Running:
         for hook in session.config.hook.pytest_runtest_logreport.get_hookimpls():
             if hook.plugin is not session and not hasattr(hook.plugin, "pytest_runtest_call"):  # logging has both
                 plugins.unregister(hook.plugin)
+        if plugins.has_plugin("faulthandler"):
+            plugins.unregister(name="faulthandler")  # it would time each test
+        faulthandler.register(WHERE_SIGNAL, os.dup(2))
         plugins.register(self, "terminalreporter")
         self._warnings.clear()  # those of before
         capture = plugins.getplugin("capturemanager")

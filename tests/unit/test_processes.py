@@ -181,3 +181,11 @@ def test_an_interrupted_run_ends_its_processes_with_their_fixtures(tmp_path: Pat
     assert done.status == pytest.ExitCode.INTERRUPTED
     assert "KeyboardInterrupt" in done.told
     assert ends_in(tmp_path) == 2
+
+
+@pytest.mark.slow
+def test_a_test_that_takes_very_long_shows_where_it_stands(tmp_path: Path) -> None:
+    shared_in(tmp_path, "signal.pause()")
+    done = run(tmp_path, "-n1", "-o", "faulthandler_timeout=0.1")
+    assert re.search(r'^  File "\S+test_0.py", line \d+ in test_middle$', done.told, re.MULTILINE)
+    assert "3 passed" in done.told
