@@ -37,13 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("processes")
     group._addoption(  # the public method refuses short options in lower case
         "-n", dest="processes", type=_processes, default=0, metavar="COUNT",
-        help="run the tests in this many processes; auto: one for each core and one more, at most four; 0: in this one",
+        help="run the tests in this many processes; auto: two more than there are cores, at most four; 0: in this one",
     )  # fmt: skip
 
 
 def _processes(word: str) -> int:
-    """With `auto`, a process more than there are cores: one of them mostly waits for builds and clients of others."""
-    return min((os.cpu_count() or 1) + 1, PROCESSES_MAX) if word == "auto" else int(word)
+    """With `auto`, two processes more than there are cores: most tests with processes of their own wait for these."""
+    return min((os.cpu_count() or 1) + 2, PROCESSES_MAX) if word == "auto" else int(word)
 
 
 def processes_of(config: pytest.Config) -> int:

@@ -99,15 +99,14 @@ def lines_between_looks(work: Callable[[], object]) -> int:
     lines = most_lines = 0
 
     def count(_frame: FrameType, event: str, _argument: object) -> Any:
-        nonlocal lines, most_lines
+        nonlocal lines
         if event == "line":
             lines += 1
-            most_lines = max(most_lines, lines)
         return count
 
     def look() -> None:
-        nonlocal lines
-        lines = 0
+        nonlocal lines, most_lines
+        most_lines, lines = max(most_lines, lines), 0
 
     before, before_trace = steps._look, sys.gettrace()
     steps._look = look
@@ -118,7 +117,7 @@ def lines_between_looks(work: Callable[[], object]) -> int:
     finally:
         sys.settrace(before_trace)
         steps._look = before
-    return most_lines
+    return max(most_lines, lines)
 
 
 def lines_of(work: Callable[[], object]) -> int:
