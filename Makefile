@@ -1,7 +1,7 @@
 # The front door. Needs Python 3.11 or later with its venv module, and make; uses uv when it is there.
 #
 #   make run      serve on port 8000 with data in ./hashrange-data
-#   make test     all tests, in a process for each core (PYTEST_FLAGS="-n 0": in one, for a debugger)
+#   make test     all tests, in several processes (PYTEST_FLAGS="-n 0": in one, for a debugger)
 #   make check    format, lint, types, architecture, generated pages
 #   make docs     write the generated pages again
 #   make bench    measure, beside other servers, in some 50 minutes; writes docs/benchmarks.md, docs/testing/speed.md and

@@ -9,6 +9,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+from tests.support.prepared.starts import COMMAND, start_hashrange
+
 OTHER_VERSION = re.compile(r" WARNING hashrange\.functions: (?:There is no python3\.|The node on PATH is )")
 """Lines about another Python or Node.js than a function names: this machine may have any."""
 
@@ -31,10 +33,10 @@ class ServerProcess:
 
     def start(self) -> None:
         """Start on the previous port, if any."""
-        command = [sys.executable, "-m", "hashrange", "serve", "--port", str(self.port), *self.options]
+        command = [*COMMAND, "serve", "--port", str(self.port), *self.options]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         with nullcontext(subprocess.PIPE) if self.log is None else self.log.open("a") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+            self.process = start_hashrange(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"(https?://127\.0\.0\.1:(\d+))", line)

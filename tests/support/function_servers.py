@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import boto3
 from botocore.config import Config
 
+from tests.support.prepared.starts import COMMAND, start_hashrange
 from tests.support.raw_client import RawClient
 from tests.support.signing import ACCESS_KEY, REGION, SECRET_KEY
 from tests.support.waiting import PATIENCE_SECONDS
@@ -34,7 +35,7 @@ class FunctionServer:
         self.temporary.mkdir(exist_ok=True)
         place = ["--in-memory"] if data_dir is None else ["--data-dir", str(data_dir)]
         options = [*place, *(["--functions"] if has_functions else []), *arguments]
-        command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--admin", *options]
+        command = [*COMMAND, "serve", "--port", "0", "--admin", *options]
         own_python = os.path.dirname(sys.executable)
         environment = {
             **os.environ,
@@ -44,7 +45,7 @@ class FunctionServer:
         }
         self._log_path = folder / "log"
         with self._log_path.open("a") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+            self.process = start_hashrange(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"(http://127\.0\.0\.1:(\d+))", line)
