@@ -26,7 +26,7 @@ SERVICE = OWN._replace(namespace="AWS/DynamoDB")
 BUCKETS, CELLS = 200, 60
 WIDE = dict.fromkeys(range(10_000, 10_000 + BUCKETS), 1.0)
 OBSERVED = StatisticSet(float(BUCKETS), 300.0, 1.0, 1e9)
-FEW_CELLS = 12
+FEW_CELLS = 4
 """Cells of a test that reads all of them each time that work gives way."""
 LINES_MAX = 3_000
 """Python lines between two looks; all buckets are 12,000."""
