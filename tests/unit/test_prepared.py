@@ -11,7 +11,7 @@ import pytest
 from tests.support.prepared.starts import COMMAND, PreparedPopen, start_hashrange
 
 pytestmark = pytest.mark.skipif(start_hashrange is subprocess.Popen, reason="there is no prepared process here")
-WAYS = [subprocess.Popen, PreparedPopen]
+WAYS: list[Any] = [subprocess.Popen, PreparedPopen]
 
 
 def started(way: Any, *words: str, **options: Any) -> Any:
