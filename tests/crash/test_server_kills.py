@@ -15,6 +15,7 @@ import pytest
 
 from hashrange.store.embedded.check import check_store
 from tests.crash.harness import ROUNDS
+from tests.support.prepared.starts import COMMAND, start_hashrange
 from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -36,9 +37,9 @@ class ServerProcess:
     """`hashrange serve` on a free port."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", "--data-dir", str(folder), *arguments]
+        command = [*COMMAND, "serve", "--port", "0", "--data-dir", str(folder), *arguments]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = start_hashrange(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)", line)

@@ -17,6 +17,7 @@ from typing import Any, Self
 from tests.clients.programs import program
 from tests.clients.serving import ServerProcess
 from tests.docs.pages import Example
+from tests.support.prepared.starts import COMMAND, start_hashrange
 from tests.unit.testing.suites import NO_OTHER_PLUGINS, SOURCE, command_of, python_with
 
 RUN_TIMEOUT_SECONDS = 100
@@ -86,8 +87,8 @@ class PageServer(ServerProcess):
     def start(self) -> None:
         """Start, and wait for the line with the endpoint."""
         with (self.folder / LOG).open("a") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "hashrange", *self.words],
+            self.process = start_hashrange(
+                [*COMMAND, *self.words],
                 cwd=self.folder,
                 env=os.environ | {"PYTHONPATH": str(SOURCE)},
                 stdout=subprocess.PIPE,
