@@ -8,6 +8,7 @@ goes on with the group. What a runner sends and does is in runners.py.
 import os
 import signal
 import sys
+import threading
 import time
 from collections import deque
 from contextlib import suppress
@@ -115,6 +116,7 @@ class Dealer:
             self._stop()
 
     def _start(self, gateway: Gateway) -> None:
+        assert threading.active_count() == 1, "forks would miss a thread that was started while tests were collected"
         ours, theirs = Pipe()
         self._started += 1
         sys.stdout.flush()

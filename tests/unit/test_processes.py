@@ -189,3 +189,12 @@ def test_a_test_that_takes_very_long_shows_where_it_stands(tmp_path: Path) -> No
     done = run(tmp_path, "-n1", "-o", "faulthandler_timeout=0.1")
     assert re.search(r'^  File "\S+test_0.py", line \d+ in test_middle$', done.told, re.MULTILINE)
     assert "3 passed" in done.told
+
+
+@pytest.mark.slow
+def test_a_thread_of_a_test_file_is_refused(tmp_path: Path) -> None:
+    text = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\ndef test_a(): pass"
+    (tmp_path / "test_it.py").write_text(text, encoding="utf-8")
+    done = run(tmp_path, "-n1")
+    assert done.status == pytest.ExitCode.INTERNAL_ERROR
+    assert "forks would miss a thread" in done.told
