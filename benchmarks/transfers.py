@@ -116,7 +116,7 @@ async def fill(database: Database, items: int) -> None:
         rows = {}
         for number in range(start, start + LOAD_ITEMS):
             item, size_bytes = check_item(make_item(f"item-{number}", chance, words))
-            rows[table.item_key(item)] = encode_row(item, size_bytes), item
+            rows[table.item_key(item)] = encode_row(item, size_bytes)
         await store.row_copies.load(table, rows)
         await asyncio.sleep(0)
     recovery = Recovery(database._process.service.clock.service_time(), 35)  # noqa: SLF001 - as above

@@ -7,7 +7,7 @@ log. *Kept rows* are rows under a source of their own, with no table: of a backu
 Why: docs/adr/0071-row-copies.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
@@ -19,6 +19,8 @@ from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SourceId
+
+NO_ITEMS: Mapping[Key, Item] = {}
 
 
 class RowCopy(msgspec.Struct, frozen=True):
@@ -129,11 +131,16 @@ class RowCopies(Protocol):
         """
 
     async def load(
-        self, table: OpenTable, rows: Mapping[Key, tuple[Row, Item]], surely_new: AbstractSet[Key] = frozenset()
+        self,
+        table: OpenTable,
+        rows: Mapping[Key, Row],
+        items: Mapping[Key, Item] = NO_ITEMS,
+        perhaps_there: Collection[Key] | None = None,
     ) -> None:
-        """Put rows, each with its item, into a table that is not served yet, in one commit, with their index entries.
-        `surely_new`: keys of which the table has no row, so that nobody needs to look. Raises
-        ResourceNotFoundException if the table no longer exists.
+        """Put rows into a table that is not served yet, in one commit, with their index entries. `items`: those of the
+        rows, as far as somebody has decoded them. `perhaps_there`: the keys of which the table may have rows, so that
+        nobody needs to look for others; None: all of them. Raises ResourceNotFoundException if the table no longer
+        exists.
         """
 
     async def end(self, owner: str) -> None:

@@ -42,8 +42,8 @@ from hashrange.tables.states import serves_items
 from hashrange.transfers.bulk_lines import record_reader, request_in
 from hashrange.transfers.bulk_reports import NEW_LINES_BYTES, ReportLines
 from hashrange.transfers.flows import Outflow
-from hashrange.transfers.formats.lines import FaultyLine, ReadItem
-from hashrange.transfers.reading import FREED_BYTES, LinePlace, ObjectsReading, ObjectsToRead, place_before
+from hashrange.transfers.formats.lines import FaultyLine
+from hashrange.transfers.reading import FREED_BYTES, LinePlace, ObjectsReading, ObjectsToRead, ReadItems, place_before
 from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop, as_failed
 from hashrange.wire.piecewise import free_request
 
@@ -216,12 +216,14 @@ class BulkWork:
         """Implements `Sink.has_taken`."""
         return bool(self._batch)
 
-    def take(self, at: LinePlace, read: ReadItem) -> None:
+    def take(self, read: ReadItems) -> None:
         """Implements `Sink.take`."""
-        if isinstance(read, FaultyLine):
-            self.note_damage(at, read.reason)
+        at = read.first
+        (record,) = read.items
+        if isinstance(record, FaultyLine):
+            self.note_damage(at, record.reason)
             return
-        request = request_in(read)
+        request = request_in(record)
         table = self._table()
         try:
             action = requested_action("put", PUT_RULES, request, request.Item)

@@ -2,7 +2,7 @@
 it reads to a `Sink`, in steps, and says how far it has come, so that it can go on from there after a kill.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple, Protocol
 
@@ -19,8 +19,8 @@ from hashrange.transfers.formats.compression import DamagedObject, decompressor
 from hashrange.transfers.formats.lines import LineReader, Lines, ReadItem
 from hashrange.transfers.workshop import Steps, TransferFailed
 
-READS_OF_STEP = 128
-"""Items that one step reads at most."""
+LINES_TOGETHER = 64
+"""Lines of one item each that are read, and given to an import, at once."""
 WRITES_BETWEEN_PLACES = 32
 """How often the sink writes before the place is kept."""
 FREED_BYTES = 16 * 1024
@@ -38,6 +38,8 @@ class ObjectsToRead(NamedTuple):
     compression: InputCompressionType
     new_reader: Callable[[], LineReader]
     """Makes the reader of one object."""
+    lines_together: int = 1
+    """Lines of one item each that the sink gets at once, at most."""
 
 
 class LinePlace(NamedTuple):
@@ -48,6 +50,17 @@ class LinePlace(NamedTuple):
     """Number of its line, from 1."""
     item: int
     """Number of the item in its line, from 1."""
+
+
+class ReadItems(NamedTuple):
+    """Items that were read: one, or those of lines that follow one another and have one each."""
+
+    first: LinePlace
+    items: Sequence[ReadItem]
+
+    def place(self, number: int) -> LinePlace:
+        """Where an item was read. `number`: from 0."""
+        return self.first._replace(line=self.first.line + number)
 
 
 def place_before(at: LinePlace, place: ReadingPlace) -> ReadingPlace:
@@ -66,8 +79,8 @@ class Sink(Protocol):
     def has_taken(self) -> bool:
         """True if it has something to write."""
 
-    def take(self, at: LinePlace, read: ReadItem) -> None:
-        """Take an item. What it has refused, or written, of long lists and maps is freed."""
+    def take(self, read: ReadItems) -> None:
+        """Take items. What it has refused, or written, of long lists and maps is freed."""
 
     def note_damage(self, at: LinePlace, reason: str) -> None:
         """Note that nothing of an object can be read from this line on."""
@@ -135,7 +148,7 @@ class ObjectsReading:
         place, wanted, source = self._place, self._wanted, self._wanted.source
         if place.object_key != info.key:
             place = ReadingPlace()
-        reader = ObjectReader(info.key, wanted.compression, wanted.new_reader(), place)
+        reader = ObjectReader(info.key, wanted, place)
         content = self._objects.read(source.S3Bucket, info.key, etag=info.etag, owner=source.S3BucketOwner or "")
         self._chunks = chunks = Inflow(content, self._flows)
         try:
@@ -150,7 +163,7 @@ class ObjectsReading:
                     async for pause in steps:
                         yield pause
         except DamagedObject as damage:
-            self._sink.note_damage(reader.damaged_at, str(damage))
+            self._sink.note_damage(reader.next_at, str(damage))
         finally:
             await chunks.give_up()
         while self._sink.has_taken:
@@ -161,17 +174,17 @@ class ObjectsReading:
 
     async def _take_items(self, reader: "ObjectReader", chunk: bytes) -> Steps:
         """Give the items of an object's next bytes to the sink. Raises DamagedObject."""
-        for count, read in enumerate(reader.feed(chunk), 1):
-            if self._sink.is_full:
-                while self._sink.has_taken:
-                    await self._sink.write()
-                    yield AT_ONCE
-                self._writes += 1
-                if self._writes >= WRITES_BETWEEN_PLACES:
-                    await self._keep(place_before(reader.at, self._place), reader.bytes_before)
-            self._sink.take(reader.at, read)
-            if count % READS_OF_STEP == 0:
+        sink = self._sink
+        for read in reader.feed(chunk):
+            sink.take(read)
+            if not sink.is_full:
+                continue
+            while sink.has_taken:
+                await sink.write()
                 yield AT_ONCE
+            self._writes += 1
+            if self._writes >= WRITES_BETWEEN_PLACES:
+                await self._keep(place_before(reader.next_at, self._place), reader.bytes_before)
 
     async def _keep(self, place: ReadingPlace, text_bytes: int = 0) -> None:
         self._place, self._writes = place, 0
@@ -181,12 +194,13 @@ class ObjectsReading:
 class ObjectReader:
     """Reads the items of one object."""
 
-    def __init__(self, key: str, compression: InputCompressionType, reader: LineReader, place: ReadingPlace) -> None:
+    def __init__(self, key: str, wanted: ObjectsToRead, place: ReadingPlace) -> None:
         """`place`: which of its lines and items have been read before."""
         self._key = key
-        self._decompressor = decompressor(compression)
+        self._decompressor = decompressor(wanted.compression)
         self._lines = Lines()
-        self._reader = reader
+        self._lines_together = wanted.lines_together
+        self._reader = wanted.new_reader()
         self._skipped_lines, self._skipped_items = place.lines_read, place.items_read
         self._line = 0
         """Number of the line that was read last, from 1."""
@@ -196,19 +210,14 @@ class ObjectReader:
         self.text_bytes = 0
         """Length of the text of its lines that were not skipped."""
         self.bytes_before = 0
-        """The same, without the line that was read last."""
+        """The same, without a line that is being read."""
 
     @property
-    def at(self) -> LinePlace:
-        """Where the last item was read."""
-        return LinePlace(self._key, self._line, self._item)
-
-    @property
-    def damaged_at(self) -> LinePlace:
-        """Where the next item would have been read, if the object is damaged."""
+    def next_at(self) -> LinePlace:
+        """Where the next item is read, or would have been read if the object is damaged."""
         return LinePlace(self._key, self._line + (not self._is_within_line), self._item + 1)
 
-    def feed(self, chunk: bytes) -> Iterator[ReadItem]:
+    def feed(self, chunk: bytes) -> Iterator[ReadItems]:
         """Yield the items of lines that end in the object's next bytes; at its end, with no bytes, those of the last
         line. Gives way. Raises DamagedObject.
         """
@@ -223,21 +232,46 @@ class ObjectReader:
                 look()
                 yield from self._read(self._lines.feed(piece))
 
-    def _read(self, lines: Iterator[bytes]) -> Iterator[ReadItem]:
-        for line in lines:
-            spend(1)
-            self._line += 1
-            self._is_within_line = True
-            is_skipped = self._line <= self._skipped_lines
-            if not is_skipped:
-                self.bytes_before = self.text_bytes
-                self.text_bytes += len(line) + 1
-            if (self._reader.wants_first or not is_skipped) and line and not line.isspace():
-                skipped = self._skipped_items if self._line == self._skipped_lines + 1 else 0
-                for read in self._reader.read(line):
-                    self._item += 1
-                    if self._item > skipped:
-                        yield read
-                    else:
-                        spend(1)
-            self._item, self._is_within_line = 0, False
+    def _read(self, ended: Iterator[list[bytes]]) -> Iterator[ReadItems]:
+        """Yield the items of lines that have ended."""
+        for lines in ended:
+            for start in range(0, len(lines), self._lines_together):
+                some = lines[start : start + self._lines_together]
+                together = self._read_together(some) if len(some) > 1 else None
+                if together is not None:
+                    yield together
+                    continue
+                for line in some:
+                    yield from self._read_line(line)
+
+    def _read_together(self, lines: list[bytes]) -> ReadItems | None:
+        """The items of some lines; None, and nothing has been read, unless each has just one that is not skipped."""
+        if self._line < self._skipped_lines + (self._skipped_items > 0):
+            return None
+        items = self._reader.read_together(lines)
+        if items is None:
+            return None
+        first = self.next_at
+        self._line += len(lines)
+        self.text_bytes += sum(map(len, lines)) + len(lines)
+        self.bytes_before = self.text_bytes
+        return ReadItems(first, items)
+
+    def _read_line(self, line: bytes) -> Iterator[ReadItems]:
+        """Yield the items of a line, one by one."""
+        spend(1)
+        self._line += 1
+        self._is_within_line = True
+        is_skipped = self._line <= self._skipped_lines
+        self.bytes_before = self.text_bytes
+        if not is_skipped:
+            self.text_bytes += len(line) + 1
+        if (self._reader.wants_first or not is_skipped) and line and not line.isspace():
+            skipped = self._skipped_items if self._line == self._skipped_lines + 1 else 0
+            for read in self._reader.read(line):
+                self._item += 1
+                if self._item > skipped:
+                    yield ReadItems(LinePlace(self._key, self._line, self._item), (read,))
+                else:
+                    spend(1)
+        self._item, self._is_within_line = 0, False

@@ -143,7 +143,7 @@ def test_while_rows_are_copied_or_loaded_less_is_merged(tmp_path: Path) -> None:
 
     write(store, table, b"a")
     assert settled() == (4 * MIB, 2, True)
-    finish(store.row_copies.load(table, {Key(b"new"): (row_of(10, b"a"), {})}))
+    finish(store.row_copies.load(table, {Key(b"new"): row_of(10, b"a")}))
     assert settled() == (16 * MIB, 4, True)
     finish(store.row_copies.begin("owner", table.schema))
     source_id = finish(store.row_copies.keep("owner", None))

@@ -369,12 +369,12 @@ def test_a_place_is_kept_of_an_object_with_nothing_but_errors(
     """It was read from its begin again, even of one line that has very many."""
     monkeypatch.setattr(import_work, "BATCH_ITEMS", 4)
     monkeypatch.setattr(reading, "WRITES_BETWEEN_PLACES", 3)
-    taken: list[reading.LinePlace] = []
+    taken: list[Any] = []
     take = import_work.ImportWork.take
 
-    def note(work: import_work.ImportWork, at: reading.LinePlace, read: Any) -> None:
-        taken.append(at)
-        take(work, at, read)
+    def note(work: import_work.ImportWork, read: reading.ReadItems) -> None:
+        taken.extend(read.items)
+        take(work, read)
 
     monkeypatch.setattr(import_work.ImportWork, "take", note)
     objects.chunk_bytes = 100

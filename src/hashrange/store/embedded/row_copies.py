@@ -8,8 +8,7 @@ never wait, and all that a copy is stands in the engine: it goes on after a kill
 while a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -31,7 +30,7 @@ from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.reading import scan_prefix, scan_range
 from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import delete_rows
-from hashrange.store.row_copies import Begun, ChangedRow, ChangedRows, CopiedRows, Moved, RowCopy
+from hashrange.store.row_copies import NO_ITEMS, Begun, ChangedRow, ChangedRows, CopiedRows, Moved, RowCopy
 from hashrange.store.statistics import Statistics
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_entry_writes
@@ -354,7 +353,7 @@ class EmbeddedRowCopies:
             ]
             add = partial(self._commits.put_changes, table=filled, changes=changes)
         else:
-            add = partial(_put_rows, source_id=_source_of(target), rows=part.rows, size_bytes=size_bytes)
+            add = partial(_put_rows, source_id=_source_of(target), rows=part.rows)
         table_id = table_id_of(_source_of(target))
 
         def write(draft: Draft) -> None:
@@ -368,23 +367,28 @@ class EmbeddedRowCopies:
         return Moved(len(part.rows), size_bytes, part.is_last)
 
     async def load(
-        self, table: OpenTable, rows: Mapping[Key, tuple[Row, Item]], surely_new: AbstractSet[Key] = frozenset()
+        self,
+        table: OpenTable,
+        rows: Mapping[Key, Row],
+        items: Mapping[Key, Item] = NO_ITEMS,
+        perhaps_there: Collection[Key] | None = None,
     ) -> None:
-        """Implements `RowCopies.load`. 3 µs a row without indexes, and 5 µs to look whether it is new."""
+        """Implements `RowCopies.load`. 2 µs a row without indexes, and 5 µs to look whether it is new."""
         await wait_while_behind(self._site)
         self._site.is_loaded = True
 
         def write(draft: Draft) -> None:
-            get, source_id = draft.engine.get, table.source_id
-            changes = []
-            for key, (row, item) in rows.items():
-                old = None if key in surely_new else get(source_id + key)
-                if old != row:
-                    entries = derive_entry_writes(table, key, old, row, None, item) if table.indexes else ()
-                    changes.append(Change(table, key, old, row, entries, "import", new_item=item))
-            if changes:
-                self._commits.put_changes(draft, table, changes)
-                draft.only_of = table.table_id
+            opened = self._opened.existing(table)
+            get, source_id = draft.engine.get, opened.source_id
+            found = {key: get(source_id + key) for key in (rows if perhaps_there is None else perhaps_there)}
+            former: dict[Key, Row] = {key: row for key, row in found.items() if row is not None}
+            written = [(key, row) for key, row in rows.items() if former.get(key) != row]
+            if opened.participants:
+                changes = [_loaded(opened, key, former.get(key), row, items.get(key)) for key, row in written]
+                self._commits.put_changes(draft, opened, changes)
+            else:
+                _put_rows(draft, source_id, written, [former[key] for key, _ in written if key in former])
+            draft.only_of = opened.table_id
 
         await self._commits.commit(write)
 
@@ -470,12 +474,18 @@ def _source_of(target: SourceId | OpenTable) -> SourceId:
     return target.source_id if isinstance(target, OpenTable) else target
 
 
-def _put_rows(draft: Draft, source_id: SourceId, rows: Sequence[tuple[Key, Row]], size_bytes: int) -> None:
-    """Add rows from which nothing else follows."""
+def _put_rows(draft: Draft, source_id: SourceId, rows: Sequence[tuple[Key, Row]], former: Sequence[Row] = ()) -> None:
+    """Add rows from which nothing else follows. `former`: the rows that they replace."""
     put = draft.batch.put
     for key, row in rows:
         put(source_id + key, row)
-    draft.deltas = {source_id: (len(rows), size_bytes)}
+    size_bytes = sum(row_sizes_bytes([row for _, row in rows])) - sum(row_sizes_bytes(former))
+    draft.deltas = {source_id: (len(rows) - len(former), size_bytes)}
+
+
+def _loaded(table: OpenTable, key: Key, old: Row | None, new: Row, item: Item | None) -> Change:
+    """The change of a row that is loaded."""
+    return Change(table, key, old, new, derive_entry_writes(table, key, old, new, None, item), "import", new_item=item)
 
 
 def _merged(

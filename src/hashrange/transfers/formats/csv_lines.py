@@ -42,6 +42,9 @@ class CsvLineReader:
         """Implements `LineReader.wants_first`."""
         return not self._columns
 
+    def read_together(self, lines: Sequence[bytes]) -> None:
+        """Implements `LineReader.read_together`: there is no quicker way."""
+
     def read(self, line: bytes) -> Iterable[ReadItem]:
         """Implements `LineReader.read`. 2 µs for a line of ten cells."""
         if len(line) > PIECE_BYTES:

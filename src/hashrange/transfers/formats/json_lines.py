@@ -5,7 +5,7 @@ line are all read; a line that is no JSON ends its object (backups-observed.md 1
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,7 +28,7 @@ _STEP_BYTES = 64
 """Bytes of a line that count as one step when Python's own decoder reads it."""
 
 
-class ItemLine(msgspec.Struct):
+class ItemLine(msgspec.Struct, gc=False):
     """A line of one item."""
 
     Item: dict[str, dict[str, Any]]
@@ -71,8 +71,20 @@ class JsonLineReader:
         """
         self._decode_line, self._read_value = decode, read_value
 
+    def read_together(self, lines: Sequence[bytes]) -> Sequence[ReadItem] | None:
+        """Implements `LineReader.read_together`. 2 µs for a line of 400 bytes."""
+        size_bytes = sum(map(len, lines))
+        if size_bytes >= PIECE_BYTES:
+            return None
+        spend_decoding(size_bytes)
+        decode = self._decode_line
+        try:
+            return [decode(line) for line in lines]
+        except _NO_JSON:
+            return None
+
     def read(self, line: bytes) -> Iterable[ReadItem]:
-        """Implements `LineReader.read`. 2 µs for a line of 400 bytes."""
+        """Implements `LineReader.read`."""
         return self._read_short(line) if len(line) <= PIECE_BYTES else self._read_long(line)
 
     def _read_short(self, line: bytes) -> Iterable[ReadItem]:

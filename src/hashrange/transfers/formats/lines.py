@@ -2,7 +2,7 @@
 this file says what they have in common.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from hashrange.transfers.formats.compression import DamagedObject
@@ -36,6 +36,11 @@ class LineReader(Protocol):
     def read(self, line: bytes) -> Iterable[ReadItem]:
         """The items of a line, which is not blank. Raises DamagedObject for one behind which nothing can be read."""
 
+    def read_together(self, lines: Sequence[bytes]) -> Sequence[ReadItem] | None:
+        """The items of some lines if each has just one; None if they are to be read one by one, or the format has no
+        quicker way.
+        """
+
 
 class Lines:
     """Splits the text of one object into lines, of which it keeps the last one until that ends."""
@@ -45,28 +50,27 @@ class Lines:
         self._begun = bytearray()
         """The line that has begun. Not a list of pieces, which may be of one byte each."""
 
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the lines that end in the next piece of text, without their ends. Raises DamagedObject for one that is
-        too long.
+    def feed(self, piece: bytes) -> Iterator[list[bytes]]:
+        """Yield the lines that end in the next piece of text, without their ends. Raises DamagedObject behind them if
+        a line is too long.
         """
         *ended, rest = piece.split(b"\n")
         if ended:
-            yield from self._first(ended[0])
-            yield from ended[1:]
+            if self._begun:
+                ended[0] = self._line(ended[0])
+            yield ended
         self._begin(rest)
 
-    def finish(self) -> Iterator[bytes]:
+    def finish(self) -> Iterator[list[bytes]]:
         """Yield the last line, if it has no end."""
         if self._begun:
-            yield from self._first(b"")
+            yield [self._line(b"")]
 
-    def _first(self, end: bytes) -> Iterator[bytes]:
-        if not self._begun:
-            yield end
-            return
+    def _line(self, end: bytes) -> bytes:
+        """The line that has begun, with its end."""
         self._begin(end)
         line, self._begun = bytes(self._begun), bytearray()
-        yield line
+        return line
 
     def _begin(self, rest: bytes) -> None:
         if len(self._begun) + len(rest) > self._limit_bytes:

@@ -300,8 +300,8 @@ def test_a_line_may_come_byte_by_byte() -> None:
     lines = Lines()
     text = b"x" * 100_000
     pieces: Iterable[bytes] = (text[place : place + 1] for place in range(len(text)))
-    assert [line for piece in pieces for line in lines.feed(piece)] == []
-    assert list(lines.finish()) == [text]
+    assert [ended for piece in pieces for ended in lines.feed(piece)] == []
+    assert list(lines.finish()) == [[text]]
 
 
 @pytest.mark.parametrize("kind", ["GZIP", "ZSTD"])
