@@ -27,17 +27,17 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.reading import scan_prefix, scan_range
+from hashrange.store.embedded.reading import read_rows, scan_prefix, scan_range
 from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import delete_rows
-from hashrange.store.row_copies import NO_ITEMS, Begun, ChangedRow, ChangedRows, CopiedRows, Moved, RowCopy
+from hashrange.store.row_copies import NO_ITEMS, Begun, ChangedRows, CopiedRows, Moved, RowCopy
 from hashrange.store.statistics import Statistics
 from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.keys import key_functions
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import KeySchema, Table
-from hashrange.tables.source_id import SourceId, key_in_source, make_source_id, table_id_of
+from hashrange.tables.source_id import SOURCE_BYTES, SourceId, make_source_id, table_id_of
 from hashrange.tables.stream_records import keys_of, plain_record, split_record
 from hashrange.tables.streams import SEQUENCE_BYTES, SEQUENCE_MAX, last_sequence_at, sequence_at
 
@@ -314,15 +314,12 @@ class EmbeddedRowCopies:
             await self._undo(number)
             return ChangedRows((), after, is_last=False)
         prefix = layout.staged_prefix(number)
-        rows: list[ChangedRow] = []
         lower = prefix + (after + b"\x00" if after else b"")
         with self._site.failures():
-            for engine_key, staged in scan_range(self._site.engine, lower, prefix_upper_bound(prefix)):
-                rows.append(changed_row(Key(engine_key[len(prefix) :]), staged))
-                limit_bytes -= len(staged)
-                if limit_bytes <= 0 or len(rows) == SLICE_ROWS:
-                    return ChangedRows(rows, rows[-1].key, is_last=False)
-        return ChangedRows(rows, rows[-1].key if rows else after, is_last=True)
+            upper = prefix_upper_bound(prefix)
+            staged, has_all = read_rows(self._site.engine, lower, upper, SLICE_ROWS, limit_bytes)
+            rows = [changed_row(Key(engine_key[len(prefix) :]), kept) for engine_key, kept in staged]
+        return ChangedRows(rows, rows[-1].key if rows else after, has_all)
 
     async def passed(self, owner: str, key: Key) -> None:
         """Implements `RowCopies.passed`."""
@@ -499,25 +496,18 @@ def _merged(
 ) -> CopiedRows:
     """The next rows of a copy: the present ones, and in their place those that were kept for it."""
     lower = after + b"\x00" if after else b""
-    rows: list[tuple[Key, Row]] = []
-    left_bytes, last = limit_bytes, None
-    present = scan_range(engine, source_id + lower, prefix_upper_bound(source_id), skipped_keys_max=skipped_keys_max)
-    for engine_key, row in present:
-        rows.append((key_in_source(engine_key), Row(row)))
-        left_bytes -= len(row)
-        if left_bytes <= 0 or len(rows) >= limit_rows:
-            last = rows[-1][0]
-            break
+    present, has_all = read_rows(
+        engine, source_id + lower, prefix_upper_bound(source_id), limit_rows, limit_bytes, skipped_keys_max
+    )
+    # Key() and Row() would cost calls
+    rows: list[tuple[Key, Row]] = [(key[SOURCE_BYTES:], row) for key, row in present]  # type: ignore[misc]
+    last = None if has_all else rows[-1][0]
     prefix = layout.staged_prefix(number)
     upper = prefix_upper_bound(prefix) if last is None else prefix + last + b"\x00"
-    staged: list[tuple[Key, bytes]] = []
-    left_bytes = limit_bytes
-    for engine_key, kept in scan_range(engine, prefix + lower, upper):
-        if left_bytes <= 0 or len(staged) >= limit_rows:
-            last = staged[-1][0]
-            break
-        staged.append((Key(engine_key[len(prefix) :]), kept))
-        left_bytes -= len(kept)
+    former, has_all = read_rows(engine, prefix + lower, upper, limit_rows, limit_bytes)
+    staged = [(Key(key[len(prefix) :]), kept) for key, kept in former]
+    if not has_all:
+        last = staged[-1][0]
     if staged:
         merged: dict[Key, Row] = {key: row for key, row in rows if last is None or key <= last}
         for key, kept in staged:
