@@ -5,7 +5,6 @@ an object that expands without end costs no memory, and whoever reads it decides
 """
 
 import sys
-import zlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -61,7 +60,7 @@ class _Gzip:
     """Decompresses members of gzip that follow one another."""
 
     def __init__(self) -> None:
-        self._member = zlib.decompressobj(_GZIP_WINDOW)
+        self._member = zlib_ng.decompressobj(_GZIP_WINDOW)
         self._is_between = True
         """True before the first byte of a member."""
 
@@ -69,13 +68,13 @@ class _Gzip:
         while chunk:
             spend(_STREAM_STEPS)
             if self._member.eof:
-                self._member, self._is_between = zlib.decompressobj(_GZIP_WINDOW), True
+                self._member, self._is_between = zlib_ng.decompressobj(_GZIP_WINDOW), True
             if self._is_between and not chunk.strip(b"\x00"):
                 return  # padding behind the last member
             self._is_between = False
             try:
                 piece = self._member.decompress(chunk, PIECE_MAX_BYTES)
-            except zlib.error as error:
+            except zlib_ng.error as error:
                 raise DamagedObject(f"it is no gzip: {error}") from error
             chunk = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if piece:
@@ -87,7 +86,7 @@ class _Gzip:
         """Bytes that zlib holds back because a piece was full."""
         try:
             return self._member.decompress(b"", PIECE_MAX_BYTES)
-        except zlib.error as error:
+        except zlib_ng.error as error:
             raise DamagedObject(f"it is no gzip: {error}") from error
 
     def finish(self) -> None:
