@@ -36,6 +36,14 @@ CHUNK_BYTES = 1024 * 1024
 LOAD_ITEMS = 500
 POLL_SECONDS = 0.2
 WORDS = 500
+REST_SECONDS = 0.5
+RESTING = (
+    ("rocksdb.num-entries-active-mem-table", 500),
+    ("rocksdb.num-files-at-level0", 0),
+    ("rocksdb.num-running-compactions", 0),
+    ("rocksdb.num-running-flushes", 0),
+)
+"""Properties of the engine, and the most that they are once it has merged what was written."""
 NO_ENDPOINT = "http://127.0.0.1:9"
 """Nothing asks it."""
 
@@ -123,6 +131,14 @@ async def fill(database: Database, items: int) -> None:
     await store.catalog.replace(table.schema, msgspec.structs.replace(table.schema, recovery=recovery))
 
 
+def wait_for_rest(database: Database) -> None:
+    """Wait until the engine has merged what was written, which is no part of an export."""
+    engine = database._process.service.store.engine  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else has it
+    time.sleep(REST_SECONDS)
+    while any((engine.property_int_value(name) or 0) > most for name, most in RESTING):
+        time.sleep(REST_SECONDS)
+
+
 async def give_s3(database: Database, made_up: MadeUp) -> None:
     """Let the database use this S3 instead of that of its settings."""
     database._process.service.features.part(TRANSFERS).s3 = lambda _: made_up  # noqa: SLF001 - it has no other
@@ -135,6 +151,7 @@ def export(folder: str | None, items: int) -> Measured:
         client: Any = database.client()
         client.create_table(**CREATION)
         on_loop(database, fill(database, items))
+        wait_for_rest(database)
         arn = client.describe_table(TableName=TABLE)["Table"]["TableArn"]
         began, cpu_began = time.perf_counter(), time.process_time()
         begun = client.export_table_to_point_in_time(TableArn=arn, S3Bucket=BUCKET)["ExportDescription"]
