@@ -20,6 +20,7 @@ GZIP_LEVEL = 2
 """Level of zlib-ng for exports: 0.9 ms for 256 KB of small items. Level 6 takes six times as long for a fifth less."""
 _GZIP_WINDOW = 31
 """Window of 32 KB, and the frame of gzip."""
+_GZIP_ERROR: type[Exception] = zlib_ng.error  # type: ignore[assignment]  # a class, whatever the stubs say
 _STREAM_STEPS = 10
 """Steps of the begin of a member of gzip or a frame of zstd."""
 
@@ -74,7 +75,7 @@ class _Gzip:
             self._is_between = False
             try:
                 piece = self._member.decompress(chunk, PIECE_MAX_BYTES)
-            except zlib_ng.error as error:
+            except _GZIP_ERROR as error:
                 raise DamagedObject(f"it is no gzip: {error}") from error
             chunk = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if piece:
@@ -86,7 +87,7 @@ class _Gzip:
         """Bytes that zlib holds back because a piece was full."""
         try:
             return self._member.decompress(b"", PIECE_MAX_BYTES)
-        except zlib_ng.error as error:
+        except _GZIP_ERROR as error:
             raise DamagedObject(f"it is no gzip: {error}") from error
 
     def finish(self) -> None:
