@@ -71,7 +71,7 @@ def scan_range(
         del items
 
 
-def read_rows(
+def read_range(
     engine: Engine, lower: bytes, upper: bytes, limit_rows: int, limit_bytes: int, skipped_keys_max: int = 0
 ) -> tuple[list[tuple[bytes, bytes]], bool]:
     """The first (engine key, row) with `lower <= key < upper`, until the number or the length of the rows reaches a

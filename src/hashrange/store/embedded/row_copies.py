@@ -27,7 +27,7 @@ from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.reading import read_rows, scan_prefix, scan_range
+from hashrange.store.embedded.reading import read_range, scan_prefix, scan_range
 from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import delete_rows
 from hashrange.store.row_copies import NO_ITEMS, Begun, ChangedRows, CopiedRows, Moved, RowCopy
@@ -317,7 +317,7 @@ class EmbeddedRowCopies:
         lower = prefix + (after + b"\x00" if after else b"")
         with self._site.failures():
             upper = prefix_upper_bound(prefix)
-            staged, has_all = read_rows(self._site.engine, lower, upper, SLICE_ROWS, limit_bytes)
+            staged, has_all = read_range(self._site.engine, lower, upper, SLICE_ROWS, limit_bytes)
             rows = [changed_row(Key(engine_key[len(prefix) :]), kept) for engine_key, kept in staged]
         return ChangedRows(rows, rows[-1].key if rows else after, has_all)
 
@@ -496,7 +496,7 @@ def _merged(
 ) -> CopiedRows:
     """The next rows of a copy: the present ones, and in their place those that were kept for it."""
     lower = after + b"\x00" if after else b""
-    present, has_all = read_rows(
+    present, has_all = read_range(
         engine, source_id + lower, prefix_upper_bound(source_id), limit_rows, limit_bytes, skipped_keys_max
     )
     # Key() and Row() would cost calls
@@ -504,7 +504,7 @@ def _merged(
     last = None if has_all else rows[-1][0]
     prefix = layout.staged_prefix(number)
     upper = prefix_upper_bound(prefix) if last is None else prefix + last + b"\x00"
-    former, has_all = read_rows(engine, prefix + lower, upper, limit_rows, limit_bytes)
+    former, has_all = read_range(engine, prefix + lower, upper, limit_rows, limit_bytes)
     staged = [(Key(key[len(prefix) :]), kept) for key, kept in former]
     if not has_all:
         last = staged[-1][0]
