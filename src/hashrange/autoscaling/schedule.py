@@ -111,10 +111,7 @@ class _Cron(NamedTuple):
 
 
 def _cron(text: str, zone: tzinfo) -> Schedule:
-    fields = text.split()
-    if len(fields) != 6:
-        raise ValueError(text)
-    minutes, hours, days, months, weekdays, years = fields
+    minutes, hours, days, months, weekdays, years = text.split()
     if (days == "?") == (weekdays == "?") and not (days == "*" and weekdays == "*"):
         raise ValueError(text)
     chosen_months = _numbers(months, 1, 12, _MONTHS, 1)
