@@ -48,13 +48,8 @@ def judge(threshold: Threshold, observed: Sequence[Observed], before: StateValue
     """The state that the periods mean, `looked_at` of them, oldest first; None:
     the alarm stays in the state `before`.
     """
-    newest_first = list(reversed(observed))
-    known = [one for one in newest_first if one[1] is not None]
-    wanted = threshold.evaluation_periods
-    evaluated = newest_first[:wanted]
-    if any(value is None for _, value in evaluated):
-        evaluated = known[:wanted]
-    missing = wanted - len(evaluated)
+    evaluated = [one for one in reversed(observed) if one[1] is not None][: threshold.evaluation_periods]
+    missing = threshold.evaluation_periods - len(evaluated)
     breaching = sum(_breaches(threshold, value) for _, value in evaluated)
     state = _state(threshold, before, breaching, len(evaluated), missing)
     return None if state is None else Verdict(state, evaluated, missing)
@@ -67,12 +62,10 @@ def _breaches(threshold: Threshold, value: float | None) -> bool:
 
 def _state(threshold: Threshold, before: StateValue, breaching: int, known: int, missing: int) -> StateValue | None:
     needed = threshold.breaches_needed
-    if not missing:
+    if not missing or threshold.missing_data == "notBreaching":
         return "ALARM" if breaching >= needed else "OK"
     if threshold.missing_data == "breaching":
         return "ALARM" if breaching + missing >= needed else "OK"
-    if threshold.missing_data == "notBreaching":
-        return "ALARM" if breaching >= needed else "OK"
     if threshold.missing_data == "ignore":
         if breaching >= needed:
             return "ALARM"
