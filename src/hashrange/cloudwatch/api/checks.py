@@ -125,11 +125,6 @@ def dimensions_of(given: Sequence[DimensionMember] | None, path: str = "Dimensio
     return tuple(sorted(found.items()))
 
 
-def dimension_members(dimensions: Dimensions) -> list[dict[str, str]]:
-    """The dimensions as a reply has them."""
-    return [{"Name": name, "Value": value} for name, value in dimensions]
-
-
 def place_in(token: str | None) -> int:
     """Where a page begins, from a token of `part_from`; None: at the first. Raises ServiceError."""
     place = place_of_token(token)

@@ -8,7 +8,7 @@ import msgspec
 from hashrange.aws_services.operation import FORM, Caller, Operation
 from hashrange.aws_services.paging import part_from
 from hashrange.cloudwatch import limits
-from hashrange.cloudwatch.api.checks import DimensionMember, check_length, dimension_members, place_in, refuse_value
+from hashrange.cloudwatch.api.checks import DimensionMember, check_length, place_in, refuse_value
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.items.steps import walk
@@ -55,7 +55,7 @@ async def list_metrics(metrics: Metrics, caller: Caller, request: ListMetricsReq
             {
                 "Namespace": metric.namespace,
                 "MetricName": metric.name,
-                "Dimensions": dimension_members(metric.dimensions),
+                "Dimensions": [{"Name": name, "Value": value} for name, value in metric.dimensions],
             }
             for metric in page
         ],
