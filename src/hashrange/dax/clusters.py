@@ -274,7 +274,7 @@ class Clusters:
             return None
         for path in found:
             cluster = self._clusters.get(path)  # anew, as what comes before this one may have waited
-            if cluster is not None and _is_busy(cluster):
+            if cluster is not None and {cluster.status, *(node.status for node in cluster.nodes)} != {"available"}:
                 left_seconds = cluster.until_seconds - self.now_seconds()
                 if left_seconds > 0:
                     left.append(left_seconds)
@@ -410,10 +410,6 @@ class Clusters:
         self._stand_ins.pop(place, None)
         if self._running.pop(place, None) is not None and self.running_host is not None:
             await self.running_host.stop(place)
-
-
-def _is_busy(cluster: Cluster) -> bool:
-    return cluster.status != "available" or any(node.status != "available" for node in cluster.nodes)
 
 
 def _place(cluster: Cluster, node: ClusterNode) -> NodePlace:

@@ -47,7 +47,7 @@ class LruCache(Generic[CachedContent]):
 
     def __init__(self, memory_bytes: int, now: Callable[[], float]) -> None:
         """`now`: seconds of service time."""
-        self._entries: OrderedDict[Hashable, Cached[CachedContent]] = OrderedDict()
+        self.entries: OrderedDict[Hashable, Cached[CachedContent]] = OrderedDict()
         self._memory_bytes = memory_bytes
         self._now = now
         self.size_bytes = 0
@@ -55,21 +55,17 @@ class LruCache(Generic[CachedContent]):
         """Of all entries that gave way to others."""
 
     def __len__(self) -> int:
-        return len(self._entries)
-
-    def knows(self, key: Hashable) -> bool:
-        """True if there is an entry, even one whose time is over. It is not used by that."""
-        return key in self._entries
+        return len(self.entries)
 
     def get(self, key: Hashable) -> Cached[CachedContent] | None:
         """The entry of this key, which is the last used one then; None if there is none, or its time is over."""
-        entry = self._entries.get(key)
+        entry = self.entries.get(key)
         if entry is None:
             return None
         if entry.until_seconds <= self._now():
             self.drop(key)
             return None
-        self._entries.move_to_end(key)
+        self.entries.move_to_end(key)
         return entry
 
     def put(self, key: Hashable, content: CachedContent, size_bytes: int, life_seconds: float) -> None:
@@ -81,22 +77,22 @@ class LruCache(Generic[CachedContent]):
         if size_bytes > self._memory_bytes:
             return
         until_seconds = self._now() + life_seconds if life_seconds else float("inf")
-        self._entries[key] = Cached(content, size_bytes, until_seconds)
+        self.entries[key] = Cached(content, size_bytes, until_seconds)
         self.size_bytes += size_bytes
         while self.size_bytes > self._memory_bytes:
-            _, entry = self._entries.popitem(last=False)
+            _, entry = self.entries.popitem(last=False)
             self.size_bytes -= entry.size_bytes
             self.evicted_bytes += entry.size_bytes
 
     def drop(self, key: Hashable) -> None:
         """Forget a key, if it is known."""
-        entry = self._entries.pop(key, None)
+        entry = self.entries.pop(key, None)
         if entry is not None:
             self.size_bytes -= entry.size_bytes
 
     def clear(self) -> "OrderedDict[Hashable, Cached[CachedContent]]":
         """Forget everything at once. Returns what was known, to be freed piece by piece."""
-        former, self._entries = self._entries, OrderedDict()
+        former, self.entries = self.entries, OrderedDict()
         self.size_bytes = 0
         return former
 
@@ -173,7 +169,7 @@ class NodeCaches:
         self.memory_bytes = terms.memory_bytes
         self._item_life_seconds = terms.record_ttl_millis / 1000
         self._query_life_seconds = terms.query_ttl_millis / 1000
-        self._lru: LruCache[bytes | None] = LruCache(terms.memory_bytes, now)
+        self.lru: LruCache[bytes | None] = LruCache(terms.memory_bytes, now)
         self._replicated: OrderedDict[ItemKey, list[_Replicated]] = OrderedDict()
         """Key → writes through other nodes that are not known here yet, oldest first; those of one moment are one."""
         self.waiting_bytes = 0
@@ -210,16 +206,6 @@ class NodeCaches:
         self.latencies_ms, self.latency_seconds = Counter(), 0.0
         return taken
 
-    @property
-    def size_bytes(self) -> int:
-        """Memory in use."""
-        return self._lru.size_bytes
-
-    @property
-    def evicted_bytes(self) -> int:
-        """Memory of entries that gave way to others."""
-        return self._lru.evicted_bytes
-
     def clear(self) -> list[OrderedDict[Any, Any]]:
         """Forget all items and replies at once. Returns what was known, to be freed piece by piece:
         350,000 items at once take 60 ms.
@@ -227,7 +213,7 @@ class NodeCaches:
         self.wrote()
         replicated, self._replicated = self._replicated, OrderedDict()
         self.waiting_bytes = 0
-        return [self._lru.clear(), replicated]
+        return [self.lru.clear(), replicated]
 
     # --- items ----------------------------------------------------------------------------------
 
@@ -238,7 +224,7 @@ class NodeCaches:
         if self._replicated:
             self._take_replicated(key)
         self.hot_keys.see(key)
-        entry = self._lru.get(key)
+        entry = self.lru.get(key)
         if entry is None:
             self.counts["ItemCacheMisses"] += 1
             return None
@@ -248,9 +234,9 @@ class NodeCaches:
     def keep_item(self, key: ItemKey, content: bytes | None) -> None:
         """Keep an item that was read; None: there is none. Of PassingContent, nothing is known afterwards."""
         if content.__class__ is PassingContent:
-            self._lru.drop(key)
+            self.lru.drop(key)
             return
-        self._lru.put(key, content, _item_size_bytes(key, content), self._item_life_seconds)
+        self.lru.put(key, content, _item_size_bytes(key, content), self._item_life_seconds)
 
     def written(self, key: ItemKey, content: bytes | None) -> None:
         """Keep an item that was written through this node (None: deleted, so it is not known any more),
@@ -267,10 +253,6 @@ class NodeCaches:
     def wrote(self) -> None:
         """Note that something is written: no read that has begun before may be kept."""
         self.writes += 1
-
-    def drop_item(self, key: ItemKey) -> None:
-        """Forget an item."""
-        self._lru.drop(key)
 
     def replicate(self, write: _Replicated) -> None:
         """Take over a write through another node once it is due."""
@@ -310,12 +292,12 @@ class NodeCaches:
         else:
             del self._replicated[key]
         self.waiting_bytes -= _waiting_bytes(write)
-        if write.content is None or self._lru.knows(key):
+        if write.content is None or key in self.lru.entries:
             self._put_or_drop(key, write.content)
 
     def _put_or_drop(self, key: ItemKey, content: bytes | None) -> None:
         if content is None:
-            self._lru.drop(key)
+            self.lru.drop(key)
         else:
             self.keep_item(key, content)
 
@@ -326,14 +308,14 @@ class NodeCaches:
         if not self._query_life_seconds:
             entry = None
         else:
-            entry = self._lru.get(key)
+            entry = self.lru.get(key)
         self.counts[f"{kind}Cache{'Misses' if entry is None else 'Hits'}"] += 1
         return None if entry is None else entry.content
 
     def keep_reply(self, key: Hashable, size_bytes: int, reply: bytes) -> None:
         """Keep the reply to a query or scan. `size_bytes`: of the key. Does nothing if the life of replies is 0."""
         if self._query_life_seconds:
-            self._lru.put(key, reply, size_bytes + REPLY_KEY_BYTES + len(reply), self._query_life_seconds)
+            self.lru.put(key, reply, size_bytes + REPLY_KEY_BYTES + len(reply), self._query_life_seconds)
 
 
 def _waiting_bytes(write: _Replicated) -> int:

@@ -129,7 +129,7 @@ class NodeMetrics:
         caches = node.caches
         counts = dict(
             caches.counts,
-            EvictedSize=caches.evicted_bytes,
+            EvictedSize=caches.lru.evicted_bytes,
             NetworkBytesIn=caches.received_bytes,
             NetworkBytesOut=caches.sent_bytes,
         )
@@ -145,7 +145,7 @@ class NodeMetrics:
             counts,
             *caches.take_latencies(),
             self._minute_seconds if is_new_minute or before is None else None,
-            (node.connections(), caches.size_bytes, caches.memory_bytes),
+            (node.connections(), caches.lru.size_bytes, caches.memory_bytes),
         )
         self._aside.append(seen)
 

@@ -309,7 +309,7 @@ def test_caches_are_empty_at_once_and_freed_in_turns(end: str, monkeypatch: pyte
             await nodes.stop(place)
         else:
             await nodes.close()
-        assert (caches.size_bytes, caches.waiting_bytes, content(caches, count - 1)) == (0, 0, ...)
+        assert (caches.lru.size_bytes, caches.waiting_bytes, content(caches, count - 1)) == (0, 0, ...)
         freed = [0]
         for _ in range(2 * count // FREED_TOGETHER + 2):
             freed.append(Tracked.freed)

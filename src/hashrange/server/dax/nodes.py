@@ -228,8 +228,8 @@ class DaxNodes:
                 "port": running.port,
                 "connections": len(running.connections),
                 "memory_bytes": running.caches.memory_bytes,
-                "used_bytes": running.caches.size_bytes,
-                "evicted_bytes": running.caches.evicted_bytes,
+                "used_bytes": running.caches.lru.size_bytes,
+                "evicted_bytes": running.caches.lru.evicted_bytes,
                 "counts": dict(sorted(running.caches.counts.items())),
                 "hottest": [
                     {"table": key[2], "key": b64encode(key[3]).decode(), "reads": reads}

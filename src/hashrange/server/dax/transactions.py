@@ -154,7 +154,7 @@ def _keep_again(node: DaxNode, scope: Scope, places: list[_Place]) -> None:
     """
     keys = [node.item_key(scope, place.shape.name, place.shape.canonical(place.key)) for place in places]
     for key in keys:
-        node.caches.drop_item(key)
+        node.caches.lru.drop(key)
     writes = node.caches.writes
 
     def write(reply: dict[str, Any], _meter: Meter) -> bytes:
