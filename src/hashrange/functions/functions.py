@@ -86,7 +86,7 @@ class Functions:
         self._declared = DeclaredFunctions()
         self._changing: set[FunctionKey] = set()
         """Functions that are being created or updated."""
-        self._concurrency_followers: list[Callable[[FunctionKey], None]] = [self.events.concurrency_changed]
+        self.concurrency_followers: list[Callable[[FunctionKey], None]] = [self.events.concurrency_changed]
         self._generation = documents.generation
 
     def reach(self, endpoint: str, credentials_of: Callable[[Caller], HandlerCredentials] | None = None) -> None:
@@ -268,12 +268,8 @@ class Functions:
     async def reserve(self, old: FunctionDescription, change: ChangeExisting) -> None:
         """Change the reserved executions of a function, as `change` does."""
         await self.change(old, change)
-        for see in self._concurrency_followers:
+        for see in self.concurrency_followers:
             see(old.key)
-
-    def on_concurrency_change(self, see: Callable[[FunctionKey], None]) -> None:
-        """Call `see` after the reserved executions of a function have changed: for whoever waits until it may run."""
-        self._concurrency_followers.append(see)
 
     async def delete(self, old: FunctionDescription) -> None:
         """Delete a function; invocations that run go on to their end. Raises LambdaError and StorageError."""

@@ -86,12 +86,9 @@ def _place(trace: bytes) -> str:
         text = trace[max(0, end - _PATH_BYTES_MAX) : end]
         path = text[max(text.rfind(b'File \\"') + 6, text.rfind(b'"') + 1, text.rfind(b"(") + 1) :]
         if not _is_code_of_others(path):
-            return f"{_last_part(path)}, line {found[1].decode()}"
+            file = path[max(path.rfind(b"/"), path.rfind(b"\\")) + 1 :].decode(errors="replace")
+            return f"{file}, line {found[1].decode()}"
     return ""
-
-
-def _last_part(path: bytes) -> str:
-    return path[max(path.rfind(b"/"), path.rfind(b"\\")) + 1 :].decode(errors="replace")
 
 
 def logged_text(text: str) -> str:

@@ -73,7 +73,17 @@ class EnvironmentPool:
             environment.memory.see()
             if not outcome.error_type:
                 self._log.errors.forget()
-            self._end_log(log, environment, outcome, duration_ms, is_new=is_new)
+            function = self._runnable.function
+            last_line, status = None, ""
+            if outcome.is_timed_out:
+                time = self._wall_time().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                timed_out = messages.TIMED_OUT.format(timeout_seconds=function.timeout_seconds)
+                last_line, status = f"{time} {request_id} {timed_out}", "timeout"
+            elif outcome.is_over:
+                status = f"error\tError Type: {outcome.error_type}"
+            used_mb = min(-(-environment.memory.used_bytes // _MB_BYTES), function.memory_mb)
+            init_ms = environment.init_ms if is_new else None
+            log.end(report_of(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
         await log.written()
         return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail, duration_ms)
 
@@ -108,27 +118,6 @@ class EnvironmentPool:
         if self._is_closed:
             raise ConcurrencyExceeded(messages.POOL_CLOSED)
         return ExecutionEnvironment(self._runnable, self._listener, self._log_stream_name(), self._generation)
-
-    def _end_log(
-        self,
-        log: InvocationLog,
-        environment: ExecutionEnvironment,
-        outcome: InvocationOutcome,
-        duration_ms: float,
-        *,
-        is_new: bool,
-    ) -> None:
-        function = environment.runnable.function
-        last_line, status = None, ""
-        if outcome.is_timed_out:
-            time = self._wall_time().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            last_line = f"{time} {log.request_id} {messages.TIMED_OUT.format(timeout_seconds=function.timeout_seconds)}"
-            status = "timeout"
-        elif outcome.is_over:
-            status = f"error\tError Type: {outcome.error_type}"
-        used_mb = min(-(-environment.memory.used_bytes // _MB_BYTES), function.memory_mb)
-        init_ms = environment.init_ms if is_new else None
-        log.end(report_of(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
 
     def _wall_time(self) -> dt.datetime:
         return dt.datetime.fromtimestamp(self._clock.wall_time(), dt.UTC)

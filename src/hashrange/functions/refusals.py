@@ -33,11 +33,6 @@ def conflict_refusal(message: str) -> LambdaError:
     return LambdaError(409, "ResourceConflictException", message)
 
 
-def revision_refusal(message: str) -> LambdaError:
-    """The RevisionId of the request is not the latest one."""
-    return LambdaError(412, "PreconditionFailedException", message)
-
-
 def throttling_refusal(reason: str) -> LambdaError:
     """Too many invocations run, or wait. `reason`: one of the model's enumeration ThrottleReason."""
     return LambdaError(429, "TooManyRequestsException", CONCURRENCY_EXCEEDED, Reason=reason)

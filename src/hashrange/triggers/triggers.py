@@ -55,7 +55,7 @@ class Triggers:
         self.job = Delivery(
             self.mappings, store, clock, functions.for_jobs.invoke, self._deliver, disturb, wake, is_awaited
         )
-        functions.on_concurrency_change(lambda key: self.job.concurrency_changed(key.arn))
+        functions.concurrency_followers.append(lambda key: self.job.concurrency_changed(key.arn))
 
     async def _deliver(self, arn: str, message: FailureMessage) -> bool:
         """Send a message to a destination; False if it was not accepted in DESTINATION_SECONDS_MAX of real time. Also

@@ -44,9 +44,7 @@ class Refusing:
 
     def __init__(self) -> None:
         self.for_jobs = JobInvocations(self.invoke)
-
-    def on_concurrency_change(self, _: object) -> None:
-        """Functions whose reserved executions never change."""
+        self.concurrency_followers: list[object] = []
 
     async def invoke(self, *_: Any) -> Invocation:
         return Invocation(b"{}", "Unhandled")

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.programs import is_supported
-from hashrange.functions.refusals import constraint_refusal, parameter_refusal, revision_refusal
+from hashrange.functions.refusals import constraint_refusal, parameter_refusal
 from hashrange.functions.variables import find_variables_fault
 from hashrange.limits import FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN, FUNCTION_TIMEOUT_SECONDS_MAX
 from hashrange.messages import functions_api as say
@@ -198,7 +199,7 @@ def require_revision(present: str, expected: str | None, message: str = say.REVI
     if it expects one.
     """
     if expected not in {None, present}:
-        raise revision_refusal(message)
+        raise LambdaError(412, "PreconditionFailedException", message)
 
 
 def refuse_given(request: object, names: Sequence[str], reason: str) -> None:
