@@ -56,7 +56,7 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
             json.dumps([[key.decode(), row and row.decode("latin-1")] for key, row in rows.items()]).encode()
         )
         if store.maintenance.backfills() and chance.random() < 0.2:
-            finish(store.maintenance.backfill(store.maintenance.backfills()[0].source_id, store.maintenance.lease(), 3))
+            finish(store.maintenance.backfill(store.maintenance.backfills()[0].source_id, 3))
 
 
 def run_and_kill(folder: Path, seed: int, messages: int) -> list[dict[bytes, Row | None]]:

@@ -92,11 +92,11 @@ def write_until_killed(folder: str, seed: int, pipe: Connection) -> None:
             finish(store.mutate(table, Key(written), lambda _, row=changed: row))  # type: ignore[misc]
         pipe.send_bytes(json.dumps([[key.hex(), row and row.hex()] for key, row in rows.items()]).encode())
         if chance.random() < 0.1:
-            finish(store.maintenance.split_partitions(store.maintenance.lease()))
+            finish(store.maintenance.split_partitions())
         if chance.random() < 0.05:
             clock.ahead_seconds += SHARD_SECONDS / 8
         if chance.random() < 0.1:
-            finish(store.maintenance.tend_streams(store.maintenance.lease()))
+            finish(store.maintenance.tend_streams())
 
 
 def run_and_kill(folder: Path, seed: int, messages: int) -> Items:

@@ -30,13 +30,13 @@ def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[J
         # Writes delayed index entries once they are due, in the order of the changes of their partition, and late ones
         # that a failed request has left, one per slice. Entries of global indexes are delayed if
         # `index_delay_seconds` is set, which lets people test against eventual consistency.
-        SlicedJob("index delay", lambda: store.apply_delayed(store.lease(), DELAY_SLICE_CHANGES)),
+        SlicedJob("index delay", lambda: store.apply_delayed(DELAY_SLICE_CHANGES)),
         # Deletes expired items (time to live): a few of one table at a time, in order of expiry times.
-        SlicedJob("expiry", lambda: store.expire(store.lease(), EXPIRY_SLICE_ROWS, see_expired)),
+        SlicedJob("expiry", lambda: store.expire(EXPIRY_SLICE_ROWS, see_expired)),
         # Replaces stream shards which were open long enough, and deletes shards too old to be read.
-        SlicedJob("stream shards", lambda: store.tend_streams(store.lease())),
+        SlicedJob("stream shards", store.tend_streams),
         # Deletes changes that point-in-time recovery no longer needs.
-        SlicedJob("recovery windows", lambda: store.tend_recovery(store.lease())),
+        SlicedJob("recovery windows", store.tend_recovery),
         # Splits partitions of tables and indexes that have grown, one per slice.
         SlicedJob("partition splits", partial(_split, store)),
         SlicedJob("settle", store.settle, waits_for_service_time=False),
@@ -59,10 +59,10 @@ async def _backfill(store: Maintenance, clock: Clock) -> float | None:
     now_seconds = clock.service_time()
     for table, source in ongoing:
         if may_backfill(table, now_seconds):
-            await store.backfill(source, store.lease(), BACKFILL_SLICE_ROWS)
+            await store.backfill(source, BACKFILL_SLICE_ROWS)
             return AT_ONCE
     return min(table.updating_until_seconds for table, _ in ongoing) - now_seconds
 
 
 async def _split(store: Maintenance) -> float | None:
-    return AT_ONCE if await store.split_partitions(store.lease()) else None
+    return AT_ONCE if await store.split_partitions() else None

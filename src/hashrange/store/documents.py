@@ -6,7 +6,7 @@ A name is text with `/` between its parts, such as `function/000000000000/us-eas
 
 Several servers may write the documents of one store. So a write whose new values follow from what was read (alarms and
 their histories, scaling, DAX's clusters, functions, mappings, watches and what they count) names the documents as they
-were read, and is refused if another writer came between. Written blindly is what only one server writes, by its lease
+were read, and is refused if another writer came between. Written blindly is what only one server writes
 (checkpoints, queued invocations, metrics), or under a name that is new, or as whoever else writes it would.
 """
 

@@ -20,7 +20,6 @@ A write or `snapshot_get` that meets an item of a running transaction raises Tra
 TransactionRefused with it; in the embedded store none ever meets one.
 """
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
@@ -37,7 +36,7 @@ from hashrange.store.statistics import Statistics
 from hashrange.store.streams import Streams
 from hashrange.tables.change import Change, Origin, Plan
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.partitions import WHOLE, HashRange, Partition
+from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 
@@ -126,18 +125,6 @@ class Backfilled(NamedTuple):
     """Items that the slice has read; some may have no index entry."""
     is_complete: bool
     """True once the backfill has ended: the index (now ACTIVE) or queue is complete, or has been deleted."""
-
-
-class Lease(NamedTuple):
-    """The exclusive right to do maintenance on a range of hashes, until `ends_at_seconds`."""
-
-    hashes: HashRange
-    ends_at_seconds: float
-    """Service time at which the lease ends."""
-
-
-WHOLE_LEASE = Lease(WHOLE, math.inf)
-"""Lease of all hashes that never ends in time: that of a store's only server."""
 
 
 TableChanged = Callable[[OpenTable | None, OpenTable | None], None]
@@ -313,17 +300,13 @@ class Durability(Protocol):
 class Maintenance(Protocol):
     """Work of a store outside of requests, such as filling new indexes and emptying queues.
 
-    Jobs call its methods, requests some of them. A method with a parameter `lease` handles only what falls into the
-    lease's range of hashes.
+    Jobs call its methods, requests some of them.
     """
-
-    def lease(self) -> Lease:
-        """The lease that this server holds now."""
 
     def backfills(self) -> Sequence[Backfill]:
         """The backfills in progress."""
 
-    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, limit_rows: int) -> Backfilled:
         """Fill what `source_id` names, such as a CREATING index, from the table's next rows, in one commit.
 
         After the last row the index is ACTIVE (time to live: ENABLED). Rows are walked in key order. A write to a row
@@ -331,7 +314,7 @@ class Maintenance(Protocol):
         always holds exactly the entries of the items that the walk has passed, except delayed ones.
         """
 
-    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
+    async def apply_delayed(self, limit_rows: int) -> float | None:
         """Write delayed index entries that are due, in the order of each partition's changes, of at most `limit_rows`
         changes, in one commit; of fewer if they have many or large entries. Derives entries before, which may give way.
 
@@ -353,7 +336,7 @@ class Maintenance(Protocol):
         is replaced, or before anything has been written.
         """
 
-    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
+    async def expire(self, limit_rows: int, see: SeeChanges) -> float | None:
         """Delete expired items, those of at most `limit_rows` queued expiries; each item is checked again first.
 
         The deletions have the origin `ttl`; small items may share a commit. Right after each commit, calls `see` with
@@ -361,7 +344,7 @@ class Maintenance(Protocol):
         due; None if none wait.
         """
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
+    async def expire_now(self, table: OpenTable | None, see: SeeChanges) -> int:
         """Delete all items of one table (None: of all) that expired in the five years up to the call, by service time.
 
         The delay with which `expire` deletes items does not count here; tables whose time to live is not ENABLED are
@@ -369,19 +352,19 @@ class Maintenance(Protocol):
         deletes meanwhile.
         """
 
-    async def tend_streams(self, lease: Lease) -> float | None:
+    async def tend_streams(self) -> float | None:
         """For one stream, replace shards that have been open long enough, or delete shards too old to be read.
 
         Returns the seconds of service time until there is more to do, 0 if something was done; None without a stream.
         """
 
-    async def tend_recovery(self, lease: Lease) -> float | None:
+    async def tend_recovery(self) -> float | None:
         """Delete changes that are kept for point-in-time recovery once they are too old, or too many.
 
         Returns the seconds of service time until there is more to do, 0 if something was done; None if nothing is kept.
         """
 
-    async def split_partitions(self, lease: Lease) -> bool:
+    async def split_partitions(self) -> bool:
         """Split one partition of a source that has outgrown its partitions; False if none can be split."""
 
     def want_partitions(self, source_id: bytes, count: int) -> None:
@@ -389,7 +372,7 @@ class Maintenance(Protocol):
         Forgotten when the store is closed.
         """
 
-    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
+    async def split_partition(self, partition: Partition) -> bool:
         """Split this partition, of more than one hash, into two halves; False (nothing done) if it no longer exists."""
 
     async def settle(self) -> float:
@@ -399,7 +382,7 @@ class Maintenance(Protocol):
         """
 
     def on_work(self, wake: Callable[[], None]) -> None:
-        """Register `wake`, called when a method with a lease has new work.
+        """Register `wake`, called when a method has new work.
 
         Also called when work becomes due before the seconds that the method returned are over.
         """

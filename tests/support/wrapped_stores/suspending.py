@@ -23,7 +23,6 @@ from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import (
     Backfilled,
     IdempotencyToken,
-    Lease,
     Page,
     Payer,
     SeeChanges,
@@ -148,51 +147,51 @@ class SuspendingMaintenance:
     def __init__(self, store: "SuspendingStore") -> None:
         self._suspend = store.suspend
         inner = self._inner = store.inner.maintenance
-        self.lease, self.backfills, self.on_work = inner.lease, inner.backfills, inner.on_work
+        self.backfills, self.on_work = inner.backfills, inner.on_work
         self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
         self.ready_for_delay = inner.ready_for_delay
 
-    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, limit_rows: int) -> Backfilled:
         """Do one slice of a backfill between two pauses."""
         await self._suspend()
-        built = await self._inner.backfill(source_id, lease, limit_rows)
+        built = await self._inner.backfill(source_id, limit_rows)
         await self._suspend()
         return built
 
-    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
+    async def apply_delayed(self, limit_rows: int) -> float | None:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.apply_delayed(lease, limit_rows)
+        return await self._inner.apply_delayed(limit_rows)
 
-    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
+    async def expire(self, limit_rows: int, see: SeeChanges) -> float | None:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.expire(lease, limit_rows, see)
+        return await self._inner.expire(limit_rows, see)
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
+    async def expire_now(self, table: OpenTable | None, see: SeeChanges) -> int:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.expire_now(lease, table, see)
+        return await self._inner.expire_now(table, see)
 
-    async def tend_streams(self, lease: Lease) -> float | None:
+    async def tend_streams(self) -> float | None:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.tend_streams(lease)
+        return await self._inner.tend_streams()
 
-    async def tend_recovery(self, lease: Lease) -> float | None:
+    async def tend_recovery(self) -> float | None:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.tend_recovery(lease)
+        return await self._inner.tend_recovery()
 
-    async def split_partitions(self, lease: Lease) -> bool:
+    async def split_partitions(self) -> bool:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.split_partitions(lease)
+        return await self._inner.split_partitions()
 
-    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
+    async def split_partition(self, partition: Partition) -> bool:
         """Calls the inner store, after a pause."""
         await self._suspend()
-        return await self._inner.split_partition(lease, partition)
+        return await self._inner.split_partition(partition)
 
     async def settle(self) -> float:
         """Calls the inner store, after a pause."""
@@ -371,7 +370,7 @@ class SuspendingStore:
     async def propagate(self) -> None:
         """Write all delayed entries of global indexes, advancing virtual time until they are due. For tests only."""
         maintenance = self.maintenance
-        while (pause := await maintenance.apply_delayed(maintenance.lease(), PROPAGATED_COMMITS_MAX)) is not None:
+        while (pause := await maintenance.apply_delayed(PROPAGATED_COMMITS_MAX)) is not None:
             if self._time is not None:
                 self._time.advance(pause)
 

@@ -13,7 +13,7 @@ def partitions(world: World) -> list[Partition]:
 
 def split(world: World, partition: Partition) -> bool:
     store = world.store
-    is_split: bool = drive(store.maintenance.split_partition(store.maintenance.lease(), partition))
+    is_split: bool = drive(store.maintenance.split_partition(partition))
     return is_split
 
 

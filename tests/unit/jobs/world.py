@@ -199,7 +199,7 @@ class World:
     def expiring(self, table: OpenTable | None = None) -> Coroutine[Any, Any, int]:
         """What deletes the expired items of one table or of all tables."""
         maintenance = self.store.maintenance
-        return maintenance.expire_now(maintenance.lease(), table, self.deletions.append)
+        return maintenance.expire_now(table, self.deletions.append)
 
     def tend(self) -> float | None:
         """Run the stream shard job until nothing is due; return the pause that it requests."""

@@ -69,7 +69,7 @@ def test_an_index_of_large_items_has_the_entries_of_all(scope: Scope) -> None:
     store = scope.store
     assert isinstance(store, EmbeddedStore)
     while store.maintenance.backfills():
-        finish(store.maintenance.backfill(store.maintenance.backfills()[0].source_id, store.maintenance.lease(), 100))
+        finish(store.maintenance.backfill(store.maintenance.backfills()[0].source_id, 100))
     (source,) = scope.tables["orders"].indexes
     assert statistics_of(store, source.source_id).item_count == ITEMS
     page = ask(scope, "Scan", {"TableName": "orders", "IndexName": "by-v"})

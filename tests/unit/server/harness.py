@@ -167,9 +167,6 @@ class StubStore:
     def on_work(self, wake: Callable[[], None]) -> None:
         """Ignored: this store never has work."""
 
-    def lease(self) -> object:
-        return None
-
     def backfills(self) -> list[object]:
         return []
 
@@ -177,13 +174,13 @@ class StubStore:
         """Nothing to settle."""
         return 1.0
 
-    async def apply_delayed(self, lease: object, limit_rows: int) -> None:
+    async def apply_delayed(self, limit_rows: int) -> None:
         return None
 
-    async def expire(self, lease: object, limit_rows: int, see: object) -> None:
+    async def expire(self, limit_rows: int, see: object) -> None:
         return None
 
-    async def expire_now(self, lease: object, table: object, see: object) -> int:
+    async def expire_now(self, table: object, see: object) -> int:
         return 0
 
     def kept(self) -> dict[str, bytes]:
@@ -192,16 +189,16 @@ class StubStore:
     def copies(self) -> dict[str, object]:
         return {}
 
-    async def tend_recovery(self, lease: object) -> None:
+    async def tend_recovery(self) -> None:
         pass
 
-    async def tend_streams(self, lease: object) -> None:
+    async def tend_streams(self) -> None:
         return None
 
-    async def split_partitions(self, lease: object) -> bool:
+    async def split_partitions(self) -> bool:
         return False
 
-    async def split_partition(self, lease: object, partition: object) -> bool:
+    async def split_partition(self, partition: object) -> bool:
         return False
 
     async def close(self) -> None:

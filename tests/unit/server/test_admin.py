@@ -24,7 +24,7 @@ from hashrange.server.protocols.admin.registry import ENDPOINTS
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.participant import Options
-from hashrange.store.interface import Lease, WholeStore
+from hashrange.store.interface import WholeStore
 from hashrange.tables.partitions import Partition
 from tests.support.in_process import in_process
 from tests.support.raw_client import RawClient, Reply
@@ -511,7 +511,7 @@ def test_a_partition_that_somebody_else_has_split_is_not_split_again(operate: Ca
     operated.create()
     operated.put("a", "b", "c", "d")
 
-    async def find_it_gone(lease: Lease, partition: Partition) -> bool:
+    async def find_it_gone(partition: Partition) -> bool:
         return False
 
     operated.server.store.maintenance.split_partition = find_it_gone  # type: ignore[method-assign]

@@ -307,7 +307,7 @@ def test_a_servers_jobs_run_so() -> None:
     server = Server(Service(store, ECHO_OPERATIONS, SystemClock(), settings), read_secrets(settings))
     ran_in: list[type] = []
 
-    async def expire(lease: object, limit_rows: int, see: object) -> None:
+    async def expire(limit_rows: int, see: object) -> None:
         ran_in.append(type(getcurrent()))
 
     store.maintenance.expire = expire

@@ -86,13 +86,13 @@ def test_entries_come_in_pieces(tmp_path: Path, seed: int, monkeypatch: pytest.M
         most_rows = max(most_rows, len(list(scan_prefix(store.engine, layout.LOG_PREFIX))))
         clock.advance(chance.choice([0, 1, 4]))
         for _ in range(chance.randint(0, 6)):
-            pieces += finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) == 0.0
+            pieces += finish(store.maintenance.apply_delayed(10)) == 0.0
         if chance.random() < 0.2:
             store.close_now()
             assert check_store(str(tmp_path)).faults == []
             store, table = opened(tmp_path, clock)
     clock.advance(DELAY_SECONDS)
-    while finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) is not None:
+    while finish(store.maintenance.apply_delayed(10)) is not None:
         pieces += 1
     assert [list(scan_prefix(store.engine, one)) for one in (layout.LOG_PREFIX, layout.WAITING_PREFIX)] == [[], []]
     assert most_rows > 4
@@ -115,7 +115,7 @@ def entry_count(store: EmbeddedStore, table: OpenTable) -> int:
 def entry_counts(store: EmbeddedStore, table: OpenTable) -> list[int]:
     """How many entries there are before the first and after each slice, until none waits."""
     counts = [entry_count(store, table)]
-    while finish(store.maintenance.apply_delayed(store.maintenance.lease(), 128)) is not None:
+    while finish(store.maintenance.apply_delayed(128)) is not None:
         counts.append(entry_count(store, table))
     return counts
 
@@ -163,8 +163,7 @@ def test_deriving_entries_gives_way_to_other_writes(tmp_path: Path, monkeypatch:
         if lengths:
             put_all(store, table, ["c", "d"], lengths.pop())
 
-    apply_delayed, lease = store.maintenance.apply_delayed, store.maintenance.lease()
-    count, pause = give_way_always(apply_delayed(lease, 128), between=write)
+    count, pause = give_way_always(store.maintenance.apply_delayed(128), between=write)
     assert count >= 3 * INDEXES
     assert pause == 0.0
     assert entry_count(store, table) == 3 * INDEXES
@@ -194,8 +193,7 @@ def test_a_table_may_go_while_its_entries_are_derived(
         else:
             finish(store.catalog.delete(table.schema))
 
-    apply_delayed, lease = store.maintenance.apply_delayed, store.maintenance.lease()
-    count, pause = give_way_always(apply_delayed(lease, 128), between=end)
+    count, pause = give_way_always(store.maintenance.apply_delayed(128), between=end)
     assert count >= 2 * INDEXES
     assert pause is None
     assert [list(scan_prefix(store.engine, one)) for one in (layout.LOG_PREFIX, layout.WAITING_PREFIX)] == [[], []]

@@ -231,7 +231,7 @@ def test_what_nobody_finishes_a_job_does(store: EmbeddedStore) -> None:
     assert woken == [True]
     again = write(store, "a", "two", SMALL)
     begin(again, 2)
-    while finish(store.maintenance.apply_delayed(store.maintenance.lease(), 10)) is not None:
+    while finish(store.maintenance.apply_delayed(10)) is not None:
         pass
     assert (entries(store), left(store.engine)) == ([1] * INDEXES, 0)
     end(again)

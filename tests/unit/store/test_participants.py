@@ -82,9 +82,7 @@ class World:
         """Run one slice of the backfill; True if nothing is left to fill."""
         maintenance = self.store.maintenance
         found = maintenance.backfills()
-        return (
-            not found or finish(maintenance.backfill(found[0].source_id, maintenance.lease(), limit_rows)).is_complete
-        )
+        return not found or finish(maintenance.backfill(found[0].source_id, limit_rows)).is_complete
 
     def judge(self) -> None:
         """Assert that the log has exactly the rows that the backfill has passed."""

@@ -17,7 +17,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded import read_cache as room
 from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.read_cache import PAGES_PER_PARTITION_MAX, REQUESTED_SLOTS, ReadCache
-from hashrange.store.interface import WHOLE_LEASE, Page, TransactionStep
+from hashrange.store.interface import Page, TransactionStep
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import KeyTerm, query_span, scan_span
 from hashrange.tables.schema import Index, IndexProjection, KeySchema
@@ -245,16 +245,16 @@ def test_a_span_of_several_partitions_is_read_each_time(world: World) -> None:
 def test_pages_of_indexes_follow_their_entries(indexed: World) -> None:
     indexed.trust()
     indexed.put("p", "a", l="1", g="x")
-    finish(indexed.store.maintenance.apply_delayed(WHOLE_LEASE, 10))
+    finish(indexed.store.maintenance.apply_delayed(10))
     assert [len(indexed.query(value, source).rows) for value, source in (("p", 1), ("x", 2))] == [1, 0]
     indexed.clock.advance(1)
-    assert finish(indexed.store.maintenance.apply_delayed(WHOLE_LEASE, 10)) == 0.0
+    assert finish(indexed.store.maintenance.apply_delayed(10)) == 0.0
     assert indexed.query("x", 2).rows == [row_of("p", "a", g="x")]
     indexed.put("p", "a", l="2", g="y")
     assert indexed.query("p", 1).rows == [row_of("p", "a", l="2", g="y")]
     assert [len(indexed.query(value, 2).rows) for value in "xy"] == [1, 0]
     indexed.clock.advance(1)
-    finish(indexed.store.maintenance.apply_delayed(WHOLE_LEASE, 10))
+    finish(indexed.store.maintenance.apply_delayed(10))
     assert [len(indexed.query(value, 2).rows) for value in "xy"] == [0, 1]
 
 
@@ -353,7 +353,7 @@ def test_random_reads_and_writes_read_what_the_engine_holds(seed: int) -> None:
                 finish(store.transact(steps, None))
             case 4:
                 world.clock.advance(chance.random())
-                finish(store.maintenance.apply_delayed(WHOLE_LEASE, chance.randrange(1, 4)))
+                finish(store.maintenance.apply_delayed(chance.randrange(1, 4)))
             case 5:
                 assert world.get(pk, sk) == bare.row(store.engine, world.table.source_id + world.key(pk, sk))
             case _:

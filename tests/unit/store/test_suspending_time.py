@@ -8,7 +8,6 @@ import pytest
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.participant import Options
-from hashrange.store.interface import WHOLE_LEASE
 from tests.support.asking import run_operation
 from tests.support.scopes import scope_of
 from tests.support.wrapped_stores.suspending import SuspendingStore
@@ -47,7 +46,7 @@ class World:
         seen = []
         for number in range(WRITES):
             self.ask("PutItem", Item={"pk": {"S": "p"}, "g": {"S": str(number % 3)}, "n": {"N": str(number)}})
-            drive(self.store.maintenance.apply_delayed(WHOLE_LEASE, 1))
+            drive(self.store.maintenance.apply_delayed(1))
             seen.append(self.seen())
         return seen
 
@@ -64,7 +63,7 @@ def test_entries_come_late_and_in_order(seed: int) -> None:
     assert world.seen() != [WRITES - 1]
     drive(world.store.propagate())
     assert world.seen() == [WRITES - 1]
-    assert drive(world.store.maintenance.apply_delayed(WHOLE_LEASE, 1)) is None
+    assert drive(world.store.maintenance.apply_delayed(1)) is None
 
 
 def test_the_seed_decides_how_late() -> None:

@@ -57,7 +57,7 @@ async def update_time_to_live(scope: Scope, request: UpdateTimeToLiveRequest) ->
             break
     if wanted.Enabled:
         maintenance = scope.maintenance
-        await maintenance.backfill(table.source_id, maintenance.lease(), FIRST_FILLED_ROWS)
+        await maintenance.backfill(table.source_id, FIRST_FILLED_ROWS)
     return {"TimeToLiveSpecification": {"Enabled": wanted.Enabled, "AttributeName": wanted.AttributeName}}
 
 
@@ -68,21 +68,15 @@ def _refuse(
 
     `now` is the current time to live. Also raises ValidationException within `cooldown_seconds` of the last change.
     """
-    is_on = now is not None and now.state != "DISABLED"
-    is_same = now is not None and now.attribute == wanted.AttributeName
-    if wanted.Enabled and is_on:
-        raise ValidationException(say.TTL_ALREADY_ENABLED if is_same else _other_attribute(now))
-    if not wanted.Enabled and not is_on:
-        raise ValidationException(say.TTL_ALREADY_DISABLED)
-    if not wanted.Enabled and not is_same:
-        raise ValidationException(_other_attribute(now))
+    if now is None or now.state == "DISABLED":
+        if not wanted.Enabled:
+            raise ValidationException(say.TTL_ALREADY_DISABLED)
+    elif now.attribute != wanted.AttributeName:
+        raise ValidationException(say.TTL_OTHER_ATTRIBUTE.format(attribute=now.attribute))
+    elif wanted.Enabled:
+        raise ValidationException(say.TTL_ALREADY_ENABLED)
     if now is not None and now_seconds < now.changed_at_seconds + cooldown_seconds:
         raise ValidationException(say.TTL_CHANGED_LATELY)
-
-
-def _other_attribute(now: TimeToLive | None) -> str:
-    assert now is not None
-    return say.TTL_OTHER_ATTRIBUTE.format(attribute=now.attribute)
 
 
 async def describe_time_to_live(scope: Scope, request: TableRequest) -> Reply:

@@ -29,7 +29,7 @@ from hashrange.operations.tables.requests import TABLE_CLASS, UpdateTableRequest
 from hashrange.operations.tables.running_changes import is_dropped, require_changeable
 from hashrange.operations.tables.throughput_checks import given_units
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update, makes_updating
-from hashrange.operations.tables.updated_table import created_index, updated_table
+from hashrange.operations.tables.updated_table import updated_table
 from hashrange.tables.change_quotas import decreases_today
 from hashrange.tables.description import (
     StatisticsBySource,
@@ -81,10 +81,9 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         description = described_update(request, table, new, now_seconds, statistics)
         stored = without_gone_indexes(new, now_seconds)
         if await scope.store.catalog.replace(table, stored):
-            created = created_index(request, stored)
-            if created is not None and may_backfill(stored, now_seconds):
-                source_id, maintenance = make_source_id(stored.table_id, created.index_id), scope.maintenance
-                await maintenance.backfill(source_id, maintenance.lease(), FIRST_BACKFILL_ROWS)
+            if table.next_index_id < stored.next_index_id and may_backfill(stored, now_seconds):
+                source_id, maintenance = make_source_id(stored.table_id, table.next_index_id), scope.maintenance
+                await maintenance.backfill(source_id, FIRST_BACKFILL_ROWS)
             return {"TableDescription": description}
 
 

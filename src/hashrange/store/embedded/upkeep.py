@@ -25,7 +25,7 @@ from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
-from hashrange.store.interface import WHOLE_LEASE, Backfill, Backfilled, DelayOf, Lease, SeeChanges, TransactionStep
+from hashrange.store.interface import Backfill, Backfilled, DelayOf, SeeChanges, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -68,10 +68,6 @@ class Upkeep:
         self.pages_read = 0
         """Number of pages read from the engine since the store was opened."""
 
-    def lease(self) -> Lease:
-        """The lease of all hashes, without end: the folder's lock keeps other servers out."""
-        return WHOLE_LEASE
-
     def on_work(self, wake: Callable[[], None]) -> None:
         """Implements `Maintenance.on_work`."""
         self._site.wake = wake
@@ -86,13 +82,12 @@ class Upkeep:
         found = [(self._opened.find(table_id_of(source_id)), source_id) for source_id in self._walks.positions]
         return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
 
-    async def backfill(self, source_id: bytes, lease: Lease, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, limit_rows: int) -> Backfilled:
         """Implements `Maintenance.backfill`.
 
         Suspends only if flushes and compactions lag, the engine is stalled, or too many deleted rows stand in the way;
         these are compacted away, and the slice starts again.
         """
-        assert lease == WHOLE_LEASE
         limits = Limits(limit_rows, SKIPPED_KEYS_MAX, OUTRUN_MAX)
         while True:
             await wait_while_behind(self._site)
@@ -141,14 +136,12 @@ class Upkeep:
 
     # --- streams and partitions -------------------------------------------------------------------
 
-    async def tend_streams(self, lease: Lease) -> float | None:
+    async def tend_streams(self) -> float | None:
         """Implements `Maintenance.tend_streams`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_LEASE
         return await self._commits.commit(self._streams.tend)
 
-    async def tend_recovery(self, lease: Lease) -> float | None:
+    async def tend_recovery(self) -> float | None:
         """Implements `Maintenance.tend_recovery`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_LEASE
         return await self._commits.commit(self._windows.tend)
 
     def want_partitions(self, source_id: bytes, count: int) -> None:
@@ -156,9 +149,8 @@ class Upkeep:
         self._wanted[source_id] = max(count, self._wanted.get(source_id, 1))
         self._site.statistics.has_grown(source_id)
 
-    async def split_partitions(self, lease: Lease) -> bool:
+    async def split_partitions(self) -> bool:
         """Implements `Maintenance.split_partitions`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_LEASE
         return bool(self._site.statistics.grown) and await self._commits.commit(self._split)
 
     def _split(self, draft: Draft) -> bool:
@@ -183,9 +175,8 @@ class Upkeep:
         self._site.statistics.grown.discard(source_id)
         self._wanted.pop(source_id, None)
 
-    async def split_partition(self, lease: Lease, partition: Partition) -> bool:
+    async def split_partition(self, partition: Partition) -> bool:
         """Implements `Maintenance.split_partition`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_LEASE
         return await self._commits.commit(lambda draft: self._split_this(draft, partition))
 
     def _split_this(self, draft: Draft, partition: Partition) -> bool:
@@ -217,9 +208,8 @@ class Upkeep:
         self._delayed.delay_by(draw, most_seconds)
         self._site.wake_jobs()
 
-    async def apply_delayed(self, lease: Lease, limit_rows: int) -> float | None:
+    async def apply_delayed(self, limit_rows: int) -> float | None:
         """Implements `Maintenance.apply_delayed`. Suspends only if the engine is stalled."""
-        assert lease == WHOLE_LEASE
         with self._site.failures():
             self._delayed.look_ahead(self._site.engine, limit_rows)
         return await self._commits.commit(lambda draft: self._drain(draft, limit_rows))
@@ -231,13 +221,12 @@ class Upkeep:
 
     # --- expired items ----------------------------------------------------------------------------
 
-    async def expire(self, lease: Lease, limit_rows: int, see: SeeChanges) -> float | None:
+    async def expire(self, limit_rows: int, see: SeeChanges) -> float | None:
         """Implements `Maintenance.expire`: items that are due are read from a queue, and deleted in groups.
 
         Suspends after each group of items, in a stall, while another write claims an item, and while queues with too
         many deleted rows are compacted.
         """
-        assert lease == WHOLE_LEASE
         expiries = self._expiries
         due = await self._look_at_queues(partial(expiries.due, limit_rows))
         if not isinstance(due, Due):
@@ -260,9 +249,8 @@ class Upkeep:
         expiries.passed(due)
         return 0.0
 
-    async def expire_now(self, lease: Lease, table: OpenTable | None, see: SeeChanges) -> int:
+    async def expire_now(self, table: OpenTable | None, see: SeeChanges) -> int:
         """Implements `Maintenance.expire_now`. Suspends in the same cases as `expire`."""
-        assert lease == WHOLE_LEASE
         now_seconds = self._site.clock.service_time()
         sources = self._expiries.sources() if table is None else [table.source_id]
         deleted = 0

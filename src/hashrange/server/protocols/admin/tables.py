@@ -71,7 +71,7 @@ async def expire(serving: Serving, request: ExpireRequest) -> dict[str, object]:
     elif request.account is not None or request.region is not None:
         raise Refused(400, sentences.PLACE_WITHOUT_TABLE)
     maintenance = service.store.maintenance
-    expired = await maintenance.expire_now(maintenance.lease(), table, service.features.items_expired)
+    expired = await maintenance.expire_now(table, service.features.items_expired)
     return {"expired": expired}
 
 
@@ -92,7 +92,7 @@ async def split(serving: Serving, request: SplitRequest, name: str) -> dict[str,
     if len(table.partitions[table.source_id]) >= PARTITIONS_MAX:
         raise Refused(409, sentences.TOO_MANY_PARTITIONS.format(name=name, count=PARTITIONS_MAX))
     partition = await _choose(store, table, request.partition)
-    if not await store.maintenance.split_partition(store.maintenance.lease(), partition):
+    if not await store.maintenance.split_partition(partition):
         raise Refused(409, sentences.PARTITION_CHANGED.format(name=name, number=partition.number))
     table = find_named_table(serving, name, TablePlace(table.schema.account, table.schema.region))
     return {"partitions": [_shown_partition(one) for one in table.partitions[table.source_id]]}
