@@ -31,8 +31,6 @@ class Invocation(NamedTuple):
     function_error: FunctionError | None = None
     log_tail: bytes = b""
     """The last 4 KB of the log."""
-    duration_ms: float = 0.0
-    """Real time, without that of a start."""
     is_unanswered: bool = False
     """True if the function is a URL, which did not answer in time."""
 

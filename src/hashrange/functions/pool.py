@@ -85,7 +85,7 @@ class EnvironmentPool:
             init_ms = environment.init_ms if is_new else None
             log.end(report_of(duration_ms, function.memory_mb, used_mb, init_ms, status), last_line)
         await log.written()
-        return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail, duration_ms)
+        return Invocation(outcome.payload, "Unhandled" if outcome.error_type else None, log.tail)
 
     async def start_one(self, request_id: str) -> InvocationOutcome | None:
         """Start an environment, which then waits for an invocation; returns the error if it does not start.

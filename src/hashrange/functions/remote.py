@@ -6,10 +6,9 @@ import asyncio
 import base64
 import binascii
 
-from hashrange.clock import real_seconds
 from hashrange.functions import invocation as outcomes
 from hashrange.functions.http_client import ExchangeFailed, RemoteReply, ReplyTooLarge, exchange, read_target
-from hashrange.functions.invocation import ConcurrencyExceeded, FunctionError, Invocation, InvocationOutcome
+from hashrange.functions.invocation import ConcurrencyExceeded, FunctionError, Invocation
 from hashrange.limits import INVOCATION_PAYLOAD_BYTES_MAX, INVOCATION_REPLY_BYTES_MAX, LOG_TAIL_BYTES_MAX
 from hashrange.messages import functions as messages
 
@@ -36,7 +35,6 @@ class RemoteFunction:
         Raises ConcurrencyExceeded if the function answers with status 429.
         """
         assert len(payload) <= INVOCATION_PAYLOAD_BYTES_MAX
-        began_seconds = real_seconds()
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 reply = await exchange(
@@ -45,16 +43,15 @@ class RemoteFunction:
             if reply.status == 429:
                 raise ConcurrencyExceeded(messages.CONCURRENCY_EXCEEDED)
             if reply.status == 200:
-                return _read_reply(reply, (real_seconds() - began_seconds) * 1000)
+                return _read_reply(reply)
             outcome = outcomes.describe_unreachable(messages.REMOTE_STATUS.format(url=self._url, status=reply.status))
         except TimeoutError:
             outcome = outcomes.describe_timeout(request_id, self._timeout_seconds)
-            return _failed(outcome, (real_seconds() - began_seconds) * 1000)._replace(is_unanswered=True)
         except ReplyTooLarge:
             outcome = outcomes.describe_large_reply()
         except ExchangeFailed as error:
             outcome = outcomes.describe_unreachable(messages.REMOTE_FAILED.format(url=self._url, reason=str(error)))
-        return _failed(outcome, (real_seconds() - began_seconds) * 1000)
+        return Invocation(outcome.payload, "Unhandled", is_unanswered=outcome.is_timed_out)
 
 
 def _headers_of(client_context: str | None) -> dict[str, str]:
@@ -63,7 +60,7 @@ def _headers_of(client_context: str | None) -> dict[str, str]:
     return {**_HEADERS, "X-Amz-Client-Context": base64.b64encode(client_context.encode()).decode()}
 
 
-def _read_reply(reply: RemoteReply, duration_ms: float) -> Invocation:
+def _read_reply(reply: RemoteReply) -> Invocation:
     """The invocation of a reply with status 200; its header says whether it is an error."""
     error: FunctionError | None = None
     if _ERROR_HEADER in reply.headers:
@@ -72,8 +69,4 @@ def _read_reply(reply: RemoteReply, duration_ms: float) -> Invocation:
         log_tail = base64.b64decode(reply.headers.get(_LOG_HEADER, b""))[-LOG_TAIL_BYTES_MAX:]
     except binascii.Error:
         log_tail = b""
-    return Invocation(reply.body, error, log_tail, duration_ms)
-
-
-def _failed(outcome: InvocationOutcome, duration_ms: float) -> Invocation:
-    return Invocation(outcome.payload, "Unhandled", b"", duration_ms)
+    return Invocation(reply.body, error, log_tail)
