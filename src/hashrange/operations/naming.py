@@ -2,7 +2,7 @@
 ResourceArn, StreamArn or BackupArn holds the name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from hashrange.aws_services.operation import Operation, Run
@@ -26,40 +26,23 @@ def by_table_name(request: Any) -> Iterable[str]:
     return () if name is None else (name,)
 
 
-def by_table_arn(request: Any) -> Iterable[str]:
-    """The ARN in `TableArn`, if given."""
-    arn = request.TableArn
-    return () if arn is None else (arn,)
+def _by_arn(member: str) -> Callable[[Any], Iterable[str]]:
+    """A function that returns the ARN in this member of a request, if given: an ARN that contains the table's name."""
+
+    def names(request: Any) -> Iterable[str]:
+        arn = getattr(request, member)
+        return () if arn is None else (arn,)
+
+    return names
 
 
-def by_resource_arn(request: Any) -> Iterable[str]:
-    """The ARN in `ResourceArn`: of a table, or of a stream of the table."""
-    return (request.ResourceArn,)
-
-
-def by_export_arn(request: Any) -> Iterable[str]:
-    """The ARN in `ExportArn`, which contains the table's name."""
-    return (request.ExportArn,)
-
-
-def by_bulk_operation_arn(request: Any) -> Iterable[str]:
-    """The ARN in `BulkOperationArn`, which contains the table's name."""
-    return (request.BulkOperationArn,)
-
-
-def by_import_arn(request: Any) -> Iterable[str]:
-    """The ARN in `ImportArn`, which contains the table's name."""
-    return (request.ImportArn,)
-
-
-def by_stream_arn(request: Any) -> Iterable[str]:
-    """The ARN in `StreamArn`, which contains the table's name."""
-    return (request.StreamArn,)
-
-
-def by_backup_arn(request: Any) -> Iterable[str]:
-    """The ARN in `BackupArn`, which contains the table's name."""
-    return (request.BackupArn,)
+by_table_arn = _by_arn("TableArn")
+by_resource_arn = _by_arn("ResourceArn")
+by_stream_arn = _by_arn("StreamArn")
+by_backup_arn = _by_arn("BackupArn")
+by_export_arn = _by_arn("ExportArn")
+by_import_arn = _by_arn("ImportArn")
+by_bulk_operation_arn = _by_arn("BulkOperationArn")
 
 
 def bare_name(name_or_arn: str) -> str:

@@ -32,25 +32,6 @@ class Scope:
     for each choice of Regions that keys are limited to.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "account",
-        "begin_times",
-        "clock",
-        "documents",
-        "least_seconds",
-        "maintenance",
-        "region",
-        "regions",
-        "row_copies",
-        "see_watches",
-        "settings",
-        "state_delay",
-        "store",
-        "tables",
-        "wake_job",
-    )
-
     def __init__(
         self,
         account: str,

@@ -54,7 +54,9 @@ async def describe_contributor_insights(scope: Scope, request: WatchedRequest) -
     reply = insights_status(scope, table, request.IndexName, watch)
     if watch is not None:
         if watch.is_on:
-            reply["ContributorInsightsRuleList"] = watching.rule_names(table, watch)
+            reply["ContributorInsightsRuleList"] = [
+                watching.rule_name(kind, watch) for kind in watching.rule_kinds(table, watch)
+            ]
         reply["LastUpdateDateTime"] = watch.changed_seconds
     return reply
 

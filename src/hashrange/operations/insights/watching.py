@@ -145,8 +145,3 @@ def rule_name(kind: InsightRuleKind, watch: Watch) -> str:
     resource = watch.table_name if watch.index_name is None else f"{watch.table_name}-{watch.index_name}"
     begin, end = f"DynamoDBContributorInsights-{kind}-", f"-{watch.since_ms}"
     return f"{begin}{resource[: RULE_NAME_LENGTH_MAX - len(begin) - len(end)]}{end}"
-
-
-def rule_names(table: Table, watch: Watch) -> list[str]:
-    """The names of all rules of a table or index that is watched."""
-    return [rule_name(kind, watch) for kind in rule_kinds(table, watch)]

@@ -15,7 +15,7 @@ names, and a key under both names counts as repeated.
 """
 
 from collections.abc import Collection
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -130,7 +130,8 @@ async def batch_get_item(scope: Scope, request: BatchGetItemRequest, meter: Mete
         reply = await _read_table(scope, read, budget, meter)
         responses[read.name] = reply.items
         if reply.unprocessed:
-            unprocessed[read.name] = _left_over(read.entry, reply.unprocessed)
+            asked = {name: value for name, value in msgspec.structs.asdict(read.entry).items() if value is not None}
+            unprocessed[read.name] = asked | {"Keys": [read.entry.Keys[position] for position in reply.unprocessed]}
         if reply.sizes_bytes:
             consistent = read.entry.ConsistentRead is True
             meter.append(Usage(read.table, read.name, items_read_units(reply.sizes_bytes, consistent=consistent)))
@@ -275,12 +276,6 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
         if budget.json_bytes > REPLY_BYTES:
             queue_large_reply(json_bytes, budget.json_bytes)
     return TableReply(items, sizes_bytes, unprocessed)
-
-
-def _left_over(entry: KeysAndAttributes, positions: list[int]) -> dict[str, Any]:
-    """One table's KeysAndAttributes (`entry`) as in the request, with only the keys at `positions`."""
-    asked = {name: value for name, value in msgspec.structs.asdict(entry).items() if value is not None}
-    return asked | {"Keys": [entry.Keys[position] for position in positions]}
 
 
 def _partition_bytes(taken: list[tuple[Key, int]]) -> int:

@@ -64,11 +64,10 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
     table = find_active_table(scope, request.TableName)
     check_operation_parameters(request, SCAN)
     check_attributes_to_get(request.AttributesToGet)
-    legacy_filter = _legacy_filter(request)
+    condition = _legacy_filter(request)
     start_item = check_start_values(request.ExclusiveStartKey)
     names = request.ExpressionAttributeNames
     values = NO_VALUES if request.ExpressionAttributeValues is None else check_values(request.ExpressionAttributeValues)
-    condition = legacy_filter
     if request.FilterExpression is not None:
         condition = compile_condition("FilterExpression", request.FilterExpression, names, values)
     projection = requested_projection(request)

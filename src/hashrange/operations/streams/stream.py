@@ -70,12 +70,6 @@ def is_readable(stream: Stream, now_seconds: float) -> bool:
     return stream.is_on or now_seconds < stream.ended_at_seconds + RECORD_RETENTION_SECONDS
 
 
-def readable_shards(scope: Scope, stream: Stream) -> list[Shard]:
-    """The stream's shards that may still hold a readable record, oldest first."""
-    oldest = horizon(scope.clock.service_time())
-    return [one for one in walk(scope.store.streams.shards(stream)) if one.last is None or one.last > oldest]
-
-
 def readable_shard(scope: Scope, stream: Stream, number: int) -> Shard | None:
     """The shard with this number, if it may still hold a readable record. 1 µs."""
     shard = scope.store.streams.shard(stream, number)
@@ -153,7 +147,8 @@ def _wanted(scope: Scope, stream: Stream, request: DescribeStreamRequest) -> Seq
 
     Shards are numbered in the order of their creation, and their ids end with their numbers.
     """
-    shards = readable_shards(scope, stream)
+    oldest = horizon(scope.clock.service_time())
+    shards = [one for one in walk(scope.store.streams.shards(stream)) if one.last is None or one.last > oldest]
     start_id = request.ExclusiveStartShardId
     if start_id is not None:
         del shards[: bisect_right(shards, start_id.rpartition("-")[2], key=lambda one: f"{one.number:08x}")]

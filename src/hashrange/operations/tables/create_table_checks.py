@@ -55,7 +55,7 @@ def check_creation(request: CreateTableRequest) -> None:
     indexes: list[AnyIndex] = [*(global_indexes or ()), *(local_indexes or ())]
     _check_duplicates(indexes)
     _check_unused(request.KeySchema, indexes, defined)
-    _check_limits(global_indexes or (), local_indexes or ())
+    _check_limits(indexes, len(local_indexes or ()))
     check_stream(request.StreamSpecification, say.STREAM_DISABLED_WITH_VIEW, say.STREAM_WITHOUT_VIEW)
     check_encryption(request.SSESpecification)
     read_tags(request.Tags or ())
@@ -84,14 +84,10 @@ def _defined(definitions: Sequence[AttributeDefinition]) -> Defined:
 
 def _check_definitions(keys: Sequence[KeySchemaElement], defined: Defined, has_indexes: bool) -> None:
     """Refuse table keys that are undefined or equal, and, if there are no indexes, definitions that no key uses."""
-    names = _names(keys)
-    if len(set(names)) < len(names):
+    if len(keys) > 1 and len(defined.keys() & set(_names(keys))) < len(keys):
         raise ValidationException(say.KEY_WITHOUT_DEFINITION)
-    if any(name not in defined for name in names):
-        if len(names) > 1:
-            raise ValidationException(say.KEY_WITHOUT_DEFINITION)
-        raise ValidationException(say.KEYS_NOT_DEFINED.format(keys=", ".join(names), definitions=", ".join(defined)))
-    if not has_indexes and len(defined) > len(names):
+    check_index_definitions(keys, defined)
+    if not has_indexes and len(defined) > len(keys):
         raise ValidationException(say.DEFINITIONS_MISMATCH)
 
 
@@ -119,11 +115,8 @@ def check_global_keys(keys: Sequence[KeySchemaElement]) -> None:
         kind = "HASH" if hash_count > limits.INDEX_KEY_ELEMENTS_MAX else "RANGE"
         raise ValidationException(say.INDEX_KEY_COUNT.format(kind=kind))
     names = _names(keys)
-    for position, attribute in enumerate(names):
-        if attribute in names[:position]:
-            if len(names) == 2:
-                raise ValidationException(say.SAME_KEY_TWICE)
-            raise ValidationException(say.INDEX_KEY_TWICE)
+    if len(set(names)) < len(names):
+        raise ValidationException(say.SAME_KEY_TWICE if len(names) == 2 else say.INDEX_KEY_TWICE)
 
 
 def check_index_definitions(keys: Sequence[KeySchemaElement], defined: Defined) -> None:
@@ -202,12 +195,11 @@ def _as_hash_set(names: Iterable[str], buckets: int) -> list[str]:
     return in_hash_order({name: text_hash(name) for name in names}, buckets)
 
 
-def _check_limits(global_indexes: Sequence[GlobalSecondaryIndex], local_indexes: Sequence[LocalSecondaryIndex]) -> None:
-    if len(global_indexes) > limits.GLOBAL_INDEXES_MAX:
+def _check_limits(indexes: Sequence[AnyIndex], local_count: int) -> None:
+    if len(indexes) - local_count > limits.GLOBAL_INDEXES_MAX:
         raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
-    if len(local_indexes) > limits.LOCAL_INDEXES_MAX:
+    if local_count > limits.LOCAL_INDEXES_MAX:
         raise ValidationException(say.TOO_MANY_LOCAL_INDEXES.format(limit=limits.LOCAL_INDEXES_MAX))
-    indexes: list[AnyIndex] = [*global_indexes, *local_indexes]
     projected = sum(len(index.Projection.NonKeyAttributes or ()) for index in indexes)
     if projected > limits.PROJECTED_ATTRIBUTES_MAX:
         raise ValidationException(say.TOO_MANY_PROJECTED.format(limit=limits.PROJECTED_ATTRIBUTES_MAX))

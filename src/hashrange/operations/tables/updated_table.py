@@ -283,14 +283,6 @@ def index_changes(
     return changes
 
 
-def created_index(request: UpdateTableRequest, table: Table) -> Index | None:
-    """The index that the request creates, as it is in the new `table`; None if it creates none."""
-    names = [
-        update.Create.IndexName for update in request.GlobalSecondaryIndexUpdates or () if update.Create is not None
-    ]
-    return next((index for index in table.indexes if index.name in names), None)
-
-
 def _merged_types(
     request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
 ) -> dict[str, KeyType]:
