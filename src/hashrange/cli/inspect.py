@@ -104,8 +104,7 @@ def say_columns(rows: Sequence[tuple[str, ...]], words: int) -> None:
 
 def key_text(keys: KeySchema) -> str:
     """Names and types of the key attributes: `pk S, sk N`."""
-    names = keys.partition_names + keys.sort_names
-    return ", ".join(f"{name} {kind}" for name, kind in zip(names, keys.partition_types + keys.sort_types, strict=True))
+    return ", ".join(f"{name} {kind}" for name, kind in keys.attributes)
 
 
 def key_in(text: str) -> dict[str, dict[str, str]]:

@@ -26,12 +26,10 @@ class TableShape:
     __slots__ = ("_has_spellings", "name", "schema", "table")
 
     def __init__(self, table: OpenTable) -> None:
-        keys = table.keys
-        names, types = keys.partition_names + keys.sort_names, keys.partition_types + keys.sort_types
         self.table = table
         self.name = table.schema.name
-        self.schema = [KeyAttribute(name, kind) for name, kind in zip(names, types, strict=True)]
-        self._has_spellings = "N" in types or len(names) > 1
+        self.schema = [KeyAttribute(*one) for one in table.keys.attributes]
+        self._has_spellings = "N" in table.keys.partition_types or len(self.schema) > 1
 
     def key_item(self, raw: bytes) -> Item:
         """The attributes of a key, unchecked. Raises BadBytes."""

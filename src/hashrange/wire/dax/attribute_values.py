@@ -81,21 +81,16 @@ def write_attribute_value(out: bytearray, value: Value) -> None:
     elif kind == "NULL":
         out += NULL
     elif kind == "M":
-        write_attributes(out, content)
+        out += head(MAP, len(content))
+        for name, member in walk(content.items()):
+            write_text(out, name)
+            write_attribute_value(out, member)
     elif kind == "L":
         out += head(ARRAY, len(content))
         for element in walk(content):
             write_attribute_value(out, element)
     else:
         _write_set(out, kind, content)
-
-
-def write_attributes(out: bytearray, attributes: Item) -> None:
-    """Append a map of attributes."""
-    out += head(MAP, len(attributes))
-    for name, value in walk(attributes.items()):
-        write_text(out, name)
-        write_attribute_value(out, value)
 
 
 def _write_set(out: bytearray, kind: str, members: list[str]) -> None:
