@@ -85,16 +85,12 @@ def build_parser() -> CommandParser:
     parser.argument_default = argparse.SUPPRESS  # what is not given is not in the result
     parser.add_argument("--config", metavar="FILE", help="TOML file of these options.")
     for option in options():
-        _add_flag(parser, option)
+        action: dict[str, Any] = {"metavar": _metavar(option)}
+        if option.kind == "switch":
+            action = {"action": argparse.BooleanOptionalAction}
+        default = "" if option.default in {None, False} and option.kind != "number" else f" [{_shown(option.default)}]"
+        parser.add_argument(option.flag, dest=option.key, help=option.help + default, **action)
     return parser
-
-
-def _add_flag(parser: CommandParser, option: Option) -> None:
-    action: dict[str, Any] = {"metavar": _metavar(option)}
-    if option.kind == "switch":
-        action = {"action": argparse.BooleanOptionalAction}
-    default = "" if option.default in {None, False} and option.kind != "number" else f" [{_shown(option.default)}]"
-    parser.add_argument(option.flag, dest=option.key, help=option.help + default, **action)
 
 
 def _metavar(option: Option) -> str:

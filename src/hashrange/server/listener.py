@@ -244,7 +244,10 @@ class Server:
             raise ListenError(listen_failure(settings, error), is_port_taken=is_taken) from error
         try:
             for listening in self._listener.sockets:
-                bound_receive_buffer(listening.fileno())
+                with socket.fromfd(listening.fileno(), socket.AF_INET, socket.SOCK_STREAM) as one:
+                    one.setsockopt(
+                        socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES
+                    )  # accepted ones inherit it
             acceptor.listen(self._listener.sockets)
             is_local = all(is_loopback(str(one.getsockname()[0])) for one in self._listener.sockets)
             if is_local or settings.allowed_hosts is not None:
@@ -387,12 +390,6 @@ def _otlp_export(service: Service, endpoint: str, clients: Clients) -> "OtlpExpo
 
     in_worker = partial(in_turns, workers=service.workers)
     return OtlpExport(endpoint, partial(look_at_server, service, clients), service.clock, in_worker)
-
-
-def bound_receive_buffer(descriptor: int) -> None:
-    """Set a listening socket's receive buffer to `RECEIVE_BUFFER_BYTES`; accepted connections inherit it."""
-    with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
 
 def listen_failure(

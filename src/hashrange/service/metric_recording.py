@@ -143,7 +143,7 @@ class MetricRecording:
             return
         self._count_units(meter)
         if self._faulted.replies and self._has_error(call):
-            count_induced_error(self._counts, call, _names_of(meter))
+            count_induced_error(self._counts, call, list(dict.fromkeys([usage.table.name for usage in meter])))
         else:
             count_success(self._counts, call, reply, int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND))
         if operation.writes and operation.capacity is None:
@@ -350,7 +350,3 @@ def _units_of_one(meter: Meter) -> float | None:
         if usage.__class__ is not TransactedUsage or usage.table is not meter[0].table or usage.change.entries:
             return None
     return sum([usage.table_units for usage in meter]) if meter else None
-
-
-def _names_of(meter: Meter) -> Sequence[str]:
-    return list(dict.fromkeys([usage.table.name for usage in meter]))

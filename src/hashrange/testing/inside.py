@@ -50,21 +50,16 @@ class Inside:
             await asyncio.sleep(0)
             self._turn_ends_seconds = self._monotonic() + TURN_SECONDS
         if service != "dynamodb":
-            return await self._call_service(service, region, operation, members)
+            if self._services is None:
+                # Imported here: most databases are never asked for these services, and start time counts.
+                from hashrange.server.protocols.aws_forms.service_calls import ServiceCalls  # noqa: PLC0415
+
+                self._services = ServiceCalls(self._service)
+            return await self._services.call(service, SHARED_ACCOUNT, region, operation, members)
         ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         ValuesCall.start(self._service, SHARED_ACCOUNT, region, operation, members, ended)
         # The call goes on if its caller is cancelled.
         return ended.result() if ended.done() else await asyncio.shield(ended)
-
-    async def _call_service(
-        self, service: str, region: str, operation: str, members: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        if self._services is None:
-            # Imported here: most databases are never asked for these services, and start time counts.
-            from hashrange.server.protocols.aws_forms.service_calls import ServiceCalls  # noqa: PLC0415
-
-            self._services = ServiceCalls(self._service)
-        return await self._services.call(service, SHARED_ACCOUNT, region, operation, members)
 
     def now(self) -> float:
         """Service time, in seconds since the epoch."""

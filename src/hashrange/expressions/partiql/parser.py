@@ -288,17 +288,13 @@ def _read_clauses(reader: StatementReader) -> Clauses:
             while reader.skip_symbol(","):
                 read_set_action(reader, clauses)
         elif reader.skip_word("REMOVE"):
-            _read_removal(reader, clauses)
+            path = reader.read_path(say.EXPECTED_IDENTIFIER)
+            clauses.removals.append(path)
+            clauses.targets.append(path)
         elif clauses.targets:
             return clauses
         else:
             reader.fail(say.EXPECTED_STATEMENT)
-
-
-def _read_removal(reader: StatementReader, clauses: Clauses) -> None:
-    path = reader.read_path(say.EXPECTED_IDENTIFIER)
-    clauses.removals.append(path)
-    clauses.targets.append(path)
 
 
 def _read_delete(reader: StatementReader) -> DeleteStatement:

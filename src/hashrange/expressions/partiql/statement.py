@@ -20,7 +20,7 @@ from hashrange.expressions.condition import (
 )
 from hashrange.expressions.partiql.literals import Build, compile_build, compile_build_map
 from hashrange.expressions.partiql.parser import read_statement
-from hashrange.expressions.partiql.reader import PlacedCall, StatementReader
+from hashrange.expressions.partiql.reader import StatementReader
 from hashrange.expressions.partiql.tree import (
     Constant,
     Data,
@@ -252,7 +252,9 @@ def _check_statement(reader: StatementReader, tree: Tree, constants: dict[str, V
         raise RequestFault(MISSING_COMPARED)
     check_operator_count(reader)
     for placed in reader.calls:
-        _check_known(placed)
+        function = placed.call.function
+        if function not in CONDITION_FUNCTIONS and function not in _UPDATE_FUNCTIONS:
+            raise RequestFault(UNRECOGNIZED_FUNCTION.format(function=function, place=placed.place))
     _check_placement(reader)
     check_paths(reader)
     first_refusal = reader.first_refusal
@@ -264,12 +266,6 @@ def _check_statement(reader: StatementReader, tree: Tree, constants: dict[str, V
         check_disjoint(reader.kind, tree.clauses.targets)
         check_actions(reader.kind, tree.clauses)
     return checks
-
-
-def _check_known(placed: PlacedCall) -> None:
-    function = placed.call.function
-    if function not in CONDITION_FUNCTIONS and function not in _UPDATE_FUNCTIONS:
-        raise RequestFault(UNRECOGNIZED_FUNCTION.format(function=function, place=placed.place))
 
 
 def _check_placement(reader: StatementReader) -> None:

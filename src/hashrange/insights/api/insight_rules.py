@@ -91,7 +91,9 @@ async def get_insight_rule_report(
         check_one_of(f"Metrics.{place}", name, METRICS)
     if request.StartTime >= request.EndTime:
         refuse_value(sentences.START_NOT_BEFORE_END)
-    rule = find_rule(insights, caller, request.RuleName)
+    rule = insights.rule(caller, request.RuleName)
+    if rule is None:
+        raise ServiceError("ResourceNotFoundException", sentences.NO_SUCH_RULE.format(name=request.RuleName[:128]))
     begin_seconds = int(request.StartTime.timestamp() // 60 * 60)
     report = RuleReport(begin_seconds, request.Period)
     report.read(rule.counts, request.EndTime.timestamp(), insights.now_seconds())
@@ -103,14 +105,6 @@ async def get_insight_rule_report(
         "Contributors": _contributors(rule, report, most, by_maximum=request.OrderBy == "Maximum"),
         "MetricDatapoints": _metrics(report, request.Metrics or ()),
     }
-
-
-def find_rule(insights: Insights, caller: Caller, name: str) -> InsightRule:
-    """The rule of this name. Raises ServiceError."""
-    rule = insights.rule(caller, name)
-    if rule is None:
-        raise ServiceError("ResourceNotFoundException", sentences.NO_SUCH_RULE.format(name=name[:128]))
-    return rule
 
 
 def _contributors(rule: InsightRule, report: RuleReport, most: int, *, by_maximum: bool) -> list[dict[str, Any]]:

@@ -74,7 +74,9 @@ async def put_metric_alarm(alarms: Alarms, caller: Caller, request: PutMetricAla
     metric = queries = None
     if request.Metrics is None:
         metric = _metric(request)
-        _check_window(metric.period_seconds, threshold)
+        most = limits.ALARM_SHORT_SECONDS_MAX if metric.period_seconds < HOUR_SECONDS else limits.ALARM_SECONDS_MAX
+        if metric.period_seconds * threshold.evaluation_periods > most:
+            refuse_alarm(sentences.WINDOW_TOO_LONG.format(most=most))
     else:
         for name in BESIDE_METRICS:
             if getattr(request, name) is not None:
@@ -126,13 +128,6 @@ def _metric(request: PutMetricAlarmRequest) -> WatchedMetric:
         refuse_alarm(sentences.PERIOD_NOT_MULTIPLE)
     ALARM_MEMBERS.check_choice("Unit", request.Unit, STANDARD_UNITS)
     return WatchedMetric(namespace, name, statistic, period_seconds, dimensions_of(request.Dimensions), request.Unit)
-
-
-def _check_window(period_seconds: int, threshold: Threshold) -> None:
-    """Raise ServiceError if an evaluation would look too far back."""
-    most = limits.ALARM_SHORT_SECONDS_MAX if period_seconds < HOUR_SECONDS else limits.ALARM_SECONDS_MAX
-    if period_seconds * threshold.evaluation_periods > most:
-        refuse_alarm(sentences.WINDOW_TOO_LONG.format(most=most))
 
 
 OPERATION = Operation("PutMetricAlarm", PutMetricAlarmRequest, put_metric_alarm, ALARM_FORM)
