@@ -1,43 +1,37 @@
-"""How are the bytes of a row laid out, and which versions of rows are there? Version, item size, the item's JSON; in
-some versions, metadata of the last write follows.
+"""How are the bytes of a row laid out, and which versions of rows are there? Version, item size, the item's JSON.
 
-Metadata is ignored when items are compared, and no reply contains it. Rows of PLAIN_VERSION have kept the original
-layout. Long JSON that is much longer than its item's size is packed; the version says so. Layout: docs/formats/rows.md.
+Rows of PLAIN_VERSION have kept the original layout. Long JSON that is much longer than its item's size is packed; the
+version says so. Layout: docs/formats/rows.md.
 """
 
 from collections.abc import Callable, Collection, Iterable
 from struct import Struct
-from typing import NamedTuple
 
 from hashrange.items.packing import SUBSTITUTIONS, SUBSTITUTIONS_OF_FORMAT_7, unpack, unpacked_bytes
 from hashrange.items.steps import spend_decoding
 from hashrange.items.types import Row
 
 PLAIN_VERSION = 1
-"""Version of a row with plain JSON and without metadata."""
-METADATA_VERSION = 2
-"""Version of a row with plain JSON, followed by metadata."""
-PACKED_VERSION, PACKED_METADATA_VERSION = 5, 6
-"""PACKED_VERSION: version of a row with packed JSON and without metadata. PACKED_METADATA_VERSION: with metadata."""
-PACKED_OF_FORMAT_7_VERSION, PACKED_METADATA_OF_FORMAT_7_VERSION = 3, 4
-"""Versions of rows written in data folders of format 7; their JSON is packed with SUBSTITUTIONS_OF_FORMAT_7.
+"""Version of a row with plain JSON."""
+PACKED_VERSION = 5
+"""Version of a row with packed JSON."""
+PACKED_OF_FORMAT_7_VERSION = 3
+"""Version of rows written in data folders of format 7; their JSON is packed with SUBSTITUTIONS_OF_FORMAT_7."""
+NUMBER_SETS_VERSION = 7
+"""Version of an item with a number set, at any level, and plain JSON.
 
-PACKED_OF_FORMAT_7_VERSION: without metadata. PACKED_METADATA_OF_FORMAT_7_VERSION: with metadata.
-"""
-NUMBER_SETS_VERSION, NUMBER_SETS_METADATA_VERSION = 7, 8
-"""Versions of an item with a number set, at any level, and plain JSON; NUMBER_SETS_METADATA_VERSION: with metadata.
-
-Some replies list number sets in another order (`number_set_order.py`), and these versions tell them which rows have any
+Some replies list number sets in another order (`number_set_order.py`), and this version tells them which rows have any
 without a search. Rows with number sets that were written in data folders of a format before 11 have lower versions.
 """
-PACKED_NUMBER_SETS_VERSION, PACKED_NUMBER_SETS_METADATA_VERSION = 9, 10
-"""Versions of an item with a number set and packed JSON, without and with metadata."""
-VERSIONS = range(PLAIN_VERSION, PACKED_NUMBER_SETS_METADATA_VERSION + 1)
+PACKED_NUMBER_SETS_VERSION = 9
+"""Version of an item with a number set and packed JSON."""
+VERSIONS = range(PLAIN_VERSION, PACKED_NUMBER_SETS_VERSION + 1, 2)
+"""Even versions were meant for rows that tell of their last write; no such row has been written."""
 ROW_HEADER_BYTES = 5
 """Length of a row's version and item size, which precede the item's JSON."""
 
-METADATA, ITEM, STATISTICS = range(3)
-"""Results of `row_difference`. METADATA: the item is the same. ITEM: the item differs, its size does not. STATISTICS:
+LAYOUT, ITEM, STATISTICS = range(3)
+"""Results of `row_difference`. LAYOUT: the item is the same. ITEM: the item differs, its size does not. STATISTICS:
 the item's size differs, or one row is None.
 """
 
@@ -47,51 +41,16 @@ ROW_SIZE = slice(1, ROW_HEADER_BYTES)
 _JSON = slice(ROW_HEADER_BYTES, None)
 _from_bytes = int.from_bytes
 _size_of_whole = Struct(">xI").unpack_from
-_layout = Struct(">QHQ")
-METADATA_BYTES = _layout.size
-METADATA_VERSIONS = range(METADATA_VERSION, PACKED_NUMBER_SETS_METADATA_VERSION + 1, 2)
-"""Versions of rows with metadata; each is one more than the version of such a row without metadata."""
 _TABLES = {
     PACKED_OF_FORMAT_7_VERSION: SUBSTITUTIONS_OF_FORMAT_7,
-    PACKED_METADATA_OF_FORMAT_7_VERSION: SUBSTITUTIONS_OF_FORMAT_7,
     PACKED_VERSION: SUBSTITUTIONS,
-    PACKED_METADATA_VERSION: SUBSTITUTIONS,
     PACKED_NUMBER_SETS_VERSION: SUBSTITUTIONS,
-    PACKED_NUMBER_SETS_METADATA_VERSION: SUBSTITUTIONS,
 }
 """Version of rows with packed JSON → the substitution table for it."""
-_VERSION_BYTES = [bytes((version,)) for version in range(max(VERSIONS) + 1)]
 
 
 RowJson = Callable[[Row], bytes]
 """A function that gives the JSON of a row's item, such as `row_json`."""
-
-
-class RowMetadata(NamedTuple):
-    """Metadata of the last write of an item."""
-
-    written_at_us: int
-    """Service time of the write, in microseconds since the epoch."""
-    origin: int
-    """Number of the store that the write came from; 0 is this store."""
-    version: int
-    """Version of the item in the store that `origin` names; grows with each write."""
-
-
-def with_metadata(row: Row, metadata: RowMetadata | None) -> Row:
-    """The row with this metadata in place of its own; without metadata if `metadata` is None."""
-    plain = plain_row(row)
-    return plain if metadata is None else Row(_VERSION_BYTES[plain[0] + 1] + plain[1:] + _layout.pack(*metadata))
-
-
-def metadata_of(row: Row) -> RowMetadata | None:
-    """The metadata in the row; None if its version has none."""
-    return RowMetadata(*_layout.unpack(row[-METADATA_BYTES:])) if row[0] in METADATA_VERSIONS else None
-
-
-def plain_row(row: Row) -> Row:
-    """The row without the metadata of its last write behind the JSON. Equal items in one packing have equal results."""
-    return row if row[0] not in METADATA_VERSIONS else Row(_VERSION_BYTES[row[0] - 1] + row[1:-METADATA_BYTES])
 
 
 def row_size_bytes(row: Row) -> int:
@@ -129,12 +88,12 @@ def row_json_bytes(row: Row) -> int:
     """The length of the item's JSON in bytes, without unpacking it. 0.1 µs; a packed row: up to 30 ms, giving way."""
     if row[0] == PLAIN_VERSION:
         return len(row) - ROW_HEADER_BYTES
-    stored, table = _stored_json(row), _TABLES.get(row[0])
+    stored, table = row[_JSON], _TABLES.get(row[0])
     return len(stored) if table is None else unpacked_bytes(stored, table)
 
 
 def rows_json_bytes(rows: Collection[Row]) -> int:
-    """The length of all rows' JSON in bytes, too large by header and metadata of each row that is not packed.
+    """The length of all rows' JSON in bytes, too large by the header of each row that is not packed.
 
     0.05 µs a row; for a packed row, the time of `row_json_bytes`.
     """
@@ -148,16 +107,11 @@ def is_packed(row: Row) -> bool:
 
 def _other_json(row: Row) -> bytes:
     """The item's JSON of a row whose version is not PLAIN_VERSION."""
-    stored, table = _stored_json(row), _TABLES.get(row[0])
+    stored, table = row[_JSON], _TABLES.get(row[0])
     if table is None:
         return stored
     spend_decoding(unpacked_bytes(stored, table))  # large rows queue here, so that few are unpacked at a time
     return unpack(stored, table)
-
-
-def _stored_json(row: Row) -> bytes:
-    """The bytes between header and metadata: the item's JSON, packed or not."""
-    return row[ROW_HEADER_BYTES : -METADATA_BYTES if row[0] in METADATA_VERSIONS else None]
 
 
 def is_same_item(one: Row | None, other: Row | None) -> bool:
@@ -170,17 +124,14 @@ def is_same_item(one: Row | None, other: Row | None) -> bool:
 
 
 def row_difference(old: Row | None, new: Row | None) -> int:
-    """How two unequal rows differ: METADATA, ITEM or STATISTICS. 0.2 µs."""
+    """How two unequal rows differ: LAYOUT, ITEM or STATISTICS. 0.2 µs."""
     if old is None or new is None:
         return STATISTICS
     if (old[0] != PLAIN_VERSION or new[0] != PLAIN_VERSION) and _has_same_item(old, new):
-        return METADATA
+        return LAYOUT
     return ITEM if old[ROW_SIZE] == new[ROW_SIZE] else STATISTICS
 
 
 def _has_same_item(one: Row, other: Row) -> bool:
-    """True if both rows hold the same item, whatever their metadata and packing. Unpacks if the packing differs."""
-    if one[ROW_SIZE] != other[ROW_SIZE]:
-        return False
-    one, other = plain_row(one), plain_row(other)
-    return one == other or (one[0] != other[0] and row_json(one) == row_json(other))
+    """True if both rows, which differ, hold the same item in another packing."""
+    return one[ROW_SIZE] == other[ROW_SIZE] and one[0] != other[0] and row_json(one) == row_json(other)

@@ -2,7 +2,7 @@
 decided here; `row_layout.py` says how the bytes of a row are laid out.
 
 The JSON is canonical: attribute names sorted at every level, no blanks, canonical values. So equal items have equal
-JSON, which replies include without decoding it, and equal rows, apart from metadata and the packing of older formats.
+JSON, which replies include without decoding it, and equal rows, apart from the packing of older formats.
 Must not know keys or tables. Format: docs/formats/rows.md.
 """
 
@@ -20,8 +20,6 @@ from hashrange.items.large_json import decode_item, decode_value
 from hashrange.items.number_set_order import BRACKET, contains_number_set
 from hashrange.items.packing import pack
 from hashrange.items.row_layout import (
-    METADATA_BYTES,
-    METADATA_VERSIONS,
     NUMBER_SETS_VERSION,
     PACKED_NUMBER_SETS_VERSION,
     PACKED_VERSION,
@@ -181,8 +179,7 @@ def _unreadable(error: Exception) -> StorageCorruption:
 
 def _plain(row: Row) -> Row:
     """The row of the same item in PLAIN_VERSION. Raises StorageCorruption or StorageFormatUnknown."""
-    metadata_bytes = METADATA_BYTES if row and row[0] in METADATA_VERSIONS else 0
-    if len(row) < ROW_HEADER_BYTES + metadata_bytes or row[0] not in VERSIONS:
+    if len(row) < ROW_HEADER_BYTES or row[0] not in VERSIONS:
         raise _bad_version(row)
     return Row(_VERSION + row[1:ROW_HEADER_BYTES] + row_json(row))
 

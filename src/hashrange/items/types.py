@@ -20,7 +20,7 @@ Item = dict[str, Value]
 
 Row = NewType("Row", bytes)
 """A stored item or index entry, or for a reply a part of one: version byte ‖ 4 bytes DynamoDB item size ‖ canonical
-JSON, perhaps packed ‖ perhaps metadata (`items.row_layout`).
+JSON, perhaps packed (`items.row_layout`).
 """
 
 Key = NewType("Key", bytes)

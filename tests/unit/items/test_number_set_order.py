@@ -11,20 +11,15 @@ from hashrange.items.row_layout import (
     NUMBER_SETS_VERSION,
     PACKED_NUMBER_SETS_VERSION,
     PLAIN_VERSION,
-    RowMetadata,
     is_packed,
     is_same_item,
-    metadata_of,
-    plain_row,
     row_json,
-    with_metadata,
 )
 from hashrange.items.rows import decode_row, encode_row, part_row
 from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
 
-METADATA = RowMetadata(1_700_000_000_000_000, 0, 3)
 WITH_SETS: Item = {
     "pk": {"S": "a"},
     "deep": {"L": [{"M": {"NS": {"NS": ["1", "2", "3"]}}}, {"NS": ["-1", "0.5"]}]},
@@ -62,19 +57,10 @@ def test_what_only_looks_like_a_number_set_is_none(item: Item) -> None:
         assert msgspec.json.decode(hash_ordered_json(both)) == item | {"z": {"NS": ["2", "1"]}}
 
 
-def test_metadata_stays_apart() -> None:
-    row = row_of(WITH_SETS)
-    marked = with_metadata(row, METADATA)
-    assert (metadata_of(marked), plain_row(marked), decode_row(marked)) == (METADATA, row, WITH_SETS)
-    assert is_same_item(row, marked)
-    assert hash_ordered_row(marked) == hash_ordered_row(row)
-
-
 def test_a_row_of_an_older_format_is_the_same_item_and_is_told_by_value() -> None:
     row = row_of(WITH_SETS)
     older = Row(bytes((PLAIN_VERSION,)) + row[1:])
     assert is_same_item(older, row)
-    assert is_same_item(with_metadata(older, METADATA), row)
     assert hash_ordered_row(older) is older
 
 

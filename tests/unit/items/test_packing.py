@@ -10,23 +10,19 @@ import pytest
 from hashrange.items import steps
 from hashrange.items.packing import PACKED_AT_ONCE_BYTES, SUBSTITUTIONS_OF_FORMAT_7, pack, unpack, unpacked_bytes
 from hashrange.items.row_layout import (
-    METADATA,
+    LAYOUT,
     PACKED_NUMBER_SETS_VERSION,
     PACKED_OF_FORMAT_7_VERSION,
     PACKED_VERSION,
     PLAIN_VERSION,
     ROW_HEADER_BYTES,
-    RowMetadata,
     is_same_item,
-    metadata_of,
-    plain_row,
     row_difference,
     row_json,
     row_json_bytes,
     row_json_view,
     row_size_bytes,
     rows_json,
-    with_metadata,
 )
 from hashrange.items.rows import PACKED_BYTES_MIN, attributes_reader, decode_attributes, decode_row, encode_row
 from hashrange.items.types import Item, Row
@@ -53,7 +49,6 @@ DENSE: dict[str, Any] = {
 }
 RATIOS = {"map of nulls": 1.6, "numbers with many zeros": 4.0, "sets of such numbers": 5.0}
 """Item → upper bound of its stored bytes per byte of item size, for items where this exceeds 1.5."""
-METADATA_OF_A_WRITE = RowMetadata(1_700_000_000_000_000, 0, 3)
 
 
 def made(value: Any) -> tuple[Item, int]:
@@ -74,15 +69,12 @@ def test_a_dense_item_is_packed_and_comes_back(name: str) -> None:
     text = msgspec.json.encode(item, order="sorted")
     assert row[0] == (PACKED_NUMBER_SETS_VERSION if name == "sets of such numbers" else PACKED_VERSION)
     assert len(row) < RATIOS.get(name, 1.5) * size_bytes < len(text)
-    marked = with_metadata(row, METADATA_OF_A_WRITE)
-    assert (marked[0], metadata_of(marked), plain_row(marked)) == (row[0] + 1, METADATA_OF_A_WRITE, row)
-    for one in (row, marked):
-        assert row_json_bytes(one) == len(text)
-        assert row_size_bytes(one) == size_bytes
-        assert (row_json(one), rows_json([one]), bytes(row_json_view(one))) == (text, [text], text)
-        assert decode_row(one) == item
-        assert decode_attributes(one, ("pk", "none")) == {"pk": {"S": "a"}}
-        assert attributes_reader(("pk",))(one) == [b'{"S":"a"}']
+    assert row_json_bytes(row) == len(text)
+    assert row_size_bytes(row) == size_bytes
+    assert (row_json(row), rows_json([row]), bytes(row_json_view(row))) == (text, [text], text)
+    assert decode_row(row) == item
+    assert decode_attributes(row, ("pk", "none")) == {"pk": {"S": "a"}}
+    assert attributes_reader(("pk",))(row) == [b'{"S":"a"}']
 
 
 def test_the_format() -> None:
@@ -175,13 +167,11 @@ def test_a_row_of_an_older_format_holds_the_same_item(name: str, version: int) -
     older = Row(bytes((version,)) + row[1:ROW_HEADER_BYTES] + stored)
     other = encode_row(item | {"pk": {"S": "b"}}, size_bytes)
     assert row_size_bytes(other) == size_bytes
-    for one in (older, with_metadata(older, METADATA_OF_A_WRITE)):
-        assert decode_row(one) == item
-        assert (row_json(one), row_json_bytes(one)) == (text, len(text))
-        assert decode_attributes(one, ("pk",)) == {"pk": {"S": "a"}}
-        for two in (row, with_metadata(row, METADATA_OF_A_WRITE)):
-            assert is_same_item(one, two)
-            assert is_same_item(two, one)
-            assert row_difference(one, two) == METADATA
-        assert not is_same_item(one, other)
-        assert row_difference(other, one) != METADATA
+    assert decode_row(older) == item
+    assert (row_json(older), row_json_bytes(older)) == (text, len(text))
+    assert decode_attributes(older, ("pk",)) == {"pk": {"S": "a"}}
+    assert is_same_item(older, row)
+    assert is_same_item(row, older)
+    assert row_difference(older, row) == LAYOUT
+    assert not is_same_item(older, other)
+    assert row_difference(other, older) != LAYOUT

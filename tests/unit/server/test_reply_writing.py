@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hashrange.items import steps
 from hashrange.items.growing_bytes import GrowingBytes
-from hashrange.items.row_layout import PACKED_METADATA_VERSION, PACKED_VERSION, RowMetadata, row_json, with_metadata
+from hashrange.items.row_layout import NUMBER_SETS_VERSION, PACKED_NUMBER_SETS_VERSION, PACKED_VERSION, row_json
 from hashrange.items.rows import encode_row, part_row
 from hashrange.items.types import Item, Row
 from hashrange.items.values import check_item
@@ -28,7 +28,6 @@ from tests.support.working import give_way_always, lines_between_looks
 
 NAMES = ("Item", "Items", "Count", 'a "quoted" name', "arn:aws:dynamodb:us-east-1:000000000000:table/t", "é\x01")
 KEYS: Item = {"pk": {"S": 'a"é'}, "sk": {"S": "b"}}
-OF_A_WRITE = RowMetadata(1_700_000_000_000_000, 0, 3)
 
 
 def row_of(value: Any) -> Row:
@@ -36,11 +35,13 @@ def row_of(value: Any) -> Row:
 
 
 SMALL, LONG, DENSE = row_of({"S": "x"}), row_of({"S": "é\n" * 5_000}), row_of({"L": [{"NULL": True}] * 20_000})
+SETS, DENSE_SETS = row_of({"NS": ["1", "2"]}), row_of({"L": [{"NS": ["1", "2"]}, *[{"NULL": True}] * 20_000]})
 ROWS = [
     SMALL,
     LONG,
     DENSE,
-    *[with_metadata(row, OF_A_WRITE) for row in (SMALL, LONG, DENSE)],
+    SETS,
+    DENSE_SETS,
     part_row({"v": {"N": "1"}, "a": {"L": []}}),
     part_row({}),
 ]
@@ -58,7 +59,7 @@ def record_of(old: Row | None, new: Row | None, origin: Any = "client") -> bytes
 RECORDS = [
     record_of(None, SMALL),
     record_of(SMALL, LONG),
-    record_of(with_metadata(DENSE, OF_A_WRITE), None, "ttl"),
+    record_of(DENSE, None, "ttl"),
 ]
 
 
@@ -94,7 +95,8 @@ def plainly(reply: Reply) -> bytes:
 
 
 def test_rows_of_all_versions_are_among_the_values() -> None:
-    assert [row[0] for row in ROWS[:6]] == [1, 1, PACKED_VERSION, 2, 2, PACKED_METADATA_VERSION]
+    versions = [1, 1, PACKED_VERSION, NUMBER_SETS_VERSION, PACKED_NUMBER_SETS_VERSION]
+    assert [row[0] for row in ROWS[:5]] == versions
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.errors import ConditionalCheckFailedException
-from hashrange.items.row_layout import RowMetadata, with_metadata
+from hashrange.items.row_layout import PLAIN_VERSION
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore
@@ -94,17 +94,17 @@ def test_an_empty_key_and_an_empty_table_id_neighbour_are_ordinary(store: Embedd
     assert finish(store.get(table.source_id, Key(b""), consistent=False)) == row_of(1)
 
 
-def test_a_row_of_the_same_item_with_other_metadata_is_kept_and_nothing_follows(
+def test_a_row_of_the_same_item_in_another_layout_is_kept_and_nothing_follows(
     store: EmbeddedStore, table: OpenTable
 ) -> None:
-    row = encode_row({"pk": {"S": "a"}}, 3)
-    marked, later = (with_metadata(row, RowMetadata(1_000_000, 0, version)) for version in (1, 2))
-    for new in (row, marked, later):
+    row = encode_row({"pk": {"S": "a"}, "n": {"NS": ["1"]}}, 6)
+    older = Row(bytes((PLAIN_VERSION,)) + row[1:])
+    for new in (row, older, row):
         position = store.position()
         change = finish(store.mutate(table, KEY, lambda _, new=new: new))  # type: ignore[misc]
         assert (change.new, store.position()) == (new, position + 1)
         assert finish(store.get(table.source_id, KEY, consistent=True)) == new
-    transacted = finish(store.transact([TransactionStep(table, KEY, lambda _: marked)], None))
-    assert transacted.changes[0].new == marked
-    assert finish(store.get(table.source_id, KEY, consistent=True)) == marked
-    assert finish(store.statistics([table.source_id])) == {table.source_id: Statistics(1, 3)}
+    transacted = finish(store.transact([TransactionStep(table, KEY, lambda _: older)], None))
+    assert transacted.changes[0].new == older
+    assert finish(store.get(table.source_id, KEY, consistent=True)) == older
+    assert finish(store.statistics([table.source_id])) == {table.source_id: Statistics(1, 6)}
