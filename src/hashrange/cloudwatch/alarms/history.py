@@ -1,8 +1,8 @@
 """What has happened to an alarm? Its configuration, its states and its actions, for two weeks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -13,6 +13,7 @@ from hashrange.errors import StorageCorruption
 from hashrange.items.steps import spend_decoding
 from hashrange.messages import alarms as sentences
 
+ItemT = TypeVar("ItemT")
 HistoryKind = Literal["ConfigurationUpdate", "StateUpdate", "Action"]
 HISTORY_KINDS: tuple[HistoryKind, ...] = ("ConfigurationUpdate", "StateUpdate", "Action")
 
@@ -26,7 +27,14 @@ class HistoryItem(msgspec.Struct, frozen=True):
     data: str
 
 
+class _ItemTime(msgspec.Struct):
+    """The time of an event."""
+
+    at_seconds: float
+
+
 _decode = msgspec.json.Decoder(HistoryItem).decode
+_decode_time = msgspec.json.Decoder(_ItemTime).decode
 
 
 class History(msgspec.Struct):
@@ -39,7 +47,7 @@ class History(msgspec.Struct):
     def add(self, item: HistoryItem) -> None:
         """Add an event, and forget those that are too old or too many. Raises StorageCorruption for a damaged one."""
         oldest_seconds = item.at_seconds - ALARM_HISTORY_SECONDS
-        times = (_read(one).at_seconds for one in self.items)
+        times = (_read(_decode_time, one).at_seconds for one in self.items)
         old = sum(1 for _ in takewhile(lambda at_seconds: at_seconds < oldest_seconds, times))
         kept = self.items[old:]
         self.items = [*kept[-ALARM_HISTORY_ITEMS_MAX + 1 :], msgspec.Raw(msgspec.json.encode(item))]
@@ -48,12 +56,12 @@ class History(msgspec.Struct):
         """The events, one after the other; gives way. Raises StorageCorruption for a damaged one."""
         for one in self.items:
             spend_decoding(len(one))
-            yield _read(one)
+            yield _read(_decode, one)
 
 
-def _read(item: msgspec.Raw) -> HistoryItem:
+def _read(decode: Callable[[bytes], ItemT], item: msgspec.Raw) -> ItemT:
     try:
-        return _decode(item)
+        return decode(item)
     except (msgspec.MsgspecError, ValueError) as error:
         raise StorageCorruption(f"an event in the history of an alarm cannot be read: {error}") from error
 

@@ -119,6 +119,10 @@ def _added(_: TaggedTableRequest, present: TagSet, given: Sequence[Tag]) -> dict
     return tags
 
 
+def _gone(present: TagSet, keys: Sequence[str]) -> Collection[str]:
+    return {key for key in walk(keys) if key in present}
+
+
 async def _store(scope: Scope, _: Scope, request: TaggedTableRequest, change: TagsChange) -> TagSet:
     while True:
         table = await _find_table(scope, request)
@@ -128,7 +132,7 @@ async def _store(scope: Scope, _: Scope, request: TaggedTableRequest, change: Ta
             return tags
 
 
-_TAGGING = Tagging(_checked, _added, _store)
+_TAGGING = Tagging(_checked, _added, _store, _gone)
 
 
 async def tag_resource(scope: Scope, request: TagResourceRequest) -> None:
