@@ -139,14 +139,14 @@ class ServiceApi(NamedTuple):
     """Version of the API, which requests in the Query form name."""
     operations: Sequence[Operation[FormWire]]
     """All that are served, `bound` to what they work on."""
-    unserved: frozenset[str]
-    """Names of the API's other operations."""
     word: "Callable[[MemberFault], ServiceError]"
     """The error of a request whose members are wrong."""
     errors: "Mapping[str, ErrorShape]"
     """Name of each error's shape → how it is sent; others have status 400 and their own name as code."""
     internal_error: str
     """Name of the error that says that the service has failed."""
+    unserved: frozenset[str] = frozenset()
+    """Names of the API's other operations."""
     map_members: frozenset[str] = frozenset()
     """Names of members of replies that are maps: their keys are data."""
     xml_namespace: str | None = None

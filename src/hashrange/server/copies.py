@@ -79,9 +79,7 @@ class KeptSnapshots:
         self._idle_ends[number] = idle_seconds, timer
 
     def _release_idle(self, number: str) -> None:
-        release = asyncio.get_running_loop().create_task(self.release(number))
-        self._releases.add(release)
-        release.add_done_callback(self._releases.discard)
+        kept_until_done(asyncio.get_running_loop().create_task(self.release(number)), self._releases)
 
     async def release(self, number: str) -> None:
         """Release a snapshot that is kept, and free its files on a thread, which may take long."""

@@ -61,12 +61,10 @@ async def reset_service(service: Service) -> None:
     Requests find the former content until then. Raises SettingUnusable if the folder cannot be applied,
     and StorageError; nothing is changed then.
     """
-    settings = service.settings
-    if settings.init is None:
-        await return_in_turns(service, None)
-        return
-    # In a task of its own: the operations run in workers, piece by piece, and this must not be part of one.
-    content = await asyncio.get_running_loop().create_task(_initial_content(service, settings.init))
+    folder, content = service.settings.init, None
+    if folder is not None:
+        # In a task of its own: the operations run in workers, piece by piece, and this must not be part of one.
+        content = await asyncio.get_running_loop().create_task(_initial_content(service, folder))
     if content is None:
         await return_in_turns(service, None)
         return

@@ -21,7 +21,6 @@ def autoscaling_api(scaling: AutoScaling) -> ServiceApi:
         json_version="1.1",
         version="2016-02-06",
         operations=bound(SCALING_OPERATIONS, scaling),
-        unserved=frozenset(),
         word=word_scaling_fault,
         errors=ERRORS,
         internal_error="InternalServiceException",

@@ -154,8 +154,6 @@ def _dimensions_of(given: Sequence[DimensionMember] | None, path: str) -> Dimens
 
 def _observed(datum: MetricDatumMember, path: str) -> tuple[StatisticSet, Distribution | None]:
     given = [name for name in ("Value", "Values", "StatisticValues") if getattr(datum, name) is not None]
-    if not given:
-        raise ServiceError("MissingRequiredParameterException", sentences.NO_VALUE.format(path=path))
     if len(given) > 1:
         message = sentences.SEVERAL_VALUES.format(first=f"{path}.{given[0]}", second=f"{path}.{given[1]}")
         raise ServiceError("InvalidParameterCombinationException", message)

@@ -39,7 +39,6 @@ def dax_api(clusters: Clusters) -> ServiceApi:
         json_version="1.1",
         version="2017-04-19",
         operations=bound(map(_after_catching_up, CLUSTER_OPERATIONS), clusters),
-        unserved=frozenset(),
         word=word_dax_fault,
         errors=DAX_ERRORS,
         internal_error="InternalFailure",
