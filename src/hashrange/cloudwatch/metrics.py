@@ -308,14 +308,10 @@ class Metrics:
         found = walk(self._table.names.find(account, region, namespace, name))
         if dimensions:
             found = walk([metric for metric in found if has_these_dimensions(metric, dimensions)])
-        return [metric for metric in found if self._last_seconds(metric) >= oldest_seconds]
+        return [metric for metric in found if self.last_seconds(metric) >= oldest_seconds]
 
     def last_seconds(self, metric: MetricId) -> float:
-        """Time of the newest observation that has been recorded; minus infinity if there is none."""
-        self._be_loaded()
-        return self._last_seconds(metric)
-
-    def _last_seconds(self, metric: MetricId) -> float:
+        """Time of the newest observation of a metric that is loaded; minus infinity if there is none."""
         return max([one.series.last_seconds for one in self._table.units_of(metric).values()], default=-math.inf)
 
     # --- keeping ---------------------------------------------------------------------------------

@@ -36,11 +36,6 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     unique_registers: bytes = b""
     """`UniqueKeys` of all keys; empty if all keys are among `contributors`."""
 
-    @property
-    def unique_keys(self) -> int:
-        """Number of keys: exact, or estimated if not all are kept."""
-        return UniqueKeys(self.unique_registers).count if self.unique_registers else len(self.contributors)
-
     def shortened(self, most_keys: int, most_bytes: int) -> "Summary":
         """This summary with at most `most_keys` keys, of together at most `most_bytes`, but at least one."""
         kept, left_bytes = 0, most_bytes

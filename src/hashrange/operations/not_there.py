@@ -1,28 +1,24 @@
 """Which operations ask for what no table has here? Global tables, and auto scaling of replicas.
 
-Tools ask for them nevertheless, and get an empty list or what the service says while a feature is off. NextToken is
-refused, as no reply contains one. Source: service behaviour, captures to October 2026.
+Tools ask for them nevertheless, and get an empty list or what the service says while a feature is off.
+Source: service behaviour, captures to October 2026.
 """
 
-from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Operation
-from hashrange.errors import ValidationException
-from hashrange.messages import other_services as say
-from hashrange.operations.lookup import TableRequest, check_arn, described_table, table_name
+from hashrange.operations.lookup import TableRequest, described_table
 from hashrange.operations.naming import table_operation
-from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.operation import JSON, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN, PositiveInteger
 from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.states import status
-from hashrange.wire.rules import NO_RULES, RequestRules
 
-# --- empty lists --------------------------------------------------------------------------------
+# --- global tables ------------------------------------------------------------------------------
 
 
 class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,29 +33,9 @@ class ListGlobalTablesRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     RegionName: str | None = None
 
 
-def _empty_list(
-    name: str,
-    request: type[msgspec.Struct],
-    member: str,
-    tables: Callable[[Any], Iterable[str]] = lambda _: (),
-    rules: RequestRules = NO_RULES,
-) -> Operation[JsonWire]:
-    """The operation whose reply is an empty list, also for a missing table.
-
-    Order of checks: member constraints → table name, or form and account of the ARN → NextToken.
-    """
-
-    async def list_nothing(scope: Scope, request: Any) -> Reply:
-        table, arn, token = (getattr(request, one, None) for one in ("TableName", "TableArn", "NextToken"))
-        if table is not None:
-            table_name(table)
-        if arn is not None:
-            check_arn(scope, arn, name)
-        if token is not None:
-            raise ValidationException(say.NEXT_TOKEN_INVALID)
-        return {member: []}
-
-    return Operation(name, request, list_nothing, JsonWire(rules=rules), tables=tables)
+async def list_global_tables(_scope: Scope, _request: ListGlobalTablesRequest) -> Reply:
+    """ListGlobalTables: return an empty list."""
+    return {"GlobalTables": []}
 
 
 # --- replicas -----------------------------------------------------------------------------------
@@ -101,6 +77,6 @@ async def describe_table_replica_auto_scaling(scope: Scope, request: TableReques
 
 
 OPERATIONS = (
-    _empty_list("ListGlobalTables", ListGlobalTablesRequest, "GlobalTables"),
+    Operation("ListGlobalTables", ListGlobalTablesRequest, list_global_tables, JSON),
     table_operation("DescribeTableReplicaAutoScaling", describe_table_replica_auto_scaling),
 )

@@ -118,15 +118,6 @@ class Backfill(NamedTuple):
     """6-byte source id of the index or queue."""
 
 
-class Backfilled(NamedTuple):
-    """The result of one slice of a backfill."""
-
-    row_count: int
-    """Items that the slice has read; some may have no index entry."""
-    is_complete: bool
-    """True once the backfill has ended: the index (now ACTIVE) or queue is complete, or has been deleted."""
-
-
 TableChanged = Callable[[OpenTable | None, OpenTable | None], None]
 """Is called with a table as it was, None if it is new, and as it is now, None if it has been deleted.
 Both are None if all tables have been replaced."""
@@ -306,7 +297,7 @@ class Maintenance(Protocol):
     def backfills(self) -> Sequence[Backfill]:
         """The backfills in progress."""
 
-    async def backfill(self, source_id: bytes, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, limit_rows: int) -> None:
         """Fill what `source_id` names, such as a CREATING index, from the table's next rows, in one commit.
 
         After the last row the index is ACTIVE (time to live: ENABLED). Rows are walked in key order. A write to a row

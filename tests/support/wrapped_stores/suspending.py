@@ -21,7 +21,6 @@ from hashrange.messages.transactions import CONFLICT
 from hashrange.soon import settled
 from hashrange.store.copying import Checkpoint, copying_of
 from hashrange.store.interface import (
-    Backfilled,
     IdempotencyToken,
     Page,
     Payer,
@@ -151,12 +150,11 @@ class SuspendingMaintenance:
         self.want_partitions, self.delay_index_entries = inner.want_partitions, inner.delay_index_entries
         self.ready_for_delay = inner.ready_for_delay
 
-    async def backfill(self, source_id: bytes, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, limit_rows: int) -> None:
         """Do one slice of a backfill between two pauses."""
         await self._suspend()
-        built = await self._inner.backfill(source_id, limit_rows)
+        await self._inner.backfill(source_id, limit_rows)
         await self._suspend()
-        return built
 
     async def apply_delayed(self, limit_rows: int) -> float | None:
         """Calls the inner store, after a pause."""

@@ -93,6 +93,7 @@ def test_the_job_reads_sources(world: World) -> None:
     world.metrics.sources.add(lambda now_seconds: world.metrics.record(METRIC, "Count", now_seconds, ONE))
     world.run_job()
     world.restart()
+    assert world.metrics.find(METRIC.account, METRIC.region) == [METRIC]
     assert world.metrics.last_seconds(METRIC) == START_SECONDS
 
 

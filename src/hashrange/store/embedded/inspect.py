@@ -24,7 +24,6 @@ class StoreOverview(NamedTuple):
     """Summary of a data folder."""
 
     format_version: int
-    next_table_id: int
     disk_size_bytes: int
     """Size of all files of the folder, logs included."""
     row_count: int
@@ -45,10 +44,8 @@ def inspect_store(data_dir: str, *prefixes: str) -> StoreOverview:
         statistics = read_statistics(engine)
         found = [(table, statistics.get(layout.table_range(table.table_id)[0], {})) for table in read_tables(engine)]
         tables = [(table, Statistics(*by_source.get(table.source_id, NO_ROWS))) for table, by_source in found]
-        counter = engine.get(layout.NEXT_TABLE_ID_KEY)
         return StoreOverview(
             format_version(engine),
-            1 if counter is None else int.from_bytes(counter, "big"),
             files.folder_size_bytes(data_dir),
             sum(count for _, by_source in found for count, _ in by_source.values()),
             tables,

@@ -25,7 +25,7 @@ from hashrange.store.embedded.settling import Settling
 from hashrange.store.embedded.stalls import wait_while_behind
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.walks import Ahead, Clogged, Limits, Outrun, Walks
-from hashrange.store.interface import Backfill, Backfilled, DelayOf, SeeChanges, TransactionStep
+from hashrange.store.interface import Backfill, DelayOf, SeeChanges, TransactionStep
 from hashrange.store.pause import PAUSE
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
@@ -82,7 +82,7 @@ class Upkeep:
         found = [(self._opened.find(table_id_of(source_id)), source_id) for source_id in self._walks.positions]
         return [Backfill(table.schema, source_id) for table, source_id in found if table is not None]
 
-    async def backfill(self, source_id: bytes, limit_rows: int) -> Backfilled:
+    async def backfill(self, source_id: bytes, limit_rows: int) -> None:
         """Implements `Maintenance.backfill`.
 
         Suspends only if flushes and compactions lag, the engine is stalled, or too many deleted rows stand in the way;
@@ -99,27 +99,26 @@ class Upkeep:
                 limits = limits._replace(skipped_keys=0)
                 await self._site.compact(*layout.table_range(table_id_of(source_id)))
 
-    async def _backfill(self, source_id: bytes, limits: Limits) -> Backfilled:
+    async def _backfill(self, source_id: bytes, limits: Limits) -> None:
         """Do one slice of a backfill. Raises Clogged, Outrun, StorageError."""
         table = self._opened.find(table_id_of(source_id))
         if table is None or source_id not in self._walks.positions:
-            return Backfilled(0, is_complete=True)
+            return
         site = self._site
         with self._engine_errors(limits):
             ahead = self._walks.look_ahead(site.engine, site.barrier.position + 1, table, source_id, limits)
-        return await self._commits.commit(lambda draft: self._fill(draft, source_id, limits, ahead))
+        await self._commits.commit(lambda draft: self._fill(draft, source_id, limits, ahead))
 
-    def _fill(self, draft: Draft, source_id: bytes, limits: Limits, ahead: Ahead) -> Backfilled:
+    def _fill(self, draft: Draft, source_id: bytes, limits: Limits, ahead: Ahead) -> None:
         table = self._opened.find(table_id_of(source_id))
         if table is None or source_id not in self._walks.positions:
-            return Backfilled(0, is_complete=True)
+            return
         with self._engine_errors(limits):
             part = self._walks.next_slice(draft, table, source_id, limits, ahead)
         if part.is_last:
             filled = self._walks.filler(table.schema, source_id).filled(table.schema, source_id)
             if filled is not table.schema:
                 self._catalog.put(draft, table.schema, filled)
-        return Backfilled(len(part.rows), part.is_last)
 
     @contextmanager
     def _engine_errors(self, limits: Limits) -> Iterator[None]:
