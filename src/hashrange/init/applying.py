@@ -8,7 +8,7 @@ and replace those with the same keys. The caller lets this work on a copy of its
 import logging
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +21,7 @@ from hashrange.init.files import InitError, InitFile, hash_of, marks_of, read_bo
 from hashrange.items.steps import spend_decoding
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import JsonWire, Scope
+from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.created_table import make_table
 from hashrange.operations.tables.requests import CreateTableRequest
@@ -59,7 +60,6 @@ class InitTarget(NamedTuple):
     store: WholeStore
     clock: Clock
     settings: Settings
-    operations: Mapping[str, Operation[JsonWire]]
     in_go: InGo
 
 
@@ -70,7 +70,7 @@ class FolderApplication:
         # Tables must be ACTIVE before items are put into them, so states do not last here, whatever the settings say.
         self._settings = msgspec.structs.replace(target.settings, table_state_delay_seconds=0.0)
         self._target = target
-        self._put = target.operations["PutItem"]
+        self._put = ALL_OPERATIONS["PutItem"]
         self._progress = Progress(target.clock)
         self.counts: Counter[str] = Counter()
         """Number of tables made, and of items put."""
@@ -104,12 +104,12 @@ class FolderApplication:
         if scanned is not None:
             return scanned, []
         try:
-            return None, requests_in(body, self._target.operations)
+            return None, requests_in(body, ALL_OPERATIONS)
         except UnusableInput as error:
             raise InitError(file.path, str(error)) from None
 
     async def _apply_request(self, file: InitFile, scope: Scope, request: InitRequest) -> None:
-        operation = self._target.operations[request.operation]
+        operation = ALL_OPERATIONS[request.operation]
         try:
             if await _is_done(scope, operation, request.body):
                 return

@@ -18,16 +18,14 @@ TABLES_TOGETHER = 32
 
 async def shorten_overlong_deadlines(
     store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float
-) -> int:
+) -> None:
     """Move deadlines of `tables` that are more than `delay_seconds` after `now_seconds` to `now_seconds`.
 
-    Stores the changed tables in the catalog and returns their number. Gives way.
+    Stores the changed tables in the catalog. Gives way.
     """
-    count = 0
     for number, table in enumerate(tables, 1):
         ended = without_overlong_deadlines(table, now_seconds, delay_seconds)
         if ended != table:
-            count += await store.catalog.replace(table, ended)
+            await store.catalog.replace(table, ended)
         if number % TABLES_TOGETHER == 0:
             await PAUSE
-    return count

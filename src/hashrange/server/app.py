@@ -9,16 +9,13 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import msgspec
 
-from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.features.late_code import load_on_threads
-from hashrange.operations.operation import JsonWire
-from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.descriptors import take_descriptors
 from hashrange.server.listener import Server, read_secrets
 from hashrange.service import collector
@@ -30,13 +27,7 @@ OnReady = Callable[[str, str | None], None]
 """URL of the endpoint, and of the DAX cluster `default` if there is one."""
 
 
-async def serve(
-    settings: Settings,
-    on_ready: OnReady,
-    *,
-    clock: Clock | None = None,
-    operations: Mapping[str, Operation[JsonWire]] = ALL_OPERATIONS,
-) -> None:
+async def serve(settings: Settings, on_ready: OnReady, *, clock: Clock | None = None) -> None:
     """Open the store and serve until SIGTERM or SIGINT; then answer begun requests, make commits durable, and close.
 
     Raises StorageError, SettingUnusable, SnapshotFileError or ListenError if the server cannot start. Once it listens,
@@ -47,7 +38,7 @@ async def serve(
     clock = clock or (MovableClock(SystemClock()) if is_movable else SystemClock())
     loop = asyncio.get_running_loop()
     secrets = read_secrets(settings)
-    service = await _opened(settings, clock, operations)
+    service = await _opened(settings, clock)
     if service is None:
         return
     try:
@@ -64,9 +55,9 @@ async def serve(
         await service.store.close()
 
 
-async def _opened(settings: Settings, clock: Clock, operations: Mapping[str, Operation[JsonWire]]) -> Service | None:
+async def _opened(settings: Settings, clock: Clock) -> Service | None:
     """The opened service; None if SIGTERM or SIGINT came while an init folder was applied, which may take long."""
-    opening = open_service(settings, clock, operations)
+    opening = open_service(settings, clock)
     if settings.init is None:
         return await opening
     loop = asyncio.get_running_loop()

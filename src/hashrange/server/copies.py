@@ -226,4 +226,4 @@ class Forks:
             dax_advertise=None,
             otlp_endpoint=None,
         )
-        return await open_fork(settings, snapshot, self._service.operations)
+        return await open_fork(settings, snapshot)

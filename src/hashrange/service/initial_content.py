@@ -12,9 +12,7 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
-from hashrange.operations.operation import JsonWire
 from hashrange.service.drive import in_turns
 from hashrange.service.service import Service
 from hashrange.service.snapshots import ServiceSnapshot, handed_over, initial_time, return_in_turns
@@ -30,9 +28,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("hashrange.init")
 
 
-async def begin_with_folder(
-    store: WholeStore, clock: Clock, settings: Settings, operations: Mapping[str, Operation[JsonWire]]
-) -> None:
+async def begin_with_folder(store: WholeStore, clock: Clock, settings: Settings) -> None:
     """Apply the files of the settings' init folder that this store has not applied, all or nothing.
 
     Raises SettingUnusable, which names the file and the place in it, and StorageError.
@@ -48,7 +44,7 @@ async def begin_with_folder(
 
     base = await copying_of(store).checkpoint()
     with handed_over(base):
-        applied, counts = await _applied_to(base, files, clock, settings, operations, _in_task)
+        applied, counts = await _applied_to(base, files, clock, settings, _in_task)
     with handed_over(applied):
         copying_of(store).restore(applied)
     counted_things = ((len(files), "file"), (counts["tables"], "new table"), (counts["items"], "item"))
@@ -85,17 +81,12 @@ async def _initial_content(service: Service, folder: str) -> ServiceSnapshot | N
     nothing = copying_of(service.store).checkpoint_of(())
     in_workers = partial(in_turns, workers=service.workers)
     with handed_over(nothing):
-        checkpoint, _ = await _applied_to(nothing, files, clock, service.settings, service.operations, in_workers)
+        checkpoint, _ = await _applied_to(nothing, files, clock, service.settings, in_workers)
     return ServiceSnapshot(checkpoint, time_state, clock.service_time())
 
 
 async def _applied_to(
-    base: Checkpoint,
-    files: list["InitFile"],
-    clock: Clock,
-    settings: Settings,
-    operations: Mapping[str, Operation[JsonWire]],
-    in_go: "InGo",
+    base: Checkpoint, files: list["InitFile"], clock: Clock, settings: Settings, in_go: "InGo"
 ) -> tuple[Checkpoint, Mapping[str, int]]:
     """The content of `base` with these files applied to it, and how many tables were made and items put."""
     # Imported here: most servers have no init folder, and start time counts.
@@ -103,7 +94,7 @@ async def _applied_to(
 
     copy = await open_copy_of(settings, clock, base)
     try:
-        application = FolderApplication(InitTarget(copy, clock, settings, operations, in_go))
+        application = FolderApplication(InitTarget(copy, clock, settings, in_go))
         await application.apply(files)
         return await copying_of(copy).checkpoint(), application.counts
     finally:

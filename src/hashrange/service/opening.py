@@ -2,14 +2,10 @@
 the configured delay are ended.
 """
 
-from collections.abc import Mapping
-
 import msgspec
 
-from hashrange.aws_services.operation import Operation
 from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.features.features import lag_seconds_of
-from hashrange.operations.operation import JsonWire
 from hashrange.operations.overlong_deadlines import shorten_overlong_deadlines
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.service.features import FEATURES
@@ -25,7 +21,6 @@ from hashrange.store.snapshot_file import opened_snapshot
 async def open_service(
     settings: Settings,
     clock: Clock,
-    operations: Mapping[str, Operation[JsonWire]] = ALL_OPERATIONS,
     checkpoint: Checkpoint | None = None,
     lag_seconds: float = 0.0,
 ) -> Service:
@@ -53,10 +48,10 @@ async def open_service(
                 # Imported here: most servers have no init folder, and start time counts.
                 from hashrange.service.initial_content import begin_with_folder  # noqa: PLC0415
 
-                await begin_with_folder(store, clock, settings, operations)
+                await begin_with_folder(store, clock, settings)
         tables = [table.schema for table in store.catalog.all_tables()]
         await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
-        service = Service(store, operations, clock, settings)
+        service = Service(store, ALL_OPERATIONS, clock, settings)
         if settings.metrics == "on":
             service.start_recording()
         service.features.look_at_fronts()
@@ -66,9 +61,7 @@ async def open_service(
     return service
 
 
-async def open_fork(
-    settings: Settings, snapshot: ServiceSnapshot, operations: Mapping[str, Operation[JsonWire]] = ALL_OPERATIONS
-) -> Service:
+async def open_fork(settings: Settings, snapshot: ServiceSnapshot) -> Service:
     """Open a service that begins with the state of `snapshot`: content, service time, and states of features.
 
     The `data_dir`, `snapshot`, `faults` and `kinesis_endpoint` of the settings are not used:
@@ -77,7 +70,7 @@ async def open_fork(
     settings = msgspec.structs.replace(settings, snapshot=None, faults=None, kinesis_endpoint=None)
     clock = MovableClock(SystemClock(), snapshot.time_state)
     lag_seconds = lag_seconds_of(FEATURES, snapshot.states)
-    service = await open_service(settings, clock, operations, snapshot.checkpoint, lag_seconds)
+    service = await open_service(settings, clock, snapshot.checkpoint, lag_seconds)
     service.features.return_to(snapshot.states)
     return service
 

@@ -265,9 +265,9 @@ class Alarms:
         *,
         values: Sequence[float | None] = (),
         acts: bool = True,
-    ) -> Alarm:
-        """Put an alarm into a state, and execute the actions of that state. Returns the alarm as it is then.
-        Raises StorageError, and RecordsChanged if it is no longer as it was read.
+    ) -> None:
+        """Put an alarm into a state, and execute the actions of that state. Raises StorageError, and RecordsChanged
+        if it is no longer as it was read.
 
         `values`: what has been evaluated, newest first. `acts` False: the actions are not executed,
         because a composite alarm's are suppressed.
@@ -275,7 +275,6 @@ class Alarms:
         after = await self._keep_state(alarm, state, reason, reason_data, now_seconds)
         if acts and alarm.state != state:
             await self.act(after, alarm, now_seconds, values)
-        return after
 
     async def set_state(
         self, account: str, region: str, name: str, state: StateValue, reason: str, reason_data: str | None

@@ -44,6 +44,7 @@ class MetricDefinition(NamedTuple):
     period_seconds: int
     statistics: tuple[str, ...]
     """The statistics that mean something; all others are served too."""
+    namespace: str = DYNAMODB_NAMESPACE
     is_gauge: bool = False
     """True if it shows a state; False if it counts or measures what happens."""
 
@@ -55,9 +56,13 @@ def _each_minute(
 
 
 def _gauge(
-    name: str, dimensions: tuple[DimensionNames, ...], statistics: tuple[str, ...] = _OF_GAUGES, unit: Unit = "Count"
+    name: str,
+    dimensions: tuple[DimensionNames, ...],
+    statistics: tuple[str, ...] = _OF_GAUGES,
+    unit: Unit = "Count",
+    namespace: str = DYNAMODB_NAMESPACE,
 ) -> MetricDefinition:
-    return MetricDefinition(name, unit, dimensions, METRIC_GAUGE_SECONDS, statistics, is_gauge=True)
+    return MetricDefinition(name, unit, dimensions, METRIC_GAUGE_SECONDS, statistics, namespace, is_gauge=True)
 
 
 def _of_delegated(name: str, statistics: tuple[str, ...]) -> MetricDefinition:
@@ -113,9 +118,9 @@ ALL_METRICS: tuple[MetricDefinition, ...] = (
     _of_delegated("ConsumedChangeDataCaptureUnits", _OF_GAUGES),
     _of_delegated("ThrottledPutRecordCount", (*_OF_GAUGES, "SampleCount")),
     _of_delegated("FailedToReplicateRecordCount", ("Sum",)),
-    _gauge("AccountProvisionedReadCapacityUnits", (ACCOUNT,)),
-    _gauge("AccountProvisionedWriteCapacityUnits", (ACCOUNT,)),
-    _gauge("TableCount", (ACCOUNT,)),
+    _gauge("AccountProvisionedReadCapacityUnits", (ACCOUNT,), namespace=USAGE_NAMESPACE),
+    _gauge("AccountProvisionedWriteCapacityUnits", (ACCOUNT,), namespace=USAGE_NAMESPACE),
+    _gauge("TableCount", (ACCOUNT,), namespace=USAGE_NAMESPACE),
 )
 
 UNITS: dict[str, Unit] = {one.name: one.unit for one in ALL_METRICS}

@@ -13,8 +13,8 @@ from hashrange.cloudwatch.alarms.api.members import (
     ALARM_FORM,
     ALARM_MEMBERS,
     check_alarm_name,
-    found_alarm,
     refuse_alarm,
+    require_alarm,
 )
 from hashrange.cloudwatch.limits import ALARM_REASON_DATA_LENGTH_MAX, ALARM_REASON_LENGTH_MAX, ALARMS_DELETED_MAX
 from hashrange.items.steps import walk
@@ -45,7 +45,7 @@ async def delete_alarms(alarms: Alarms, caller: Caller, request: AlarmNamesReque
     if len({alarm.name for alarm in composites} & set(names)) > 1:
         refuse_alarm(sentences.COMPOSITES_DELETED)
     if len(names) == 1:
-        found_alarm(alarms, caller, names[0])
+        require_alarm(alarms, caller, names[0])
     needed: set[str] = set()
     for parent in composites:
         if parent.name not in names:
@@ -87,11 +87,11 @@ async def set_alarm_state(alarms: Alarms, caller: Caller, request: SetAlarmState
             msgspec.json.decode(request.StateReasonData)
         except (msgspec.DecodeError, RecursionError):
             raise ServiceError("InvalidFormatFault", sentences.REASON_DATA_NO_JSON) from None
-    found_alarm(alarms, caller, request.AlarmName)
+    require_alarm(alarms, caller, request.AlarmName)
     state = next(one for one in STATES if one == request.StateValue)
     changed = await alarms.set_state(*caller, request.AlarmName, state, request.StateReason, request.StateReasonData)
     if changed is None:
-        found_alarm(alarms, caller, request.AlarmName)  # it was deleted meanwhile
+        require_alarm(alarms, caller, request.AlarmName)  # it was deleted meanwhile
 
 
 OPERATIONS = (

@@ -14,7 +14,7 @@ from hashrange.aws_services.constraints import MemberChecks, lower_path
 from hashrange.aws_services.operation import Caller, FormWire, MemberFault, ServiceError
 from hashrange.aws_services.tagging import is_reserved_tag
 from hashrange.cloudwatch import limits
-from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, Alarm, AlarmActions, AlarmDefinition
+from hashrange.cloudwatch.alarms.alarm import ActionConfiguration, AlarmActions, AlarmDefinition
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.cloudwatch.alarms.region_names import REGION_NAMES
 from hashrange.cloudwatch.api.checks import check_length, refuse_value
@@ -167,9 +167,7 @@ def tags_of(tags: Sequence[TagMember] | None) -> dict[str, str]:
     return found
 
 
-def found_alarm(alarms: Alarms, caller: Caller, name: str) -> Alarm:
-    """The alarm of this name. Raises ServiceError if there is none."""
-    alarm = alarms.get(*caller, name)
-    if alarm is None:
+def require_alarm(alarms: Alarms, caller: Caller, name: str) -> None:
+    """Raise ServiceError if there is no alarm of this name."""
+    if alarms.get(*caller, name) is None:
         raise ServiceError("ResourceNotFound", sentences.NO_SUCH_ALARM.format(name=name))
-    return alarm
