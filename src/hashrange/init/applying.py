@@ -9,7 +9,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -54,24 +54,15 @@ InGo = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
 _log = logging.getLogger("hashrange.init")
 
 
-class InitTarget(NamedTuple):
-    """What applying a folder needs."""
-
-    store: WholeStore
-    clock: Clock
-    settings: Settings
-    in_go: InGo
-
-
 class FolderApplication:
     """The application of files to one store."""
 
-    def __init__(self, target: InitTarget) -> None:
+    def __init__(self, store: WholeStore, clock: Clock, settings: Settings, in_go: InGo) -> None:
         # Tables must be ACTIVE before items are put into them, so states do not last here, whatever the settings say.
-        self._settings = msgspec.structs.replace(target.settings, table_state_delay_seconds=0.0)
-        self._target = target
+        self._settings = msgspec.structs.replace(settings, table_state_delay_seconds=0.0)
+        self._store, self._clock, self._in_go = store, clock, in_go
         self._put = ALL_OPERATIONS["PutItem"]
-        self._progress = Progress(target.clock)
+        self._progress = Progress(clock)
         self.counts: Counter[str] = Counter()
         """Number of tables made, and of items put."""
 
@@ -82,20 +73,20 @@ class FolderApplication:
             hashes[file.name] = await hash_of(file)
             is_shared = self._settings.shared_db
             place = (SHARED_ACCOUNT, SHARED_REGION) if is_shared else (file.account, file.region)
-            scope = Scope(*place, self._target.store, self._target.clock, self._settings)
+            scope = Scope(*place, self._store, self._clock, self._settings)
             if file.kind == "lines":
                 await self._put_items(file, scope, "line", read_lines(file))
             else:
                 await self._apply_whole(file, scope)
-        await self._target.store.documents.write(marks_of(hashes))
+        await self._store.documents.write(marks_of(hashes))
 
     async def _apply_whole(self, file: InitFile, scope: Scope) -> None:
         """Apply a file of requests, or of what a scan has printed."""
-        scanned, requests = await self._target.in_go(self._read_whole(file))
+        scanned, requests = await self._in_go(self._read_whole(file))
         if scanned is not None:
             await self._put_items(file, scope, "item", enumerate(scanned, 1))
         for request in requests:
-            await self._target.in_go(self._apply_request(file, scope, request))
+            await self._in_go(self._apply_request(file, scope, request))
 
     async def _read_whole(self, file: InitFile) -> tuple[list[bytes] | None, list[InitRequest]]:
         """The items that a scan has printed, None if the file holds none; and the requests."""
@@ -135,7 +126,7 @@ class FolderApplication:
         self._progress.begin(file)
         is_more = True
         while is_more:
-            is_more = await self._target.in_go(self._put_some(file, scope, table, noun, items))
+            is_more = await self._in_go(self._put_some(file, scope, table, noun, items))
 
     async def _put_some(
         self, file: InitFile, scope: Scope, table: Table, noun: str, items: Iterator[tuple[int, bytes]]

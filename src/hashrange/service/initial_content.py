@@ -90,11 +90,11 @@ async def _applied_to(
 ) -> tuple[Checkpoint, Mapping[str, int]]:
     """The content of `base` with these files applied to it, and how many tables were made and items put."""
     # Imported here: most servers have no init folder, and start time counts.
-    from hashrange.init.applying import FolderApplication, InitTarget  # noqa: PLC0415
+    from hashrange.init.applying import FolderApplication  # noqa: PLC0415
 
     copy = await open_copy_of(settings, clock, base)
     try:
-        application = FolderApplication(InitTarget(copy, clock, settings, in_go))
+        application = FolderApplication(copy, clock, settings, in_go)
         await application.apply(files)
         return await copying_of(copy).checkpoint(), application.counts
     finally:
