@@ -148,6 +148,8 @@ class FakeStore:
         """Does nothing."""
         return 1.0
 
+    tend_streams = tend_recovery = settle
+
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """The same statistics for every source."""
         return dict.fromkeys(sources, self.figures)
