@@ -65,7 +65,8 @@ class SystemClock:
     def service_time(self) -> float:
         """Wall time; once the machine's clock has been set back, the time that it would otherwise show."""
         ahead_seconds = self.wall_time() - (monotonic := self.monotonic())
-        self._ahead_seconds = max(self._ahead_seconds, ahead_seconds)
+        if ahead_seconds > self._ahead_seconds:  # noqa: PLR1730 - `max` takes as long as all the rest
+            self._ahead_seconds = ahead_seconds
         self.last_service_seconds = now_seconds = monotonic + self._ahead_seconds
         return now_seconds
 

@@ -51,7 +51,7 @@ HIDDEN_FROM: dict[Purpose, int] = {"readers": 16, "kinesis": 32}
 """The bit of the flags that hides a record from streams of this purpose: changes that only index entries follow, and
 records of older formats, in which a change had one record for each stream of its table.
 """
-UNRECORDED = ("import", "restore")
+UNRECORDED = frozenset(("import", "restore"))
 """Values of `Change.origin`, which says where a write comes from, for writes that streams do not record."""
 EVENT_VERSION, EVENT_SOURCE = "1.1", "aws:dynamodb"
 USER_IDENTITY = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
@@ -64,6 +64,8 @@ _HIDDEN_AND_WAITS = WAITS | sum(HIDDEN_FROM.values())
 _header = struct.Struct(">BBHHI")
 _waiting = struct.Struct(">QB")
 _INDEX_ID_BYTES = 2
+_BACKSLASH = ord("\\")
+"""A search for a number in bytes takes a twentieth of that for bytes of length 1."""
 _HEADER_BYTES = _header.size
 _unpack = _header.unpack_from
 _row_size_at = struct.Struct(">xI").unpack_from
@@ -106,13 +108,14 @@ EncodeRecord = Callable[[Change, bytes], bytes]
 
 
 def record_encoder(images: Images, schema: KeySchema) -> EncodeRecord:
-    """Make a function from a change to its record: 1.1 µs a record, plus 1 µs if the change has no decoded item."""
+    """Make a function from a change to its record: 0.9 µs a record, plus 1 µs if the change has no decoded item."""
     has_old, has_new = images
     names, pack = schema.names, _header.pack
     read_values = attributes_reader(names)
     are_texts = {kind for _, kind in schema.attributes} == {"S"}
     empty: Item = {name: {"S": ""} for name in names}
     beyond_bytes = len(_encode(empty)) - item_size_bytes(empty)
+    start, only = b"{%b:" % _encode(names[0]), names[0] if len(names) == 1 else None
 
     def encode(change: Change, waiting: bytes) -> bytes:
         old, new = change.old, change.new
@@ -126,14 +129,16 @@ def record_encoder(images: Images, schema: KeySchema) -> EncodeRecord:
             row = new or old
             assert row is not None
             keys = keys_json_from(read_values(row), names)
+        elif only is not None:
+            keys = start + _encode(item[only]) + b"}"  # half the time of a dict
         else:
             keys = _encode({name: item[name] for name in names})
-        if are_texts and b"\\" not in keys:  # 0.3 µs less than decoding them
+        if are_texts and _BACKSLASH not in keys:  # 0.3 µs less than decoding them
             keys_size_bytes = len(keys) - beyond_bytes
         else:
             keys_size_bytes = item_size_bytes(_decode_keys(keys))
-        before: bytes = old if has_old and old is not None else b""
-        after: bytes = new if has_new and new is not None else b""
+        before = old or b"" if has_old else b""
+        after = new or b"" if has_new else b""
         return b"".join((pack(VERSION, flags, len(keys), keys_size_bytes, len(before)), waiting, keys, before, after))
 
     return encode

@@ -108,35 +108,35 @@ class ChangeLog(Participant):
         Entries of global indexes that are to be written later are taken out of the draft, and recorded whatever has
         caused the change.
         """
-        delayed, streams, put = self.delayed, self._streams, draft.batch.put
-        due_ms, waiting = delayed.take(draft, changes) if draft.entries and delayed.is_used else NOTHING_WAITS
-        last, now, logs = streams.last, sequence_at(draft.at_seconds), streams.logs
+        streams, put = self._streams, draft.batch.put
+        logs, last, now = streams.logs, streams.last, sequence_at(draft.at_seconds)
+        due_ms, waiting = self.delayed.take(draft, changes) if draft.entries and self.delayed.is_used else NOTHING_WAITS
         written: dict[bytes, TableLog] = {}
         recorded: list[tuple[bytes, WaitingChange]] = []
         for change in changes:
-            entries = waiting.get(id(change)) if waiting else None
             log = logs.get(change.table.table_id)
             is_hidden = log is None or not log.is_followed or change.origin in UNRECORDED
+            entries = waiting.get(id(change)) if waiting else None
             if is_hidden and entries is None:
                 continue
             if log is None:
                 log = streams.log_of(change.table.table_id)
             last = now if now > last else last + 1
             prefix = log.prefix_of(change)
-            engine_key = prefix + last.to_bytes(SEQUENCE_BYTES, "big")
             if entries is None:
-                put(engine_key, record := log.encode(change, b""))
+                record = log.encode(change, b"")
             else:
                 index_ids = [one.source.source_id[TABLE_ID_BYTES:] for one in entries]
                 encode = hidden_record if is_hidden else log.encode_whole
-                put(engine_key, record := encode(change, encode_waiting_part(due_ms, index_ids)))
+                record = encode(change, encode_waiting_part(due_ms, index_ids))
                 recorded.append((prefix, WaitingChange(last, due_ms, entries, is_hidden, kept_bytes(entries))))
+            put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), record)
             written[prefix] = log
             if log.window is not None:
                 self.windows.added(draft, log.window, last, len(record))
         draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
-            delayed.add(draft, recorded)
+            self.delayed.add(draft, recorded)
 
     def table_changes(
         self, draft: Draft, old: Table | None, new: Table | None, partitions: Sequence[Partition]

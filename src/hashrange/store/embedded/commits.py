@@ -16,7 +16,7 @@ is called again. After a stall all stages repeat.
 Why: docs/adr/0024-one-commit.md.
 """
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeVar
@@ -30,7 +30,7 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
-from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.engine import Engine, new_batch
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Participant
@@ -57,8 +57,8 @@ ReadRow = Callable[[Engine, bytes], Row | None]
 """Reads a row by its engine key: `ReadCache.row` or `ReadCache.row_to_replace`."""
 UNUSED_TIME = 0.0
 """Stands for a commit's service time if no participant needs the time."""
-Participation = Sequence[tuple[Participant, Sequence[Change]]]
-"""The participants that take part in a commit, each with the changes of tables that it chose."""
+Shares = Mapping[Participant, Sequence[Change]]
+"""Participant → the changes of a transaction that it follows: those of tables that it chose."""
 
 
 class Overtaken(Exception):
@@ -184,9 +184,10 @@ class Commits:
         """Add new rows of a table to the draft of `commit`, with all that follows from them. Raises ApiError,
         EngineRefused; ResourceNotFoundException if the table no longer exists.
         """
-        opened = self._tables.existing(table)
+        participants = self._tables.existing(table).participants
         draft.changes = changes
-        self._follow(draft, _participation([opened], changes), changes, is_transaction=False)
+        _count_rows(draft, changes)
+        self._follow(draft, participants, changes)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
         """Like `commit`, while a store opens: a stall blocks the thread. Raises EngineRefused and bare exceptions."""
@@ -242,13 +243,15 @@ class Commits:
             change = msgspec.structs.replace(change, at_seconds=at_seconds, position=position)
         if is_followed:
             changes = (change,)
-            draft = Draft(engine, position, at_seconds, changes, meter=meter)
+            draft = Draft(engine, position, at_seconds, changes, new_batch(), meter)
+            if changes_what == STATISTICS:
+                draft.count(table.source_id, old, new)
             if not participants:
                 _put_rows(draft, changes)
                 self._write(draft, changes)
                 return change
             with undisturbed:
-                self._follow(draft, [(one, changes) for one in participants], changes, is_transaction=False)
+                self._follow(draft, participants, changes)
                 self._write(draft, changes)
             return change
         try:
@@ -298,10 +301,11 @@ class Commits:
         if token is None and not written:
             return Transacted(changes)
         draft = Draft(moment.engine, position, at_seconds, changes, batch, meter)
+        _count_rows(draft, written)
         with undisturbed:
             if followed:
-                parts = _participation(opened, [changes[number] for number in followed])
-                self._follow(draft, parts, written, is_transaction=True)
+                shares = _shares_of(opened, [changes[number] for number in followed])
+                self._follow(draft, tuple(shares), written, shares)
             else:
                 _put_rows(draft, written)
             if token is not None and former is not None:
@@ -406,20 +410,27 @@ class Commits:
 
     # --- from the changes to the commit ---------------------------------------------------------
 
-    def _follow(self, draft: Draft, parts: Participation, written: Sequence[Change], *, is_transaction: bool) -> None:
+    def _follow(
+        self,
+        draft: Draft,
+        participants: Sequence[Participant],
+        written: Sequence[Change],
+        shares: Shares | None = None,
+    ) -> None:
         """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`) and of
-        participants. `parts`: the participants that take part, each with its changes. Raises ApiError,
-        TransactionRefused, EngineRefused.
+        participants. `shares`: the changes that each follows, in a transaction; None: all follow all of `written`,
+        which are changes of one table. Raises ApiError, TransactionRefused, EngineRefused.
         """
         is_plain = len(written) == 1 and not self._walks.positions
         draft.entries = written[0].entries if is_plain else self._walks.passed(written)
         try:
-            for participant, changes in parts:
+            for participant in participants:
                 if participant.may_refuse:
-                    _require_willing(participant, draft, changes, is_transaction=is_transaction)
+                    changes = written if shares is None else shares[participant]
+                    _require_willing(participant, draft, changes, is_transaction=shares is not None)
             _put_rows(draft, written)
-            for participant, changes in parts:
-                participant.add(draft, changes)
+            for participant in participants:
+                participant.add(draft, written if shares is None else shares[participant])
         except (ApiError, TransactionRefused, AssertionError):
             raise
         except Exception as error:
@@ -465,18 +476,18 @@ def _without_frames(failed: EngineRefused | Overtaken) -> EngineRefused | Overta
     return failed.with_traceback(None)
 
 
-def _participation(opened: Sequence[StoredTable], written: Sequence[Change]) -> Participation:
-    """Each participant that chose a table of the transaction, in order, with the changes of tables that it chose.
+def _shares_of(opened: Sequence[StoredTable], written: Sequence[Change]) -> Shares:
+    """The share of each participant that chose a table of the transaction, in the order of participants.
 
     `opened`: the transaction's tables, each once. A participant without changes is left out.
     """
     participants = dict.fromkeys(chain.from_iterable([one.participants for one in opened]))
     chosen = {one.table_id: one.participants for one in opened}
-    parts = [
-        (participant, [change for change in written if participant in chosen[change.table.table_id]])
+    shares = {
+        participant: [change for change in written if participant in chosen[change.table.table_id]]
         for participant in sorted(participants, key=lambda participant: participant.place)
-    ]
-    return [(participant, changes) for participant, changes in parts if changes]
+    }
+    return {participant: changes for participant, changes in shares.items() if changes}
 
 
 def _require_willing(
@@ -505,11 +516,17 @@ def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the rows of the changes to the draft, and the changes of item counts and sizes to its `deltas`."""
+    """Add the rows of the changes to the draft."""
+    batch = draft.batch
     for change in changes:
-        source_id, new = change.table.source_id, change.new
+        new = change.new
         if new is None:
-            draft.batch.delete(source_id + change.key)
+            batch.delete(change.table.source_id + change.key)
         else:
-            draft.batch.put(source_id + change.key, new)
-        draft.count(source_id, change.old, new)
+            batch.put(change.table.source_id + change.key, new)
+
+
+def _count_rows(draft: Draft, changes: Sequence[Change]) -> None:
+    """Add the changes of item counts and sizes to the draft's `deltas`."""
+    for change in changes:
+        draft.count(change.table.source_id, change.old, change.new)

@@ -107,12 +107,21 @@ class ReadCache:
 
     def written(self, engine_key: bytes, old: Row | None, new: Row | None) -> None:
         """Update the cache after a write: the row at `engine_key` was `old` (None: none), and is `new`."""
-        self.touched(engine_key)
-        kept = self._entries.pop(engine_key, None)
-        if kept is not None:
-            self._left_bytes += len(kept) + ROW_EXTRA_BYTES
-        if new is not None and old is not None:
-            self._keep_row(engine_key, new, is_hot=kept is not None)
+        entries = self._entries
+        pages = entries.pop(engine_key[:_PARTITION_BYTES], None)
+        if pages is not None:
+            self._left_bytes += _size_bytes(pages)
+        kept = entries.get(engine_key)
+        if kept is None:
+            if new is not None and old is not None:
+                self._keep_row(engine_key, new)
+        elif new is None or len(new) + ROW_EXTRA_BYTES > ENTRY_BYTES_MAX:
+            del entries[engine_key]
+            self._left_bytes += _size_bytes(kept)
+        else:
+            entries[engine_key] = new
+            entries.move_to_end(engine_key)
+            self._take(len(new) - len(kept))
 
     def touched(self, engine_key: bytes) -> None:
         """Drop the cached pages of the partition of `engine_key`, whose row was written or deleted."""
@@ -120,9 +129,9 @@ class ReadCache:
         if pages is not None:
             self._left_bytes += _size_bytes(pages)
 
-    def _keep_row(self, engine_key: bytes, row: Row, *, is_hot: bool = False) -> None:
+    def _keep_row(self, engine_key: bytes, row: Row) -> None:
         size_bytes = len(row) + ROW_EXTRA_BYTES
-        if size_bytes <= ENTRY_BYTES_MAX and (is_hot or self._was_requested(engine_key, size_bytes)):
+        if size_bytes <= ENTRY_BYTES_MAX and self._was_requested(engine_key, size_bytes):
             self._entries[engine_key] = row
             self._take(size_bytes)
 
@@ -155,7 +164,7 @@ class ReadCache:
         self._until_forgotten_bytes = self._limit_bytes
 
     def _take(self, size_bytes: int) -> None:
-        """Count bytes just added; drop the least recently used rows and pages beyond the limit."""
+        """Count bytes just added (negative: fewer); drop the least recently used rows and pages beyond the limit."""
         self._left_bytes -= size_bytes
         while self._left_bytes < 0:
             _, entry = self._entries.popitem(last=False)

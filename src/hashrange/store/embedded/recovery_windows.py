@@ -69,7 +69,7 @@ class RecoveryWindows:
 
     def _begun(self, window: RecoveryWindow) -> None:
         self._windows[window.table_id] = window
-        self._streams.log_of(window.table_id).window = window
+        self._streams.log_of(window.table_id).keep_for(window)
         self._streams.holds[window_hold(window.table_id)] = (window.table_id, window.first)
 
     # --- what follows from changes ----------------------------------------------------------------
@@ -86,7 +86,7 @@ class RecoveryWindows:
             first = next_sequence(self._streams.last, draft.at_seconds)
             draft.batch.put(layout.window_key(new.table_id, first), layout.encode_counter(0))
             window = RecoveryWindow(new.table_id, first)
-            window.marks.append((first, 0))
+            window.mark(first, 0)
             draft.afterwards.append(lambda: self._begun(window))
 
     def _end(self, draft: Draft, table_id: int) -> None:
@@ -97,7 +97,7 @@ class RecoveryWindows:
 
     def _ended(self, table_id: int) -> None:
         del self._windows[table_id], self._streams.holds[window_hold(table_id)]
-        self._streams.log_of(table_id).window = None
+        self._streams.log_of(table_id).keep_for(None)
 
     def leave_untrimmed(self, draft: Draft, table_id: int) -> None:
         """Add to the draft that a table's log may have records that nobody needs any more."""
@@ -110,13 +110,11 @@ class RecoveryWindows:
 
     def added(self, draft: Draft, window: RecoveryWindow, sequence: SequenceNumber, size_bytes: int) -> None:
         """Note that the draft has a record of a table's log. 0.2 µs."""
-        window.size_bytes += size_bytes
-        window.unmarked_bytes += size_bytes
-        last = window.marks[-1][0]
-        if window.unmarked_bytes >= MARK_BYTES or sequence - last > _MARK_SEQUENCES:
-            marked_bytes, window.unmarked_bytes = window.unmarked_bytes, 0
-            draft.batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(marked_bytes))
-            window.marks.append((sequence, marked_bytes))
+        window.unmarked_bytes = unmarked_bytes = window.unmarked_bytes + size_bytes
+        if unmarked_bytes >= MARK_BYTES or sequence - window.marks[-1][0] > _MARK_SEQUENCES:
+            draft.batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
+            window.mark(sequence, unmarked_bytes)
+            window.unmarked_bytes = 0
             self._wake()
 
     @property
@@ -218,7 +216,7 @@ class RecoveryWindows:
             window.marks.popleft()
         window.first = window.marks[0][0] + 1
         window.marks[0] = (window.marks[0][0], 0)
-        window.size_bytes -= gone_bytes
+        window.marked_bytes -= gone_bytes
         if window.table_id in self._windows:
             self._streams.holds[window_hold(window.table_id)] = (window.table_id, window.first)
 

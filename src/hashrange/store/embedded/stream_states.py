@@ -187,10 +187,20 @@ class RecoveryWindow(msgspec.Struct, eq=False):
     """All changes from this sequence number on are in the log."""
     marks: deque[tuple[rules.Sequence, int]] = msgspec.field(default_factory=deque)
     """Sequence number, and bytes of the records behind the mark before up to there. The first mark is at `first`."""
-    size_bytes: int = 0
-    """Bytes of all records, counted since the store was opened or by marks."""
+    marked_bytes: int = 0
+    """Bytes of the records up to the last mark."""
     unmarked_bytes: int = 0
-    """Bytes of the records behind the last mark."""
+    """Bytes of the records behind the last mark, counted since the store was opened."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all records."""
+        return self.marked_bytes + self.unmarked_bytes
+
+    def mark(self, sequence: rules.Sequence, size_bytes: int) -> None:
+        """Add a mark behind the last one."""
+        self.marks.append((sequence, size_bytes))
+        self.marked_bytes += size_bytes
 
 
 class TableLog:
@@ -200,7 +210,10 @@ class TableLog:
         self.table_id = table_id
         self.views: dict[rules.Purpose, StreamState] = {}
         """The table's streams that are on."""
-        self._window: RecoveryWindow | None = None
+        self.window: RecoveryWindow | None = None
+        """What is kept of the log for recovery; None while it is off."""
+        self.is_followed = False
+        """True if anybody needs the records of all changes."""
         self._table: OpenTable | None = None
         """The table that the other members are about; None: they are to be made."""
         self._places: list[bytes] = []
@@ -211,21 +224,6 @@ class TableLog:
         """Makes the record of a change, with the images that the streams need together."""
         self.encode_whole: EncodeRecord = _nobody_follows
         """Makes the record of a change with all images, which streams show and whose index entries wait."""
-
-    @property
-    def window(self) -> "RecoveryWindow | None":
-        """What is kept of the log for recovery; None while it is off."""
-        return self._window
-
-    @window.setter
-    def window(self, window: "RecoveryWindow | None") -> None:
-        self._window = window
-        self._table = None
-
-    @property
-    def is_followed(self) -> bool:
-        """True if anybody needs the records of all changes."""
-        return bool(self.views) or self._window is not None
 
     def prefix_of(self, change: Change) -> bytes:
         """First bytes of the engine key of the change's record. Afterwards, the log is ready to make records."""
@@ -240,7 +238,7 @@ class TableLog:
         self._places = [layout.encode_counter(one.hashes.first) for one in partitions[1:]]
         self._prefixes = [layout.log_prefix(self.table_id, one.number) for one in partitions]
         needed = (
-            ALL_IMAGES if self._window is not None else images_of([one.stream.view_type for one in self.views.values()])
+            ALL_IMAGES if self.window is not None else images_of([one.stream.view_type for one in self.views.values()])
         )
         self.encode = record_encoder(needed, table.keys)
         self.encode_whole = record_encoder(ALL_IMAGES, table.keys)
@@ -249,11 +247,20 @@ class TableLog:
     def add(self, view: StreamState) -> None:
         """From now on, the records are for this stream too."""
         self.views[view.stream.purpose] = view
-        self._table = None
+        self._followers_changed()
 
     def remove(self, view: StreamState) -> None:
         """Remove a stream that has ended."""
         del self.views[view.stream.purpose]
+        self._followers_changed()
+
+    def keep_for(self, window: RecoveryWindow | None) -> None:
+        """From now on, the records are for this window of recovery too, or for none."""
+        self.window = window
+        self._followers_changed()
+
+    def _followers_changed(self) -> None:
+        self.is_followed = bool(self.views) or self.window is not None
         self._table = None
 
 
