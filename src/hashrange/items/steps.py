@@ -46,8 +46,22 @@ _left = LOOK_STEPS
 _ways_given = 0
 _look: Callable[[], None] | None = None
 _queue: Callable[[int], None] | None = None
-_undisturbed: set[int] = set()
-"""Threads that execute a `with undisturbed:` statement."""
+
+
+class _Undisturbed(set[int]):
+    """The threads whose work does not give way."""
+
+    def __enter__(self) -> None:
+        self.add(get_ident())
+
+    def __exit__(self, *_failure: object) -> None:
+        self.discard(get_ident())
+
+
+undisturbed = _Undisturbed()
+"""`with undisturbed:` prevents giving way while a commit is put together and written. Not nested. 0.8 µs; to add the
+thread and to discard it takes 0.2 µs.
+"""
 
 
 def install(look: Callable[[], None], queue: Callable[[int], None]) -> None:
@@ -72,13 +86,13 @@ def look() -> None:
     """Give way now if the slice of time is over; for work whose steps are not known in advance. 0.15 µs."""
     global _left
     _left = LOOK_STEPS
-    if _look is not None and get_ident() not in _undisturbed:
+    if _look is not None and get_ident() not in undisturbed:
         _look()
 
 
 def spend_decoding(size_bytes: int) -> None:
     """Count the steps of reading or writing JSON of this size in one call; from PIECE_BYTES, gives way first."""
-    if size_bytes >= PIECE_BYTES and _queue is not None and get_ident() not in _undisturbed:
+    if size_bytes >= PIECE_BYTES and _queue is not None and get_ident() not in undisturbed:
         _queue(size_bytes)
     spend(size_bytes >> 6)
 
@@ -89,7 +103,7 @@ def queue_large_reply(before_bytes: int, after_bytes: int) -> None:
     When they first exceed 1 MB, a worker waits here until no other worker builds such a reply, or reads or writes large
     JSON, because building one takes twice its memory.
     """
-    if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and get_ident() not in _undisturbed:
+    if before_bytes <= REPLY_BYTES < after_bytes and _queue is not None and get_ident() not in undisturbed:
         _queue(REPLY_ALONE_BYTES)
 
 
@@ -124,20 +138,6 @@ def _collections(members: Iterable[T], at_once: int) -> Iterator[list[T]]:
     while some := list(islice(remaining, at_once)):
         spend((len(some) >> 3) + 1)
         yield some
-
-
-class _Undisturbed:
-    """The context manager `undisturbed`."""
-
-    def __enter__(self) -> None:
-        _undisturbed.add(get_ident())
-
-    def __exit__(self, *_failure: object) -> None:
-        _undisturbed.discard(get_ident())
-
-
-undisturbed = _Undisturbed()
-"""`with undisturbed:` prevents giving way while a commit is put together and written. Not nested. 0.3 µs."""
 
 
 def gave_way() -> int:

@@ -4,6 +4,7 @@ are backfilled, and are removed.
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,18 @@ import pytest
 from msgspec.structs import replace
 
 from hashrange.clock import VirtualClock
-from hashrange.errors import ApiError, ProvisionedThroughputExceededException, TransactionCanceledException
+from hashrange.errors import (
+    ApiError,
+    ProvisionedThroughputExceededException,
+    StorageError,
+    TransactionCanceledException,
+)
 from hashrange.items.steps import PIECE_BYTES
 from hashrange.items.types import Key, Row
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
+from hashrange.store.embedded.row_copies import StagedRows
 from hashrange.store.embedded.upkeep import OUTRUN_MAX
 from hashrange.store.embedded.walks import Ahead
 from hashrange.store.interface import TransactionStep
@@ -184,6 +191,41 @@ def test_a_table_without_participants_calls_none(world: World, monkeypatch: pyte
     world.put(KEYS[0], row_of(5))
     finish(world.store.transact([TransactionStep(world.table, KEYS[1], lambda _: row_of(5))], None))
     assert len(stored(world.store.engine, world.table)) == 2
+
+
+def test_a_write_whose_former_row_a_copy_has_kept_calls_none(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.tag(None)
+    for key in KEYS[:2]:
+        world.put(key, row_of(5, b"1"))
+    assert finish(world.store.row_copies.begin("copy", world.table.schema))
+    world.put(KEYS[0], row_of(5, b"2"))
+    asked: list[type] = []
+
+    def note(kind: type, *_: object) -> None:
+        asked.append(kind)
+
+    for participant in world.store.site.tables.participants:
+        monkeypatch.setattr(participant, "add", partial(note, type(participant)))
+    world.put(KEYS[0], row_of(5, b"3"))
+    assert asked == []
+    world.put(KEYS[1], row_of(5, b"3"))
+    assert asked == [StagedRows]
+
+
+def test_a_participant_that_cannot_read_is_a_failure_of_the_engine(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise Exception("IO error: unreadable")  # noqa: TRY002 - the engine raises bare exceptions
+
+    world.put(KEYS[0], row_of(5, b"1"))
+    assert finish(world.store.row_copies.begin("copy", world.table.schema))
+    for participant in world.store.site.tables.participants:
+        monkeypatch.setattr(participant, "follows", fail)
+    with pytest.raises(StorageError):
+        world.put(KEYS[0], row_of(5, b"2"))
+    with pytest.raises(StorageError):
+        world.store.get(world.table.source_id, KEYS[0], consistent=True)
 
 
 def test_another_engine_under_a_running_store(tmp_path: Path) -> None:

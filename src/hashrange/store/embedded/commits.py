@@ -19,6 +19,7 @@ Why: docs/adr/0024-one-commit.md.
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
+from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -185,9 +186,10 @@ class Commits:
         EngineRefused; ResourceNotFoundException if the table no longer exists.
         """
         participants = self._tables.existing(table).participants
-        draft.changes = changes
-        _count_rows(draft, changes)
-        self._follow(draft, participants, changes)
+        if changes:
+            draft.changes = changes
+            _count_rows(draft, changes)
+            self._follow(draft, participants, changes)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
         """Like `commit`, while a store opens: a stall blocks the thread. Raises EngineRefused and bare exceptions."""
@@ -233,7 +235,7 @@ class Commits:
         at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
         is_followed = changes_what == STATISTICS or (
-            participants and changes_what and (table.is_always_followed or _is_followed(participants, change))
+            participants and changes_what and (table.is_always_followed or self._is_followed(table, change, engine))
         )
         if gave_way() != ways_given:
             # All that may give way has been done. From here to the commit nothing does.
@@ -250,9 +252,12 @@ class Commits:
                 _put_rows(draft, changes)
                 self._write(draft, changes)
                 return change
-            with undisturbed:
+            undisturbed.add(thread := get_ident())
+            try:
                 self._follow(draft, participants, changes)
                 self._write(draft, changes)
+            finally:
+                undisturbed.discard(thread)
             return change
         try:
             engine.put(engine_key, new)
@@ -410,6 +415,16 @@ class Commits:
 
     # --- from the changes to the commit ---------------------------------------------------------
 
+    def _is_followed(self, table: StoredTable, change: Change, engine: Engine) -> bool:
+        """For a change that leaves item count and size the same: True if a participant would refuse it, or add rows."""
+        try:
+            for one in table.participants:
+                if one.follows(change, engine):
+                    return True
+        except Exception as error:
+            raise self.site.fail(error) from error
+        return False
+
     def _follow(
         self,
         draft: Draft,
@@ -505,14 +520,6 @@ def _require_willing(
         by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
         raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
     raise next(reason for reason in reasons if reason is not None)
-
-
-def _is_followed(participants: Sequence[Participant], change: Change) -> bool:
-    """For a change that leaves item count and size the same: True if a participant would refuse it, or add rows."""
-    for one in participants:  # noqa: SIM110 - a generator takes twice as long
-        if one.follows(change):
-            return True
-    return False
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:

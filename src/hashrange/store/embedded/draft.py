@@ -19,6 +19,7 @@ ROOM_BYTES_MIN = 1024 * 1024
 """Batches for fewer bytes than this are not preallocated, but grow as rows are added."""
 KEYS_ROOM_BYTES = 8_192
 """Preallocated bytes for the keys of one change's rows; a key has up to 3 KB."""
+_from_bytes = int.from_bytes
 
 Commit = Callable[[Callable[["Draft"], Any]], Coroutine[Any, Any, Any]]
 """Type of `Commits.commit`, which makes a commit of the draft that its argument fills."""
@@ -57,14 +58,17 @@ class Draft(msgspec.Struct):
 
     def count(self, source_id: bytes, old: Row | None, new: Row | None) -> None:
         """Add to `deltas` that `new` replaces `old` in a source (None: no row); only the rows' headers are read."""
-        if old is not None and new is not None and old[ROW_SIZE] == new[ROW_SIZE]:
-            return
-        count = size_bytes = 0
-        if old is not None:
+        if old is not None and new is not None:
+            before, after = old[ROW_SIZE], new[ROW_SIZE]
+            if before == after:
+                return
+            count, size_bytes = 0, _from_bytes(after, "big") - _from_bytes(before, "big")
+        elif new is not None:
+            count, size_bytes = 1, row_size_bytes(new)
+        elif old is not None:
             count, size_bytes = -1, -row_size_bytes(old)
-        if new is not None:
-            count += 1
-            size_bytes += row_size_bytes(new)
+        else:
+            return
         deltas = self.deltas
         if source_id in deltas:
             count_before, size_before = deltas[source_id]

@@ -105,7 +105,7 @@ class Expiries(Participant):
 
     # --- rows that come and go ------------------------------------------------------------------
 
-    def follows(self, change: Change) -> bool:
+    def follows(self, change: Change, engine: Engine) -> bool:
         """True if the change alters the item's expiry number, the number in its time to live attribute.
 
         1.5 µs for a small item.

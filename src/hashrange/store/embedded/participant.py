@@ -110,11 +110,12 @@ class Participant:
         """
         raise NotImplementedError
 
-    def follows(self, change: Change) -> bool:
+    def follows(self, change: Change, engine: Engine) -> bool:
         """True if the participant would refuse `change` or add rows to its commit.
 
         Called only for the change of a single write (`Store.mutate`) that leaves the table's item count and size as
-        they are. If no participant follows it, none is called, and the row is written alone.
+        they are. If no participant follows it, none is called, and the row is written alone. `engine`: for reading rows
+        as they are before the commit. Raises StorageCorruption and the engine's bare exceptions.
         """
         return True
 

@@ -148,9 +148,12 @@ class StagedRows(Participant):
         """True for tables of which a copy is in progress."""
         return table.table_id in self._by_table
 
-    def follows(self, change: Change) -> bool:
-        """True if a copy has not passed the row."""
-        return any(change.key > passed for passed in self._by_table[change.table.table_id].values())
+    def follows(self, change: Change, engine: Engine) -> bool:
+        """True if a copy has not passed the row, and no earlier change has kept a former one. 2 µs for each copy."""
+        for number, passed in self._by_table[change.table.table_id].items():
+            if change.key > passed and engine.get(layout.staged_prefix(number) + change.key) is None:
+                return True
+        return False
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Keep the former rows that copies have not passed, unless an earlier change has done so. 3 µs each."""
