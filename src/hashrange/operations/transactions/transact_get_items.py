@@ -86,8 +86,11 @@ def _usual_places(scope: Scope, gets: list[Get]) -> list[tuple[OpenTable, Key]] 
     request has no fault; otherwise None. Raises Malformed for a table name of invalid length or characters.
     """
     places = []
+    table_name, table = None, None
     for get in gets:
-        table = find_active_table(scope, get.TableName)
+        if get.TableName != table_name:
+            table_name = get.TableName
+            table = find_active_table(scope, table_name)
         if table is None or get.ProjectionExpression is not None or get.ExpressionAttributeNames is not None:
             return None
         key = table.usual_key(get.Key)
@@ -155,8 +158,11 @@ def _response(projection: CompiledProjection | None, row: Row | None) -> Structu
         return Structure()
     if len(row) >= READ_BYTES_PER_STEP:
         spend(len(row) // READ_BYTES_PER_STEP)
-    item = row if projection is None else project_row(projection, row)
-    return Structure() if item == EMPTY_PART else Structure(Item=hash_ordered_row(item))
+    if projection is not None:
+        row = project_row(projection, row)
+        if row == EMPTY_PART:
+            return Structure()
+    return Structure(Item=hash_ordered_row(row))
 
 
 OPERATION = Operation(

@@ -16,8 +16,9 @@ is called again. After a stall all stages repeat.
 Why: docs/adr/0024-one-commit.md.
 """
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain, repeat
 from threading import get_ident
 from typing import Any, NamedTuple, TypeVar
@@ -287,7 +288,7 @@ class Commits:
         if opened != [*current]:
             steps = [step._replace(table=current[step.table]) for step in steps]
         at_seconds = self.site.clock.service_time() if True in [one.needs_time for one in opened] else UNUSED_TIME
-        rows = self._rows(self.site.reads.row_to_replace, moment.engine, places)
+        rows = map(partial(self._row, self.site.reads.row_to_replace, moment.engine), places)
         try:
             changes, commit_bytes = plan_steps(steps, rows, at_seconds, moment.position + 1, origin)
         except (ApiError, TransactionRefused):
@@ -324,28 +325,28 @@ class Commits:
     def _snapshot(self, places: ItemPlaces, limit_bytes: int, *, has_claim: bool) -> list[Row | None]:
         moment = StoreState(gave_way(), self.site.engine, self.site.barrier.position)
         tables = [one for one in map(self._tables.find, {table.table_id for table, _ in places}) if one is not None]
-        rows: list[Row | None] = []
-        for row in self._rows(self.site.reads.row, moment.engine, [table.source_id + key for table, key in places]):
-            rows.append(row)
+        rows: list[Row | None] = [None] * len(places)
+        read, engine = self.site.reads.row, moment.engine
+        for number, (table, key) in enumerate(places):
+            row = rows[number] = self._row(read, engine, table.source_id + key)
             if row is not None:
                 limit_bytes -= row_size_bytes(row)
                 if limit_bytes < 0:
                     break
         self._require_calm(moment, tables, (), has_claim=has_claim)
-        return rows + [None] * (len(places) - len(rows))
+        return rows
 
-    def _rows(self, read: ReadRow, engine: Engine, places: Sequence[bytes | None]) -> Iterator[Row | None]:
-        """The rows at `places` (engine keys; None: no row), each read when the iterator reaches it; other requests may
-        run in between.
-        """
-        for engine_key in places:
-            try:
-                row = None if engine_key is None else read(engine, engine_key)
-            except Exception as error:
-                raise self.site.fail(error) from error
-            if row is not None and len(row) >= READ_BYTES_PER_STEP:
-                spend(len(row) // READ_BYTES_PER_STEP)
-            yield row
+    def _row(self, read: ReadRow, engine: Engine, engine_key: bytes | None) -> Row | None:
+        """The row at `engine_key` (None: no row). May give way behind a long row."""
+        if engine_key is None:
+            return None
+        try:
+            row = read(engine, engine_key)
+        except Exception as error:
+            raise self.site.fail(error) from error
+        if row is not None and len(row) >= READ_BYTES_PER_STEP:
+            spend(len(row) // READ_BYTES_PER_STEP)
+        return row
 
     def _earlier_use(self, engine: Engine, token: IdempotencyToken) -> StoredToken:
         """The token's earlier use, its fields None if there is none.
