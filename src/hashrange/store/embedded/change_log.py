@@ -109,7 +109,7 @@ class ChangeLog(Participant):
         caused the change.
         """
         streams, put = self._streams, draft.batch.put
-        logs, last, now = streams.logs, streams.last, sequence_at(draft.at_seconds)
+        logs, last, first = streams.logs, streams.last, sequence_at(draft.at_seconds)
         due_ms, waiting = self.delayed.take(draft, changes) if draft.entries and self.delayed.is_used else NOTHING_WAITS
         written: dict[bytes, TableLog] = {}
         recorded: list[tuple[bytes, WaitingChange]] = []
@@ -121,7 +121,7 @@ class ChangeLog(Participant):
                 continue
             if log is None:
                 log = streams.log_of(change.table.table_id)
-            last = now if now > last else last + 1
+            last = first if first > last else last + 1
             prefix = log.prefix_of(change)
             if entries is None:
                 record = log.encode(change, b"")
@@ -134,7 +134,7 @@ class ChangeLog(Participant):
             written[prefix] = log
             if log.window is not None:
                 self.windows.added(draft, log.window, last, len(record))
-        draft.afterwards.append(partial(streams.written_up_to, last, written))
+        draft.afterwards.append(lambda: streams.written_up_to(last, written))
         if recorded:
             self.delayed.add(draft, recorded)
 

