@@ -249,16 +249,7 @@ class Commits:
             draft = Draft(engine, position, at_seconds, changes, new_batch(), meter)
             if changes_what == STATISTICS:
                 draft.count(table.source_id, old, new)
-            if not participants:
-                _put_rows(draft, changes)
-                self._write(draft, changes)
-                return change
-            undisturbed.add(thread := get_ident())
-            try:
-                self._follow(draft, participants, changes)
-                self._write(draft, changes)
-            finally:
-                undisturbed.discard(thread)
+            self._write_followed(draft, participants, changes)
             return change
         try:
             engine.put(engine_key, new)
@@ -451,6 +442,19 @@ class Commits:
             raise
         except Exception as error:
             raise EngineRefused(error) from error
+
+    def _write_followed(self, draft: Draft, participants: Sequence[Participant], written: Sequence[Change]) -> None:
+        """Add what follows from a single write to its draft, and write it. Raises what `_follow` and `_write` raise."""
+        if not participants:
+            _put_rows(draft, written)
+            self._write(draft, written)
+            return
+        undisturbed.add(thread := get_ident())
+        try:
+            self._follow(draft, participants, written)
+            self._write(draft, written)
+        finally:
+            undisturbed.discard(thread)
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
         """Write draft with statistics, count the commit, update caches, call its `afterwards`. Raises EngineRefused."""
