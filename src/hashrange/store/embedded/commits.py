@@ -249,7 +249,11 @@ class Commits:
             draft = Draft(engine, position, at_seconds, changes, new_batch(), meter)
             if changes_what == STATISTICS:
                 draft.count(table.source_id, old, new)
-            self._write_followed(draft, participants, changes)
+            if participants:
+                self._write_followed(draft, participants, changes)
+            else:
+                _put_rows(draft, changes)
+                self._write(draft, changes)
             return change
         try:
             engine.put(engine_key, new)
@@ -445,10 +449,6 @@ class Commits:
 
     def _write_followed(self, draft: Draft, participants: Sequence[Participant], written: Sequence[Change]) -> None:
         """Add what follows from a single write to its draft, and write it. Raises what `_follow` and `_write` raise."""
-        if not participants:
-            _put_rows(draft, written)
-            self._write(draft, written)
-            return
         undisturbed.add(thread := get_ident())
         try:
             self._follow(draft, participants, written)
