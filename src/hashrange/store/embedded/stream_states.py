@@ -359,7 +359,7 @@ def read_streams(engine: Engine) -> StoredStreams:
         if state.stream.is_on:
             logs.setdefault(state.stream.table_id, TableLog(state.stream.table_id)).add(state)
     for window in windows.values():
-        logs.setdefault(window.table_id, TableLog(window.table_id)).window = window
+        logs.setdefault(window.table_id, TableLog(window.table_id)).keep_for(window)
     by_name = {name_of(state.stream): state for state in by_id.values()}
     counter = engine.get(layout.NEXT_STREAM_ID_KEY)
     next_id = 1 if counter is None else layout.decode_counter(counter)
@@ -383,8 +383,7 @@ def _read_windows(engine: Engine) -> tuple[dict[int, RecoveryWindow], dict[int, 
             continue
         size_bytes = layout.decode_counter(row)
         window = windows.setdefault(table_id, RecoveryWindow(table_id, sequence))
-        window.marks.append((sequence, size_bytes))
-        window.size_bytes += size_bytes
+        window.mark(sequence, size_bytes)
     return windows, untrimmed
 
 
