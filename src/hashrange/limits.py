@@ -47,6 +47,13 @@ PROJECTED_ATTRIBUTES_MAX = 100
 """NonKeyAttributes summed over all indexes of a table; repeated names count each time."""
 INDEX_CREATIONS_MAX = 2**16 - 2
 """Indexes that one table may ever have, deleted indexes included: our own bound, because an index id has two bytes."""
+VECTOR_INDEXES_MAX = 5
+VECTOR_DIMENSIONS_MAX = 4_096
+SEARCH_HASH_ELEMENTS_MAX = 1
+INLINE_FILTERS_MAX = 18
+"""INLINE_FILTER elements in the search schema of a vector index."""
+VECTOR_PROJECTED_MAX = 20
+"""Attributes that a vector index projects: the vector, INLINE_FILTER attributes and NonKeyAttributes."""
 THROUGHPUT_UNITS_MAX = 10**12
 """Units per second to which a request may set provisioned, maximum on-demand or warm throughput."""
 ON_DEMAND_WARM_READ_UNITS = 12_000
@@ -170,6 +177,12 @@ NUMBER_EXPONENT_MAX = 125
 NUMBER_EXPONENT_MIN = -130
 PARTITION_KEY_MAX_BYTES = 2_048
 SORT_KEY_MAX_BYTES = 1_024
+FILTER_VALUE_MAX_BYTES = 10_240
+"""Size of the value of an INLINE_FILTER attribute of a vector index (unconfirmed)."""
+VECTOR_WRITE_MIN_BYTES = 1_024
+"""Least number of bytes that a write of an entry of a vector index is charged for."""
+FLOAT32_MAX = 3.4028235e38
+"""Greatest magnitude of an element of a vector."""
 ITEM_COLLECTION_SIZE_MAX_BYTES = 10 * 1024**3
 """Sum of the sizes of the items with one partition key value and of their entries in local indexes. Only tables with
 local indexes have this limit."""

@@ -84,6 +84,13 @@ class Settings(msgspec.Struct, frozen=True):
         float, Meta(ge=0, le=3600), "How long tables stay CREATING, UPDATING and DELETING."
     ] = 0.0
     """0: a new table is CREATING in CreateTable's reply and ACTIVE in the next call."""
+    vector_index_delay_seconds: Annotated[
+        float,
+        Meta(ge=0, le=3600),
+        "How long a vector index that is added to a table stays CREATING at the least; the table is UPDATING for a"
+        " fifth of it.",
+    ] = 10.0
+    """0: the index can be searched in the next call, if the table has few items."""
     index_delay_seconds: Annotated[
         float, Meta(ge=0, le=3600), "How much later than their items entries of global indexes are written."
     ] = 0.0

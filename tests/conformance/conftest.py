@@ -20,6 +20,7 @@ import pytest
 from botocore.config import Config
 
 from hashrange.operations.registry import ALL_OPERATIONS
+from hashrange.settings import Settings
 from hashrange.testing.botocore_transport import Transport
 from tests.conformance.item_tables import DataTable, make_table
 from tests.conformance.propagation import PROPAGATE
@@ -71,7 +72,8 @@ def endpoint(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param not in STORES:
         yield str(request.param)
         return
-    server = ThreadServer(STORES[request.param], ALL_OPERATIONS)
+    settings = Settings(port=0, data_dir=None, vector_index_delay_seconds=0.0)
+    server = ThreadServer(STORES[request.param], ALL_OPERATIONS, settings=settings)
     PROPAGATE[server.port] = server.propagate
     yield server.endpoint
     del PROPAGATE[server.port]

@@ -402,18 +402,6 @@ def test_names_of_tables_and_indexes_have_few_characters(raw: RawClient, name: s
     [
         ("GlobalTableSourceArn", "arn:aws:dynamodb:us-west-2:000000000000:table/elsewhere"),
         ("GlobalTableSettingsReplicationMode", "ENABLED"),
-        (
-            "VectorIndexes",
-            [
-                {
-                    "IndexName": "vectors",
-                    "VectorAttribute": {"AttributeName": "v"},
-                    "Projection": {"ProjectionType": "ALL"},
-                    "Dimensions": 3,
-                    "DistanceFunction": "COSINE",
-                }
-            ],
-        ),
     ],
 )
 def test_members_of_a_later_day_are_refused_in_one_sentence(raw: RawClient, member: str, value: Any) -> None:

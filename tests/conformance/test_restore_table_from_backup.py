@@ -277,17 +277,6 @@ def test_a_backup_of_another_region_needs_encryption(raw: RawClient, on_demand: 
     assert fault(raw, "RestoreTableFromBackup", request) == ("BackupNotFoundException", f"Backup not found: {other}")
 
 
-def test_vector_indexes_are_not_served(raw: RawClient, on_demand: str) -> None:
-    vector = {
-        "IndexName": "near",
-        "VectorAttribute": {"AttributeName": "v"},
-        "Projection": {"ProjectionType": "ALL"},
-        "Dimensions": 3,
-        "DistanceFunction": "COSINE",
-    }
-    assert "VectorIndexOverride" in str(refused(raw, on_demand, VectorIndexOverride=[vector]))
-
-
 def test_names_are_required_and_checked(raw: RawClient, on_demand: str) -> None:
     assert validation(raw, "RestoreTableFromBackup", {"TargetTableName": "ab", "BackupArn": on_demand}) == (
         "1 validation error detected: Value 'ab' at 'targetTableName' failed to satisfy constraint: Member must have"

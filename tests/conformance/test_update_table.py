@@ -374,10 +374,6 @@ PROVISIONED_CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"DisassociationProtectionEnabled": True},
         "Hashrange does not support DisassociationProtectionEnabled yet.",
     ),
-    "vector indexes": (
-        {"VectorIndexUpdates": [{"Delete": {"IndexName": "vectors"}}]},
-        "Hashrange does not support VectorIndexUpdates yet.",
-    ),
 }
 
 

@@ -220,6 +220,11 @@ def _defined(table: Table) -> dict[str, Any]:
         "OnDemandThroughput": (table.on_demand_max_read_units, table.on_demand_max_write_units),
         "LocalSecondaryIndexes": _indexes(table, is_global=False),
         "GlobalSecondaryIndexes": _indexes(table, is_global=True),
+        "VectorIndexes": {
+            index.name: (index.attribute, index.dimensions, index.distance, index.projection, index.search_schema)
+            for index in table.vector_indexes
+            if index.state != "DELETING"
+        },
         "StreamSpecification": table.stream_view_type,
         "SSESpecification": (table.sse_type, table.kms_key_arn),
         "TableClass": table.table_class,

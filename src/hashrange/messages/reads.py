@@ -19,6 +19,8 @@ CANNOT_UPDATE_KEY = INVALID_PARAMETERS + "Cannot update attribute {name}. This a
 
 # --- Query and Scan -----------------------------------------------------------------------------
 
+QUERY_OF_VECTOR_INDEX = "Query operation not supported on this index type."
+SCAN_OF_VECTOR_INDEX = "Scan operation not supported on this index type"
 INDEX_NOT_FOUND = "The table does not have the specified index: {name}"
 GSI_CONSISTENT_READ = "Consistent reads are not supported on global secondary indexes"
 

@@ -18,14 +18,19 @@ from hashrange.operations.reply import Reply
 from hashrange.tables.capacity import (
     ConsumedCapacity,
     IndexUnits,
+    VectorBytes,
     change_units,
     consumed_capacity,
     index_units,
     item_read_units,
     transaction_capacity,
+    vector_write_bytes,
 )
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
+
+NO_VECTORS: VectorBytes = {}
+"""What requests that change no vector index share; it stays empty."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
@@ -40,6 +45,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     took_effect: bool = True
     """False for a write that was refused because of the existing item or its absence;
     the layout "each" omits such a write."""
+    vector_bytes: ClassVar[VectorBytes] = NO_VECTORS
 
 
 class PageUsage(Usage, frozen=True, gc=False):
@@ -60,13 +66,14 @@ class ReadUsage(msgspec.Struct, frozen=True, gc=False):
     row: Row | None
     consistent: bool
     index_units: ClassVar[Sequence[IndexUnits]] = ()
+    vector_bytes: ClassVar[VectorBytes] = NO_VECTORS
     is_write: ClassVar[bool] = False
     took_effect: ClassVar[bool] = True
 
     @property
     def table_units(self) -> float:
         """Units of the table itself."""
-        return item_read_units(self.row, consistent=self.consistent)
+        return item_read_units(self.row, consistent=self.consistent, table=self.table)
 
 
 class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +95,12 @@ class ChangeUsage(msgspec.Struct, frozen=True, gc=False):
         """The indexes that the write changed, with the units that each has consumed."""
         entries = self.change.entries
         return index_units(entries) if entries else ()
+
+    @property
+    def vector_bytes(self) -> VectorBytes:
+        """The vector indexes that the write changed, with the bytes that each is charged for."""
+        entries = self.change.entries
+        return vector_write_bytes(entries) if entries else NO_VECTORS
 
 
 class TransactedUsage(ChangeUsage, frozen=True, gc=False):
@@ -111,14 +124,22 @@ def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity 
     """The reply's ConsumedCapacity in the layout `form`; `detail` is ReturnConsumedCapacity, TOTAL or INDEXES."""
     if form == "one":
         (usage,) = meter
-        return consumed_capacity(usage.name, usage.table_units, detail, usage.index_units)
+        return consumed_capacity(usage.name, usage.table_units, detail, usage.index_units, usage.vector_bytes)
     if form == "each":
         return [
-            consumed_capacity(one.name, one.table_units, detail, one.index_units) for one in meter if one.took_effect
+            consumed_capacity(one.name, one.table_units, detail, one.index_units, one.vector_bytes)
+            for one in meter
+            if one.took_effect
         ]
     if form == "by table":
         return [
-            consumed_capacity(name, sum([one.table_units for one in usages]), detail, _all_index_units(usages))
+            consumed_capacity(
+                name,
+                sum([one.table_units for one in usages]),
+                detail,
+                _all_index_units(usages),
+                _all_vector_bytes(usages),
+            )
             for name, usages in _grouped(meter, [usage.name for usage in meter]).items()
         ]
     return [
@@ -128,6 +149,7 @@ def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity 
             detail,
             "Write" if usages[0].is_write else "Read",
             _all_index_units(usages),
+            _all_vector_bytes(usages),
         )
         for usages in _grouped(meter, [usage.table.name for usage in meter]).values()
     ]
@@ -150,6 +172,17 @@ def _all_index_units(usages: Sequence[AnyUsage]) -> list[IndexUnits]:
         for index, units in of_usage:
             sums[index.name] = (index, units + sums[index.name][1] if index.name in sums else units)
     return list(sums.values())
+
+
+def _all_vector_bytes(usages: Sequence[AnyUsage]) -> VectorBytes:
+    """The bytes that each vector index is charged for, of all usages together; gives way."""
+    sums: VectorBytes = {}
+    for usage in usages:
+        of_usage = usage.vector_bytes
+        spend(len(of_usage))
+        for name, size_bytes in of_usage.items():
+            sums[name] = sums.get(name, 0) + size_bytes
+    return sums
 
 
 def with_capacity(reply: Reply, form: CapacityForm, detail: str, meter: Meter) -> Reply:

@@ -17,14 +17,19 @@ TABLES_TOGETHER = 32
 
 
 async def shorten_overlong_deadlines(
-    store: Store, tables: Sequence[Table], now_seconds: float, delay_seconds: float
+    store: Store,
+    tables: Sequence[Table],
+    now_seconds: float,
+    delay_seconds: float,
+    vector_delay_seconds: float = 0.0,
 ) -> None:
-    """Move deadlines of `tables` that are more than `delay_seconds` after `now_seconds` to `now_seconds`.
+    """Move deadlines of `tables` that are more than `delay_seconds` after `now_seconds` to `now_seconds`; of a table
+    with a vector index that is CREATING, those more than `vector_delay_seconds` after it, if that is more.
 
     Stores the changed tables in the catalog. Gives way.
     """
     for number, table in enumerate(tables, 1):
-        ended = without_overlong_deadlines(table, now_seconds, delay_seconds)
+        ended = without_overlong_deadlines(table, now_seconds, delay_seconds, vector_delay_seconds)
         if ended != table:
             await store.catalog.replace(table, ended)
         if number % TABLES_TOGETHER == 0:

@@ -50,7 +50,8 @@ async def open_service(
 
                 await begin_with_folder(store, clock, settings)
         tables = [table.schema for table in store.catalog.all_tables()]
-        await shorten_overlong_deadlines(store, tables, clock.service_time(), settings.table_state_delay_seconds)
+        delays_seconds = settings.table_state_delay_seconds, settings.vector_index_delay_seconds
+        await shorten_overlong_deadlines(store, tables, clock.service_time(), *delays_seconds)
         service = Service(store, ALL_OPERATIONS, clock, settings)
         if settings.metrics == "on":
             service.start_recording()

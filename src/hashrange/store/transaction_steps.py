@@ -80,7 +80,7 @@ def plan_steps(
                 raise ValidationException(TRANSACTION_TOO_LARGE)
             changes.clear()
             continue
-        entries = entries_of(planned, table, key, old) if table.indexes else ()
+        entries = entries_of(planned, table, key, old) if table.entry_sources else ()
         if old_bytes > WRITE_UNIT_BYTES or new_bytes > WRITE_UNIT_BYTES:  # shorter rows are not packed
             old_item, new_item = _kept(table, old, old_item), _kept(table, new, new_item)
         changes.append(Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item))

@@ -13,15 +13,20 @@ from typing import Literal
 from hashrange.errors import ApiError, ItemRefusal
 from hashrange.items.row_layout import is_packed, row_size_bytes
 from hashrange.items.types import Row
-from hashrange.limits import READ_UNIT_BYTES, TRANSACTION_FACTOR, WRITE_UNIT_BYTES
+from hashrange.limits import READ_UNIT_BYTES, TRANSACTION_FACTOR, VECTOR_WRITE_MIN_BYTES, WRITE_UNIT_BYTES
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
+from hashrange.tables.vector_billing import charged_row_bytes
 
 ConsumedCapacity = dict[str, object]
 IndexUnits = tuple[Index, float]
 """An index and the capacity units consumed of it."""
 CapacityKind = Literal["Read", "Write"]
+VectorBytes = dict[str, int]
+"""Name of a vector index → the bytes that writes of its entries are charged for."""
+_VECTOR_INDEXES = "VectorIndexes"
 TableUnits = dict[str, float]
 """Table name → units of the table itself, without its indexes."""
 
@@ -39,15 +44,17 @@ def items_read_units(sizes_bytes: Collection[int], *, consistent: bool) -> float
     return sum([read_units(size_bytes, consistent=consistent) for size_bytes in sizes_bytes])
 
 
-def item_read_units(row: Row | None, *, consistent: bool) -> float:
+def item_read_units(row: Row | None, *, consistent: bool, table: OpenTable | None = None) -> float:
     """Read capacity units of one consistent or eventually consistent read of an item, given by its row (None: missing).
+    `table`: the item's table, whose vectors may make the read cheaper; None: the item's size counts.
 
     0.1 µs: for most rows the length is enough, as no item is larger than its JSON, and packed rows exceed
     WRITE_UNIT_BYTES.
     """
     if row is None or len(row) <= WRITE_UNIT_BYTES or (len(row) <= READ_UNIT_BYTES and not is_packed(row)):
         return 1.0 if consistent else 0.5
-    return read_units(row_size_bytes(row), consistent=consistent)
+    size_bytes = row_size_bytes(row) if table is None else charged_row_bytes(table, row)
+    return read_units(size_bytes, consistent=consistent)
 
 
 def write_units(old_size_bytes: int, new_size_bytes: int) -> float:
@@ -60,7 +67,11 @@ def change_units(change: Change) -> float:
     old, new = change.old, change.new
     if (old is None or len(old) <= WRITE_UNIT_BYTES) and (new is None or len(new) <= WRITE_UNIT_BYTES):
         return 1.0  # only packed rows (`items/rows.py`) are smaller than their items; they exceed WRITE_UNIT_BYTES
-    return write_units(_size_bytes(change.old), _size_bytes(change.new))
+    table = change.table
+    if table.vector_attributes:
+        before = 0 if old is None else charged_row_bytes(table, old, change.old_item)
+        return write_units(before, 0 if new is None else charged_row_bytes(table, new, change.new_item))
+    return write_units(_size_bytes(old), _size_bytes(new))
 
 
 def entry_units(write: EntryWrite) -> float:
@@ -80,10 +91,36 @@ def index_units(writes: Iterable[EntryWrite]) -> list[IndexUnits]:
     return [(write.source.index, entry_units(write)) for write in writes if write.source.index is not None]
 
 
+def vector_write_bytes(writes: Iterable[EntryWrite]) -> VectorBytes:
+    """The vector indexes that a write changes, with the bytes that each is charged for: those of the larger of old and
+    new entry; if the entry's key changes, those of both.
+
+    Source: service behaviour, captures of August 2026.
+    """
+    charged: VectorBytes = {}
+    for source, old, new in writes:
+        if source.vectors is not None:
+            before, after = [0 if one is None else _charged_bytes(one.row) for one in (old, new)]
+            is_moved = old is not None and new is not None and old.key != new.key
+            charged[source.vectors.index.name] = before + after if is_moved else max(before, after)
+    return charged
+
+
+def _charged_bytes(row: Row) -> int:
+    return max(VECTOR_WRITE_MIN_BYTES, row_size_bytes(row))
+
+
 def consumed_capacity(
-    table_name: str, table_units: float, detail: str, indexes: Sequence[IndexUnits] = ()
+    table_name: str,
+    table_units: float,
+    detail: str,
+    indexes: Sequence[IndexUnits] = (),
+    vectors: VectorBytes | None = None,
 ) -> ConsumedCapacity:
-    """The ConsumedCapacity of one table. `detail`: TOTAL or INDEXES. Units of the same index are summed."""
+    """The ConsumedCapacity of one table. `detail`: TOTAL or INDEXES. Units of the same index are summed.
+
+    `vectors`: what vector indexes are charged for; it is not part of CapacityUnits.
+    """
     total = table_units + sum([units for _, units in indexes])
     consumed: ConsumedCapacity = {"TableName": table_name, "CapacityUnits": total}
     if detail == "INDEXES":
@@ -95,6 +132,10 @@ def consumed_capacity(
                     arms[index.name] = arms.get(index.name, 0.0) + units
             if arms:
                 consumed[member] = {name: {"CapacityUnits": units} for name, units in arms.items()}
+        if vectors:
+            consumed[_VECTOR_INDEXES] = {
+                name: {"VectorWriteRequestBytes": float(size_bytes)} for name, size_bytes in vectors.items()
+            }
     return consumed
 
 
@@ -128,14 +169,19 @@ def refused_action_units(refusal: ApiError | None) -> float:
 
 
 def transaction_capacity(
-    name: str, table_units: float, detail: str, kind: CapacityKind, indexes: Sequence[IndexUnits] = ()
+    name: str,
+    table_units: float,
+    detail: str,
+    kind: CapacityKind,
+    indexes: Sequence[IndexUnits] = (),
+    vectors: VectorBytes | None = None,
 ) -> ConsumedCapacity:
     """ConsumedCapacity of one table, with each CapacityUnits repeated as ReadCapacityUnits or WriteCapacityUnits."""
-    consumed = consumed_capacity(name, table_units, detail, indexes)
+    consumed = consumed_capacity(name, table_units, detail, indexes, vectors)
     split = f"{kind}CapacityUnits"
     consumed[split] = consumed["CapacityUnits"]
     for member, arm in consumed.items():
-        if not isinstance(arm, dict):
+        if not isinstance(arm, dict) or member == _VECTOR_INDEXES:
             continue
         for figures in [arm] if member == "Table" else arm.values():
             figures[split] = figures["CapacityUnits"]

@@ -11,9 +11,16 @@ from typing import Any
 
 from hashrange.limits import ON_DEMAND_WARM_READ_UNITS, ON_DEMAND_WARM_WRITE_UNITS
 from hashrange.tables.change_quotas import decreases_today
-from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput
+from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table, Throughput, VectorIndex
 from hashrange.tables.source_id import make_source_id
-from hashrange.tables.states import Status, former_units, index_status, shown_throughput, status
+from hashrange.tables.states import (
+    Status,
+    former_units,
+    index_status,
+    shown_throughput,
+    status,
+    vector_index_status,
+)
 
 StatisticsBySource = Mapping[bytes, tuple[int, int]]
 """Source id → item count and size in bytes, as a store reports them."""
@@ -21,7 +28,8 @@ StatisticsBySource = Mapping[bytes, tuple[int, int]]
 
 def described_sources(table: Table) -> list[bytes]:
     """Source ids of the table and all its indexes, whose statistics the table's description contains."""
-    return [table.source_id, *(make_source_id(table.table_id, index.index_id) for index in table.indexes)]
+    numbers = [one.index_id for one in table.indexes] + [one.index_id for one in table.vector_indexes]
+    return [table.source_id, *[make_source_id(table.table_id, number) for number in numbers]]
 
 
 def table_description(
@@ -60,6 +68,8 @@ def table_description(
         DeletionProtectionEnabled=table.is_deletion_protected,
         OnDemandThroughput=on_demand_maxima(table),
         WarmThroughput=_warm(table, None, now_seconds, current),
+        VectorIndexes=[_vector_index(table, index, now_seconds, statistics, current) for index in table.vector_indexes]
+        or None,
     )
 
 
@@ -211,6 +221,36 @@ def _describe_index(table: Table, index: Index, statistics: StatisticsBySource) 
         "ItemCount": item_count,
         "IndexArn": f"{table.arn}/index/{index.name}",
     }
+
+
+def _vector_index(
+    table: Table, index: VectorIndex, now_seconds: float, statistics: StatisticsBySource, current: Status
+) -> dict[str, Any]:
+    """VectorIndexDescription. `Backfilling` is there only while an index is added to a table."""
+    shown = vector_index_status(index, current, now_seconds)
+    item_count, size_bytes = statistics[make_source_id(table.table_id, index.index_id)]
+    is_added = shown == "CREATING" and current != "CREATING"
+    return _given(
+        **describe_vectors(index),
+        IndexStatus=shown,
+        Backfilling=current == "ACTIVE" or index.allocating_until_seconds < now_seconds if is_added else None,
+        IndexSizeBytes=size_bytes,
+        ItemCount=item_count,
+        IndexArn=f"{table.arn}/index/{index.name}",
+    )
+
+
+def describe_vectors(index: VectorIndex) -> dict[str, Any]:
+    """What was declared of a vector index, in wire form: the members that its description and a backup's share."""
+    return _given(
+        IndexName=index.name,
+        SearchSchema=[{"AttributeName": one.name, "SearchSchemaElementType": one.kind} for one in index.search_schema]
+        or None,
+        Projection=describe_projection(index.projection),
+        VectorAttribute={"AttributeName": index.attribute},
+        Dimensions=index.dimensions,
+        DistanceFunction=index.distance,
+    )
 
 
 def describe_projection(projection: IndexProjection) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Does an item fit the keys of its table's secondary indexes?
+"""Does an item fit the keys of its table's secondary indexes, and then its vector indexes (`vector_checks.py`)?
 A key attribute may be absent; if present it must be valid.
 
 An item that lacks an index's key attribute has no entry in that index. `items.values` has already checked the values;
@@ -15,6 +15,7 @@ from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
 from hashrange.messages import keys as say
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.schema import Index
+from hashrange.tables.vector_checks import check_item_vectors, check_updated_vectors
 
 _SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
 """An index key whose attributes have at most this many characters together is never too long."""
@@ -42,6 +43,8 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
                 raise KeyFault(say.PARTITION_KEY_TOO_LONG)
             if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
                 raise KeyFault(say.SORT_KEY_TOO_LONG)
+    if table.checked_vectors:
+        check_item_vectors(table, item)
 
 
 def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:
@@ -77,6 +80,8 @@ def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozen
             or _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES
         ):
             raise ValidationException(say.UPDATED_INDEX_KEY_TOO_LONG)
+    if table.checked_vectors:
+        check_updated_vectors(table, item, changed_names)
 
 
 def check_scan_start_types(table: OpenTable, source: ReadSource, start_item: Item) -> None:

@@ -20,13 +20,26 @@ import msgspec
 from hashrange.tables.entry_keys import EntryKey, entry_key_function
 from hashrange.tables.keys import key_functions
 from hashrange.tables.partitions import Partition, first_partitions
-from hashrange.tables.schema import Index, KeySchema, Table
+from hashrange.tables.schema import Index, KeySchema, KeyType, Table, VectorIndex
 from hashrange.tables.source_id import SourceId, make_source_id
 from hashrange.tables.streams import images_of, view_types_on
 
 
+class IndexedVectors(msgspec.Struct, frozen=True):
+    """A vector index, with what follows from it and its table for the entries of items."""
+
+    index: VectorIndex
+    hash_name: str | None
+    """The attribute by whose value a search chooses a part of the index; None if the index has none."""
+    hash_type: KeyType | None
+    filter_types: tuple[tuple[str, KeyType], ...]
+    """Name and type of each INLINE_FILTER attribute."""
+    projected_names: frozenset[str] | None
+    """Attributes that an entry holds; None if all of its item."""
+
+
 class ReadSource(msgspec.Struct, frozen=True):
-    """A source to read by key: a table's rows (`index` is None) or an index's entries.
+    """A source to read by key: a table's rows (`index` and `vectors` are None) or an index's entries.
 
     A source does not refer to its table, which refers to it: only the garbage collector would free such a cycle.
     A table with twenty indexes has 400 objects, and with eight clients that create and delete tables, the collector
@@ -48,6 +61,8 @@ class ReadSource(msgspec.Struct, frozen=True):
     """Makes the keys of the index's entries; None for the source of a table's rows."""
     is_global: bool = False
     """True for a global index."""
+    vectors: IndexedVectors | None = None
+    """The vector index whose entries these are; None for all other sources."""
 
 
 class OpenTable:
@@ -78,11 +93,26 @@ class OpenTable:
         by_name = sorted(schema.indexes, key=lambda index: index.name)
         self.index_keys = tuple([(index, index.keys.attributes) for index in by_name])
         """Each index, in alphabetical order, with names and types of its key attributes, partition key first."""
+        self.vector_sources = tuple(
+            [self._vector_source(index) for index in schema.vector_indexes if index.state != "DELETING"]
+        )
+        """Sources of the vector indexes, in the schema's order, except those being deleted."""
+        self.vector_attributes = {
+            one.attribute: one.dimensions for one in schema.vector_indexes if one.state != "DELETING"
+        }
+        """Name of each vector attribute → how many dimensions its vectors have."""
+        vectors = [one.vectors for one in self.vector_sources if one.vectors is not None]
+        self.checked_vectors = tuple(sorted(vectors, key=lambda one: one.index.name))
+        """The vector indexes in alphabetical order, except those being deleted."""
+        self.checks_items = bool(self.index_keys or self.checked_vectors)
+        """True if an item must fit an index of the table."""
+        self.entry_sources = self.indexes + self.vector_sources
+        """All sources that hold entries of the table's items."""
         self.log_images = images_of(view_types_on(schema))
         """The images that the streams need that are on."""
         self.partitions: Mapping[bytes, Sequence[Partition]] = {
             one.source_id: first_partitions(one.source_id) if partitions is None else partitions[one.source_id]
-            for one in (self.table_source, *self.indexes)
+            for one in (self.table_source, *self.entry_sources)
         }
         """The partitions of each source, in order of their hashes."""
 
@@ -91,6 +121,22 @@ class OpenTable:
         if index_name is None:
             return self.table_source
         return next((one for one in self.indexes if one.index is not None and one.index.name == index_name), None)
+
+    def vector_source(self, index_name: str) -> ReadSource | None:
+        """The source of a vector index; None if the index is missing or being deleted."""
+        named = (one for one in self.vector_sources if one.vectors is not None and one.vectors.index.name == index_name)
+        return next(named, None)
+
+    def _vector_source(self, index: VectorIndex) -> ReadSource:
+        types = self.schema.attribute_types
+        hash_name = index.hash_name
+        hash_type = None if hash_name is None else types[hash_name]
+        filters = tuple([(one.name, types[one.name]) for one in index.search_schema if one.kind == "INLINE_FILTER"])
+        names = (*self.keys.names, index.attribute, *index.search_names, *index.projection.non_key_names)
+        projected_names = None if index.projection.kind == "ALL" else frozenset(names)
+        vectors = IndexedVectors(index, hash_name, hash_type, filters, projected_names)
+        source_id = make_source_id(self.table_id, index.index_id)
+        return ReadSource(source_id, None, self.keys, (), (), projected_names, vectors=vectors)
 
     def _index_source(self, index: Index) -> ReadSource:
         own_names = index.keys.names

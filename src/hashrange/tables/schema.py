@@ -4,7 +4,7 @@ A `Table` is immutable: a change makes a new `Table`, which the catalog stores i
 (`open_table.py`). A table's state is a function of service time, so no job has to make a CREATING table ACTIVE.
 """
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -77,6 +77,57 @@ class Index(msgspec.Struct, frozen=True):
     """CREATING until every item with the index's key attributes has an entry; a DELETING index has no entries."""
     deleted_at_seconds: float = 0.0
     """A DELETING index is shown in descriptions until this time, and gone afterwards."""
+
+
+SearchElementKind = Literal["HASH", "INLINE_FILTER"]
+VectorDistance = Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
+
+
+class SearchSchemaElement(msgspec.Struct, frozen=True):
+    """An attribute of a vector index by whose values a search may choose."""
+
+    name: str
+    kind: SearchElementKind
+    """HASH: a search chooses one value of this attribute; INLINE_FILTER: it may set conditions on it."""
+
+
+class VectorIndex(msgspec.Struct, frozen=True):
+    """A vector index: what was declared, and its state.
+
+    An index that is made with its table is CREATING as long as the table. One that is added later is in its allocation
+    phase, then it is filled (`Backfilling`), then it is ACTIVE.
+    """
+
+    index_id: int
+    name: str
+    attribute: str
+    """Name of the top-level attribute that holds an item's vector: a list of `dimensions` numbers."""
+    dimensions: int
+    distance: VectorDistance
+    projection: IndexProjection
+    search_schema: tuple[SearchSchemaElement, ...] = ()
+    """The elements as they were declared; at most one has the kind HASH."""
+    state: Literal["CREATING", "ACTIVE", "DELETING"] = "ACTIVE"
+    """CREATING until every item that belongs to the index has an entry; a DELETING index has no entries."""
+    allocating_until_seconds: float = 0.0
+    """An added index is in its allocation phase until this time: the table is UPDATING, and the index is not filled."""
+    creating_until_seconds: float = 0.0
+    """An added index is shown as CREATING until this time, even if it has all entries before."""
+    deleted_at_seconds: float = 0.0
+    """A DELETING index is shown in descriptions until this time, and gone afterwards."""
+
+    @property
+    def hash_name(self) -> str | None:
+        """The attribute by whose value a search chooses a part of the index; None if the index has none."""
+        return next((one.name for one in self.search_schema if one.kind == "HASH"), None)
+
+    @property
+    def search_names(self) -> tuple[str, ...]:
+        """The attributes of the search schema, in the order in which they were declared."""
+        return tuple([one.name for one in self.search_schema])
+
+
+IndexT = TypeVar("IndexT", Index, VectorIndex)
 
 
 class TimeToLive(msgspec.Struct, frozen=True):
@@ -169,6 +220,7 @@ class Table(msgspec.Struct, frozen=True):
     active_at_seconds: float
     """The table is CREATING until this time."""
     indexes: tuple[Index, ...] = ()
+    """The secondary indexes. Ids of these and of vector indexes come from one counter, `next_index_id`."""
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
     throughput: Throughput = Throughput(0, 0)
     former_throughput: Throughput | None = None
@@ -226,6 +278,7 @@ class Table(msgspec.Struct, frozen=True):
     """What the table has been restored from: CREATING at least until it has all items."""
     is_importing: bool = False
     """True while an import fills the table: no request finds it, and its name is free."""
+    vector_indexes: tuple[VectorIndex, ...] = ()
 
     @property
     def is_filling(self) -> bool:
@@ -239,10 +292,11 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> list[SourceId]:
-        """Source ids of the table, then of its indexes in the order of `indexes`, except those being deleted."""
+        """Source ids of the table, its indexes and its vector indexes, except of indexes that are being deleted."""
+        indexes: list[Index | VectorIndex] = [*self.indexes, *self.vector_indexes]
         return [
             self.source_id,
-            *[make_source_id(self.table_id, index.index_id) for index in self.indexes if index.state != "DELETING"],
+            *[make_source_id(self.table_id, index.index_id) for index in indexes if index.state != "DELETING"],
         ]
 
     @property

@@ -7,11 +7,12 @@ goes back while a process runs, but may between two processes: `without_overlong
 Source: service behaviour, developer guide "Table and index states".
 """
 
+from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 import msgspec
 
-from hashrange.tables.schema import Index, Table, Throughput, TimeToLive
+from hashrange.tables.schema import Index, KeySchema, Table, Throughput, TimeToLive, VectorIndex
 
 TimedT = TypeVar("TimedT", bound=msgspec.Struct)
 Status = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
@@ -48,6 +49,30 @@ def index_status(index: Index, table_status: Status, now_seconds: float) -> Stat
     if index.state != "ACTIVE":
         return index.state
     return "UPDATING" if index.updating_until_seconds > now_seconds else "ACTIVE"
+
+
+def vector_index_status(index: VectorIndex, table_status: Status, now_seconds: float) -> Status:
+    """State of a vector index that is not gone: the table's state if CREATING or DELETING, otherwise its own.
+
+    It is never UPDATING. Source: service behaviour, captures of August 2026.
+    """
+    if table_status in ("CREATING", "DELETING"):
+        return table_status
+    if index.state == "ACTIVE" and index.creating_until_seconds > now_seconds:
+        return "CREATING"
+    return index.state
+
+
+def is_allocating(index: VectorIndex, now_seconds: float) -> bool:
+    """True in the first phase of an index that is added to a table: it is not filled, and cannot be deleted."""
+    return index.state != "DELETING" and index.allocating_until_seconds > now_seconds
+
+
+def has_unfinished_index(table: Table, now_seconds: float) -> bool:
+    """True if an index of the table is shown as CREATING, UPDATING or DELETING while the table itself is ACTIVE."""
+    states = [index_status(index, "ACTIVE", now_seconds) for index in table.indexes]
+    states += [vector_index_status(index, "ACTIVE", now_seconds) for index in table.vector_indexes]
+    return any(state != "ACTIVE" for state in states)
 
 
 def time_to_live_status(time_to_live: TimeToLive | None, now_seconds: float) -> TimeToLiveStatus:
@@ -106,20 +131,36 @@ def may_backfill(table: Table, now_seconds: float) -> bool:
 
 def without_gone_indexes(table: Table, now_seconds: float) -> Table:
     """The table without DELETING indexes whose deadline has passed, and without attribute types that only they used."""
-    indexes = tuple([one for one in table.indexes if one.state != "DELETING" or one.deleted_at_seconds > now_seconds])
-    if len(indexes) == len(table.indexes):
+    indexes = tuple([one for one in table.indexes if not _is_gone_index(one, now_seconds)])
+    vector_indexes = tuple([one for one in table.vector_indexes if not _is_gone_index(one, now_seconds)])
+    if len(indexes) == len(table.indexes) and len(vector_indexes) == len(table.vector_indexes):
         return table
-    used = {name for keys in (table.keys, *[one.keys for one in indexes]) for name in keys.names}
+    used = used_names(table.keys, indexes, vector_indexes)
     types = {name: kind for name, kind in table.attribute_types.items() if name in used}
-    return msgspec.structs.replace(table, indexes=indexes, attribute_types=types)
+    return msgspec.structs.replace(table, indexes=indexes, vector_indexes=vector_indexes, attribute_types=types)
 
 
-def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: float) -> Table:
-    """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`.
+def _is_gone_index(index: Index | VectorIndex, now_seconds: float) -> bool:
+    return index.state == "DELETING" and index.deleted_at_seconds <= now_seconds
+
+
+def used_names(keys: KeySchema, indexes: Sequence[Index], vector_indexes: Sequence[VectorIndex]) -> set[str]:
+    """Names of the attributes that a table's keys, the keys of its indexes and search schemas use."""
+    used = {name for schema in (keys, *[one.keys for one in indexes]) for name in schema.names}
+    return used.union(*[one.search_names for one in vector_indexes])
+
+
+def without_overlong_deadlines(
+    table: Table, now_seconds: float, delay_seconds: float, vector_delay_seconds: float = 0.0
+) -> Table:
+    """The table with every deadline more than `delay_seconds` ahead moved to `now_seconds`; while a vector index
+    is CREATING, every deadline more than `vector_delay_seconds` ahead, if that is more.
 
     Such deadlines were set before the machine's clock was set back. For the same reason, the `changed_at_seconds` of
     time to live and of Kinesis destinations is moved if it is in the future at all.
     """
+    if any(one.creating_until_seconds > now_seconds for one in table.vector_indexes):
+        delay_seconds = max(delay_seconds, vector_delay_seconds)
     latest_seconds = now_seconds + delay_seconds
 
     def ended(one: TimedT, latest_seconds: float, *names: str, **changes: object) -> TimedT:
@@ -131,6 +172,7 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
     def settled(one: TimedT) -> TimedT:
         return ended(ended(one, latest_seconds, "changing_until_seconds"), now_seconds, "changed_at_seconds")
 
+    vector_deadlines = ("allocating_until_seconds", "creating_until_seconds", "deleted_at_seconds")
     deadlines = ("updating_until_seconds", "warm_updating_until_seconds", "deleted_at_seconds")
     return ended(
         table,
@@ -140,6 +182,7 @@ def without_overlong_deadlines(table: Table, now_seconds: float, delay_seconds: 
         "encryption_updating_until_seconds",
         "switched_to_on_demand_at_seconds",
         indexes=tuple([ended(index, latest_seconds, *deadlines) for index in table.indexes]),
+        vector_indexes=tuple([ended(one, latest_seconds, *vector_deadlines) for one in table.vector_indexes]),
         time_to_live=None if table.time_to_live is None else settled(table.time_to_live),
         kinesis_destinations=tuple([settled(one) for one in table.kinesis_destinations]),
     )

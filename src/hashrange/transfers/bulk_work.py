@@ -283,8 +283,9 @@ class BulkWork:
         if change.new is not None:
             counts.table_bytes += row_size_bytes(change.new)
         for source, _, new in change.entries:
-            if new is not None and source.index is not None:
-                name = source.index.name
+            index = source.index if source.vectors is None else source.vectors.index
+            if new is not None and index is not None:
+                name = index.name
                 counts.index_bytes[name] = counts.index_bytes.get(name, 0) + row_size_bytes(new.row)
 
     def _note_refused(self, one: ToPut, present: Any) -> None:

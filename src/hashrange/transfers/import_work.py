@@ -154,7 +154,7 @@ class ImportWork:
     def is_full(self) -> bool:
         """Implements `Sink.is_full`."""
         assert self._table is not None
-        rows_of_item = 1 + len(self._table.indexes)
+        rows_of_item = 1 + len(self._table.entry_sources)
         items = len(self._batch) + self._batch_errors
         return items >= BATCH_ITEMS // rows_of_item or self._batch_bytes >= BATCH_BYTES // rows_of_item
 
@@ -178,7 +178,7 @@ class ImportWork:
             key, row, item, size_bytes = fit
             fitting += 1
             batch[key] = row
-            if table.indexes:
+            if table.entry_sources:
                 items[key] = item
             size_bytes = max(len(row), size_bytes)
             self._batch_bytes += size_bytes
@@ -283,7 +283,7 @@ def fit_item(table: OpenTable, read: ReadItem) -> tuple[Key, Row, Item, int] | s
         if size_bytes > ITEM_SIZE_MAX_BYTES:
             return ITEM_TOO_LARGE
         key = table.item_key(item)
-        if table.index_keys:
+        if table.checks_items:
             check_item_index_keys(table, item)
         return key, encode_row(item, size_bytes), item, size_bytes
     except ValidationException as fault:

@@ -12,7 +12,8 @@ fields, once per struct. No request is read here. `Meta(extra=…)` holds what a
               "Blob": base64 text
     values    a struct: the values of a map that the fast decoder leaves undecoded
 
-An `int` without a named shape is a Long, as nearly all numbers of the API model are.
+A struct has the name of its shape in the API model, unless it says another one in a class variable `api_name`. An `int`
+without a named shape is a Long, as nearly all numbers of the API model are.
 """
 
 from collections.abc import Sequence
@@ -115,7 +116,7 @@ def structure_of(struct: type[msgspec.Struct]) -> Shape:
     )
     return Shape(
         "Structure",
-        struct.__name__,
+        vars(struct).get("api_name", struct.__name__),
         members=members,
         inner={member.name: member.shape for member in members},
         is_free=not any(member.is_required or not member.shape.is_free for member in members),

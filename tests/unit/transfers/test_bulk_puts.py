@@ -11,6 +11,7 @@ from hashrange.s3.objects import S3Failure
 from hashrange.testing.database import Database
 from hashrange.transfers import bulk_reports, bulk_work, reading
 from hashrange.transfers.bulk_reports import ReportLines
+from tests.conformance.vectors import vector, vector_index
 from tests.support.memory_objects import MISSING_BUCKET, MemoryObjects
 from tests.support.waiting import wait_until
 from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create
@@ -82,6 +83,22 @@ def test_items_are_put(client: Any, objects: MemoryObjects) -> None:
     assert told["BulkOperationUsage"] == [
         {"TableName": TABLE, "BulkPutBytes": size_bytes, "Table": {"BulkPutBytes": size_bytes}}
     ]
+
+
+def test_what_vector_indexes_get_is_told_by_itself(client: Any, objects: MemoryObjects) -> None:
+    client.delete_table(TableName=TABLE)
+    create(client, VectorIndexes=[vector_index()])
+    objects[BUCKET]["in/a"] = lines(
+        {"Item": item(1, embedding=vector(1, 2, 3))}, {"Item": item(2, embedding=vector(1, 2))}, {"Item": item(3)}
+    )
+    told = ended(client, begun(client))
+    assert (told["ProcessedItemCount"], told["FailedItemCount"]) == (3, 1)
+    (usage,) = told["BulkOperationUsage"]
+    (index,) = client.describe_table(TableName=TABLE)["Table"]["VectorIndexes"]
+    assert index["ItemCount"] == 1
+    assert usage["VectorIndexes"] == {"plain": {"BulkPutVectorBytes": index["IndexSizeBytes"]}}
+    assert usage["BulkPutBytes"] == usage["Table"]["BulkPutBytes"]
+    assert "GlobalSecondaryIndexes" not in usage
 
 
 def test_conditions_and_both_reports(client: Any, objects: MemoryObjects) -> None:

@@ -13,6 +13,7 @@ from hashrange.operations.transfers import transfer_requests
 from hashrange.s3.objects import S3Failure
 from hashrange.testing.database import Database
 from hashrange.transfers import import_work, reading
+from tests.conformance.vectors import vector_index
 from tests.support.memory_objects import MISSING_BUCKET, MemoryObjects
 from tests.support.waiting import wait_until
 from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create, exported, switch_on
@@ -397,3 +398,17 @@ def test_s3_that_ends_in_the_middle_leaves_the_good_items(client: Any, objects: 
     told = ended(client, arn)
     assert (told["FailureCode"], told["ImportedItemCount"]) == ("S3SlowDown", 10)
     assert len(ids(client)) == 10
+
+
+def test_items_that_a_vector_index_refuses_are_not_imported(client: Any, objects: MemoryObjects) -> None:
+    good, bad = [{"N": "1"}, {"N": "2"}, {"N": "3"}], [{"N": "1"}]
+    objects[BUCKET]["a"] = b"".join(
+        json.dumps({"Item": {"id": {"S": name}, "embedding": {"L": elements}}}).encode() + b"\n"
+        for name, elements in (("good", good), ("bad", bad), ("better", good))
+    )
+    told = imported(client, creation(VectorIndexes=[vector_index()]))
+    assert counts(told) == (3, 2, 1)
+    assert told["TableCreationParameters"]["VectorIndexes"] == [vector_index()]
+    assert ids(client) == ["better", "good"]
+    (index,) = client.describe_table(TableName=TABLE)["Table"]["VectorIndexes"]
+    assert (index["IndexStatus"], index["ItemCount"]) == ("ACTIVE", 2)

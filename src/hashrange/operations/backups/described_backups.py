@@ -11,6 +11,7 @@ from hashrange.tables.description import (
     describe_encryption,
     describe_keys,
     describe_projection,
+    describe_vectors,
     on_demand_maxima,
     units_shown,
 )
@@ -92,6 +93,9 @@ def _source_features(table: Table) -> dict[str, Any]:
         features["LocalSecondaryIndexes"] = local
     if others:
         features["GlobalSecondaryIndexes"] = others
+    vector_indexes = [describe_vectors(one) for one in table.vector_indexes if one.state != "DELETING"]
+    if vector_indexes:
+        features["VectorIndexes"] = vector_indexes
     if table.stream_view_type is not None:
         features["StreamDescription"] = {"StreamEnabled": True, "StreamViewType": table.stream_view_type}
     time_to_live = table.time_to_live

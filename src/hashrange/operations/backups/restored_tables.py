@@ -14,14 +14,16 @@ import msgspec
 from hashrange.errors import ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import backups as say
-from hashrange.messages.tables import DUPLICATE_INDEX, NOT_SUPPORTED_YET
+from hashrange.messages.tables import DUPLICATE_INDEX
 from hashrange.operations.operation import Scope
 from hashrange.operations.tables import members
 from hashrange.operations.tables.create_table_checks import check_encryption, check_index_names
-from hashrange.operations.tables.created_table import asked_units, encryption, table_uuid, throughput
-from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex, VectorIndex
+from hashrange.operations.tables.created_table import asked_units, encryption, table_uuid, throughput, vector_index
+from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex, NewVectorIndex
 from hashrange.operations.tables.throughput_checks import TABLE, check_bounds, check_maximum, maximum_subject
-from hashrange.tables.schema import Index, RestoredFrom, Table, Throughput
+from hashrange.operations.tables.vector_index_checks import require_on_demand
+from hashrange.tables.schema import Index, IndexT, RestoredFrom, Table, Throughput, VectorIndex
+from hashrange.tables.states import used_names
 
 
 class RestoreRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -33,7 +35,7 @@ class RestoreRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ProvisionedThroughputOverride: members.ProvisionedThroughput | None = None
     OnDemandThroughputOverride: members.OnDemandThroughput | None = None
     SSESpecificationOverride: members.SSESpecification | None = None
-    VectorIndexOverride: list[VectorIndex] | None = None
+    VectorIndexOverride: list[NewVectorIndex] | None = None
 
 
 # --- checks ---------------------------------------------------------------------------------------
@@ -43,6 +45,7 @@ def check_override_names(request: RestoreRequest) -> None:
     """Raise Malformed for an impossible index name, which the fast decoder does not check."""
     check_index_names(one.IndexName for one in walk(request.GlobalSecondaryIndexOverride or ()))
     check_index_names(one.IndexName for one in walk(request.LocalSecondaryIndexOverride or ()))
+    check_index_names(one.IndexName for one in walk(request.VectorIndexOverride or ()))
 
 
 def planned_restore(
@@ -51,18 +54,17 @@ def planned_restore(
     """The table that a request makes of `source`, without an id; it has no items yet. Raises ValidationException.
 
     Order of checks: the table's billing mode and units → local indexes → global indexes, each with its units →
-    encryption → members that are not served.
+    vector indexes → encryption.
     """
     _check_units(request, source, request.ProvisionedThroughputOverride, request.OnDemandThroughputOverride, None)
     if request.BillingModeOverride == "PROVISIONED" and request.ProvisionedThroughputOverride is None:
         raise ValidationException(say.OVERRIDE_MISSING_UNITS)
     indexes = _indexes(request, source)
+    vector_indexes = _vector_indexes(request, source, len(indexes) + 1)
     check_encryption(request.SSESpecificationOverride)
-    if request.VectorIndexOverride:
-        raise ValidationException(NOT_SUPPORTED_YET.format(member="VectorIndexOverride"))
     now_seconds = scope.clock.service_time()
     mode = _mode(request, source)
-    used = {one for keys in (source.keys, *[index.keys for index in indexes]) for one in keys.names}
+    used = used_names(source.keys, indexes, vector_indexes)
     sse_type, kms_key_arn = source.sse_type, source.kms_key_arn
     if request.SSESpecificationOverride is not None:
         sse_type, kms_key_arn = encryption(request.SSESpecificationOverride, scope.account, scope.region)
@@ -78,13 +80,14 @@ def planned_restore(
         created_at_seconds=now_seconds,
         active_at_seconds=now_seconds,
         indexes=indexes,
-        next_index_id=len(indexes) + 1,
+        next_index_id=len(indexes) + len(vector_indexes) + 1,
         billing_mode=mode,
         throughput=units if mode == "PROVISIONED" else Throughput(0, 0),
         sse_type=sse_type,
         kms_key_arn=kms_key_arn,
         switched_to_on_demand_at_seconds=now_seconds if mode == "PAY_PER_REQUEST" else None,
         restored_from=restored_from,
+        vector_indexes=vector_indexes,
         **_maxima(request.OnDemandThroughputOverride, source, mode),
     )
 
@@ -145,7 +148,9 @@ def _indexes(request: RestoreRequest, source: Table) -> tuple[Index, ...]:
     local = [one for one in present if not one.is_global]
     global_ = [one for one in present if one.is_global]
     given_local, given_global = request.LocalSecondaryIndexOverride, request.GlobalSecondaryIndexOverride
-    _refuse_duplicates([one.IndexName for one in [*(given_local or ()), *(given_global or ())]])
+    _refuse_duplicates(
+        [one.IndexName for one in [*(given_local or ()), *(given_global or ()), *(request.VectorIndexOverride or ())]]
+    )
     made = [_restored(one, one.name) for one in local]
     if given_local is not None:
         made = [_restored(index, given.IndexName) for given, index in _matched(given_local, local)]
@@ -154,6 +159,24 @@ def _indexes(request: RestoreRequest, source: Table) -> tuple[Index, ...]:
     else:
         made += [_overridden(request, source, given, index) for given, index in _matched(given_global, global_)]
     return tuple([msgspec.structs.replace(one, index_id=number) for number, one in enumerate(made, 1)])
+
+
+def _vector_indexes(request: RestoreRequest, source: Table, first_id: int) -> tuple[VectorIndex, ...]:
+    """The vector indexes of the restored table, with ids from `first_id`. Raises ValidationException."""
+    present = [one for one in source.vector_indexes if one.state != "DELETING"]
+    given = request.VectorIndexOverride
+    if given is None:
+        made = [(one.name, one) for one in present]
+    else:
+        made = [(one.IndexName, index) for one, index in _matched(given, present)]
+    if made:
+        require_on_demand(_mode(request, source))
+    return tuple(
+        [
+            VectorIndex(number, name, one.attribute, one.dimensions, one.distance, one.projection, one.search_schema)
+            for number, (name, one) in enumerate(made, first_id)
+        ]
+    )
 
 
 def _refuse_duplicates(names: Sequence[str]) -> None:
@@ -167,7 +190,7 @@ def _refuse_duplicates(names: Sequence[str]) -> None:
 Given = LocalSecondaryIndex | GlobalSecondaryIndex
 
 
-def _matched(given: Sequence[Any], present: Iterable[Index]) -> list[tuple[Any, Index]]:
+def _matched(given: Sequence[Any], present: Iterable[IndexT]) -> list[tuple[Any, IndexT]]:
     """Each index of a request with the index of the source that it stands for. Raises ValidationException."""
     left, found = list(present), []
     for one in walk(given):
@@ -179,8 +202,22 @@ def _matched(given: Sequence[Any], present: Iterable[Index]) -> list[tuple[Any, 
     return found
 
 
-def _is_equal(given: Given, index: Index) -> bool:
-    """True if keys and projection of an index in a request are those of an index of the source."""
+def _is_equal(given: Any, index: Index | VectorIndex) -> bool:
+    """True if what an index in a request indexes and projects is what an index of the source does."""
+    return _has_same_vectors(given, index) if isinstance(index, VectorIndex) else _has_same_keys(given, index)
+
+
+def _has_same_vectors(given: NewVectorIndex, index: VectorIndex) -> bool:
+    made = vector_index(given, index.index_id)
+    return (
+        (made.attribute, made.dimensions, made.distance) == (index.attribute, index.dimensions, index.distance)
+        and set(made.search_schema) == set(index.search_schema)
+        and made.projection.kind == index.projection.kind
+        and set(made.projection.non_key_names) == set(index.projection.non_key_names)
+    )
+
+
+def _has_same_keys(given: Given, index: Index) -> bool:
     keys, projection = index.keys, given.Projection
     wanted = [(name, "HASH") for name in keys.partition_names] + [(name, "RANGE") for name in keys.sort_names]
     return (

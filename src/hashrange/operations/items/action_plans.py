@@ -162,7 +162,7 @@ def _create(table: OpenTable, update: CompiledUpdate, values: dict[str, Value], 
     new, size_bytes = _check_result({**key_item, **update.apply(NO_ITEM, values)})
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
-    if table.index_keys:
+    if table.checks_items:
         check_updated_index_keys(table, new, update.attributes)
     return Planned(encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE), None, new)
 
@@ -192,7 +192,7 @@ def _change(
             size_bytes -= attribute_size_bytes(name, before)
     if size_bytes > ITEM_SIZE_MAX_BYTES:
         raise ValidationException(UPDATED_ITEM_TOO_LARGE)
-    if table.index_keys:
+    if table.checks_items:
         check_updated_index_keys(table, new, update.attributes)
     return Planned(encode_row(new, size_bytes, UPDATED_ITEM_TOO_LARGE), item, new)
 

@@ -160,7 +160,7 @@ def plan_action(table: OpenTable, action: Action) -> tuple[Key, Plan]:
         key = table.lookup_key(action.item)
     else:
         key = table.item_key(action.item) if action.dialect != "batch" else key_of_item(table, action)
-    if action.condition is not None or action.update is not None or table.index_keys:
+    if action.condition is not None or action.update is not None or table.checks_items:
         check_fit(table, action)
     return key, make_plan(table, action)
 
@@ -182,7 +182,7 @@ def check_fit(table: OpenTable, action: Action) -> None:
 
     Checked are an update's paths, assigned types and targets, and a condition's paths, but not the item's key.
     """
-    if table.index_keys and action.kind == "put":
+    if table.checks_items and action.kind == "put":
         check_item_index_keys(table, action.item)
     update, condition = action.update, action.condition
     if update is not None:

@@ -56,6 +56,7 @@ from hashrange.operations.reply import Reply, Rows, Structure
 from hashrange.tables.capacity import items_read_units, read_units
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
+from hashrange.tables.vector_billing import charged_row_bytes
 from hashrange.wire.rules import ConstraintWording, RequestRules
 
 
@@ -232,6 +233,8 @@ def _checked_projection(entry: KeysAndAttributes) -> CompiledProjection | None:
 async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter: Meter) -> TableReply:
     """Read one table's items, in the order of the requested keys, as far as they fit the reply."""
     get, source, projection = scope.store.get, read.table.source_id, read.projection
+    charged_bytes: dict[int, int] = {}
+    """Place in `sizes_bytes` → what reading a long item with vectors is charged for."""
     consistent = read.entry.ConsistentRead is True
     items = Rows()
     sizes_bytes: list[int] = []
@@ -256,6 +259,8 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
             continue
         if len(row) >= READ_BYTES_PER_STEP:
             spend(len(row) // READ_BYTES_PER_STEP)
+            if read.table.vector_attributes:
+                charged_bytes[len(sizes_bytes)] = charged_row_bytes(read.table, row)
         size_bytes = row_size_bytes(row)
         taken.append((key, size_bytes))
         taken_bytes += size_bytes
@@ -264,6 +269,7 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
             taken_bytes > BATCH_GET_PARTITION_MAX_BYTES and _partition_bytes(taken) > BATCH_GET_PARTITION_MAX_BYTES
         ):
             taken.pop()
+            charged_bytes.pop(len(sizes_bytes), None)
             taken_bytes -= size_bytes
             unprocessed.append(position)
             scope.store.unread(source, key, read_units(size_bytes, consistent=consistent), meter)
@@ -275,7 +281,14 @@ async def _read_table(scope: Scope, read: TableRead, budget: ReplyBudget, meter:
         budget.json_bytes += row_json_bytes(items[-1])
         if budget.json_bytes > REPLY_BYTES:
             queue_large_reply(json_bytes, budget.json_bytes)
-    return TableReply(items, sizes_bytes, unprocessed)
+    return TableReply(items, _charged(sizes_bytes, charged_bytes), unprocessed)
+
+
+def _charged(sizes_bytes: list[int], charged_bytes: dict[int, int]) -> list[int]:
+    """The sizes, with those of `charged_bytes` (place → bytes) in their places."""
+    if not charged_bytes:
+        return sizes_bytes
+    return [charged_bytes.get(place, size_bytes) for place, size_bytes in enumerate(sizes_bytes)]
 
 
 def _partition_bytes(taken: list[tuple[Key, int]]) -> int:

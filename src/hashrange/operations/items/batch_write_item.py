@@ -159,7 +159,7 @@ def _located(actions: list[Action], tables: dict[str, OpenTable]) -> list[tuple[
         table = tables[action.table_name]
         try:
             key = key_of_item(table, action)
-            if table.index_keys:
+            if table.checks_items:
                 check_fit(table, action)
         except ValidationException as fault:
             first_fault = first_fault or fault

@@ -26,7 +26,14 @@ from hashrange.items.steps import spend
 from hashrange.items.types import Item, Row, Value
 from hashrange.items.values import check_item
 from hashrange.limits import PAGE_SIZE_MAX_BYTES, REPLY_JSON_MAX_BYTES
-from hashrange.messages.reads import GSI_CONSISTENT_READ, INDEX_BACKFILLING, INDEX_NOT_FOUND, START_KEY_VALUE
+from hashrange.messages.reads import (
+    GSI_CONSISTENT_READ,
+    INDEX_BACKFILLING,
+    INDEX_NOT_FOUND,
+    QUERY_OF_VECTOR_INDEX,
+    SCAN_OF_VECTOR_INDEX,
+    START_KEY_VALUE,
+)
 from hashrange.operations.meter import Meter, PageUsage
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply, Rows
@@ -38,6 +45,7 @@ from hashrange.tables.keys import key_of
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import narrow
 from hashrange.tables.span import Span
+from hashrange.tables.vector_billing import charged_rows_bytes
 
 # --- where a read starts --------------------------------------------------------------------------
 
@@ -65,14 +73,20 @@ def check_start_values(start_key: dict[str, dict[str, object]] | None) -> Item |
         raise ValidationException(START_KEY_VALUE.format(message=refusal.message)) from None
 
 
-def requested_source(table: OpenTable, index_name: str | None, *, consistent: bool) -> ReadSource:
-    """The table or index to read.
+def requested_source(
+    table: OpenTable, index_name: str | None, *, consistent: bool, is_scan: bool = False
+) -> ReadSource:
+    """The table or index to read, by a Scan or a Query.
 
-    Raises ValidationException for an unknown index, a strongly consistent read of a global index, and an index that is
-    CREATING.
+    Raises ValidationException for an unknown index, a vector index, a strongly consistent read of a global index, and
+    an index that is CREATING.
     """
     source = table.read_source(index_name)
     if source is None:
+        if index_name is not None and table.vector_source(index_name) is not None:
+            if is_scan:
+                raise ValidationException(SCAN_OF_VECTOR_INDEX)
+            raise ValidationException(GSI_CONSISTENT_READ if consistent else QUERY_OF_VECTOR_INDEX)
         raise IndexNotFound(INDEX_NOT_FOUND.format(name=index_name))
     if consistent and source.index is not None and source.index.is_global:
         raise ValidationException(GSI_CONSISTENT_READ)
@@ -119,9 +133,9 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     matched_count: int
     scanned_count: int
     size_bytes: int
-    """DynamoDB size of the evaluated rows."""
+    """DynamoDB size of the evaluated rows; with vectors, what reading them is charged for (`vector_billing.py`)."""
     filled_bytes: int
-    """Bytes that count towards the page's size limit: of the fetched items if items are fetched, else `size_bytes`."""
+    """Bytes that count towards the page's size limit: of the fetched items if items are fetched, else of the rows."""
     fetched_units: float
     """Read units of the items fetched from the table for entries of a local index."""
     last_evaluated: Row | None
@@ -182,9 +196,14 @@ def read_page(
     the limits of each span by what the spans before it used.
     """
     is_raw = wanted.condition is None and (wanted.projection is None or wanted.is_count) and not wanted.fetches_items
-    rows_left = PAGE_SIZE_MAX_BYTES if limit is None else limit  # without Limit, a page never has more rows than bytes
+    if wanted.table.vector_attributes:
+        is_raw = False
+    if limit is None:
+        rows_left, slice_rows = PAGE_SIZE_MAX_BYTES, FIRST_SLICE  # a page never has more rows than bytes
+    else:
+        rows_left, slice_rows = limit, min(limit, FIRST_SLICE)
     first = scope.store.page(
-        wanted.source.source_id, span, min(rows_left, FIRST_SLICE), limit_bytes, meter, consistent=wanted.consistent
+        wanted.source.source_id, span, slice_rows, limit_bytes, meter, consistent=wanted.consistent
     )
     if (
         is_raw
@@ -220,7 +239,7 @@ async def _read_slices(
     bytes_left = fetched_left_bytes = limit_bytes
     budget = _JsonBudget(limit_json_bytes, is_raw=is_raw and not wanted.fetches_items)
     items = wanted.rows()
-    count = scanned_count = 0
+    count = scanned_count = saved_bytes = 0
     fetched_units = 0.0
     while True:
         rows = evaluated = page.rows
@@ -233,6 +252,8 @@ async def _read_slices(
             rows = evaluated = budget.fit(rows, page.size_bytes, items, limit_bytes - bytes_left)
         is_cut = len(evaluated) < len(page.rows)
         bytes_left -= sum(row_sizes_bytes(evaluated)) if is_cut else page.size_bytes
+        if wanted.table.vector_attributes and wanted.source.index is None:
+            saved_bytes += sum(row_sizes_bytes(evaluated)) - charged_rows_bytes(wanted.table, evaluated)
         scanned_count += len(evaluated)
         rows_left -= len(evaluated)
         if not is_raw:
@@ -244,6 +265,7 @@ async def _read_slices(
         if page.last_key is None or is_full:
             size_bytes = limit_bytes - bytes_left
             filled_bytes = limit_bytes - fetched_left_bytes if wanted.fetches_items else size_bytes
+            size_bytes -= saved_bytes
             last_evaluated = evaluated[-1] if is_cut or page.last_key is not None else None
             counted_json_bytes = limit_json_bytes - budget.left_bytes
             return ReadPage(

@@ -78,7 +78,7 @@ def scan(scope: Scope, request: ScanRequest, meter: Meter) -> Soon[Reply]:
         raise ResourceNotFoundException(say.TABLE_NOT_FOUND)
 
     consistent = request.ConsistentRead is True
-    source = requested_source(table, request.IndexName, consistent=consistent)
+    source = requested_source(table, request.IndexName, consistent=consistent, is_scan=True)
     fetches = fetches_items(request, source, projection, condition)
     span = scan_span(request.Segment, request.TotalSegments)
     if start_item is not None:

@@ -21,7 +21,7 @@ from hashrange.expressions.projection import CompiledProjection
 from hashrange.expressions.tree import split_conditions
 from hashrange.limits import STATEMENT_PARTITIONS_MAX
 from hashrange.messages import partiql as say
-from hashrange.messages.reads import INDEX_BACKFILLING, NOT_PROJECTED
+from hashrange.messages.reads import INDEX_BACKFILLING, NOT_PROJECTED, SCAN_OF_VECTOR_INDEX
 from hashrange.operations.items.conditions import check_key_paths
 from hashrange.operations.partiql.where_keys import (
     KeyBranch,
@@ -137,6 +137,8 @@ def _of_entries(condition: CompiledCondition, projected: frozenset[str]) -> Comp
 def _source(table: OpenTable, index_name: str | None) -> ReadSource:
     source = table.read_source(index_name)
     if source is None:
+        if index_name is not None and table.vector_source(index_name) is not None:
+            raise ValidationException(SCAN_OF_VECTOR_INDEX)
         raise IndexNotFound(say.INDEX_NOT_FOUND)
     if source.index is not None and source.index.state == "CREATING":
         raise ValidationException(INDEX_BACKFILLING.format(index=source.index.name))

@@ -29,7 +29,7 @@ from hashrange.tables.description import described_sources, table_description
 from hashrange.tables.schema import ResourcePolicy, Table
 from hashrange.wire.rules import RequestRules, RequiredMember
 
-LATER_MEMBERS = ("GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes")
+LATER_MEMBERS = ("GlobalTableSourceArn", "GlobalTableSettingsReplicationMode")
 """Members that are refused, in this order."""
 
 

@@ -1,8 +1,9 @@
 """May this table be created? The checks of CreateTable that need only the request, in the service's order;
 UpdateTable shares those of global indexes, stream, encryption and members that are not served.
 
-Order: billing and throughput → attribute definitions against table keys → key schema → global indexes → local indexes
-→ repeated index names → unused definitions → numbers of indexes and of projected attributes → stream, encryption, tags.
+Order: billing mode of a table with vector indexes → billing and throughput → attribute definitions against table keys →
+key schema → global indexes → local indexes → vector indexes → repeated index names → limits of vector indexes → unused
+definitions → numbers of indexes and of projected attributes → stream, encryption, tags.
 Member constraints are already checked, except the pattern of index names, which is checked first. Each check takes
 indexes and tags in the order of the request. Source: service behaviour, captures to October 2026.
 """
@@ -15,8 +16,9 @@ from hashrange.errors import Malformed, ValidationException
 from hashrange.items.hash_order import in_hash_order, text_hash
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
+from hashrange.messages.vector_indexes import TOO_MANY_VECTOR_INDEXES
 from hashrange.operations.shapes import NAME_PATTERN
-from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex
+from hashrange.operations.tables.index_members import GlobalSecondaryIndex, LocalSecondaryIndex, NewVectorIndex
 from hashrange.operations.tables.members import (
     AttributeDefinition,
     KeySchemaElement,
@@ -27,12 +29,21 @@ from hashrange.operations.tables.members import (
 from hashrange.operations.tables.requests import CreateTableRequest, UpdateTableRequest
 from hashrange.operations.tables.tags import read_tags
 from hashrange.operations.tables.throughput_checks import check_creation_throughput
+from hashrange.operations.tables.vector_index_checks import (
+    check_dimensions,
+    check_projected_names,
+    check_search_schema,
+    check_vector_limits,
+    check_vectors_together,
+    require_on_demand,
+)
 
 _KEY_BUCKETS = 16
 """How many buckets the service's set of key attributes begins with; that of definitions begins with their number."""
 _INDEX_NAME = re.compile(NAME_PATTERN).fullmatch
 
-AnyIndex = LocalSecondaryIndex | GlobalSecondaryIndex
+KeyedIndex = LocalSecondaryIndex | GlobalSecondaryIndex
+AnyIndex = KeyedIndex | NewVectorIndex
 Defined = Mapping[str, object]
 """Names of the defined attributes, in the order of the request; the values mean nothing."""
 
@@ -41,21 +52,33 @@ def check_creation(request: CreateTableRequest) -> None:
     """Raise ValidationException for the request's first fault; Malformed for an impossible index name."""
     check_index_names(index.IndexName for index in walk(request.GlobalSecondaryIndexes or ()))
     check_index_names(index.IndexName for index in walk(request.LocalSecondaryIndexes or ()))
+    check_index_names(index.IndexName for index in walk(request.VectorIndexes or ()))
+    vector_indexes = request.VectorIndexes
+    if vector_indexes is not None:
+        if not vector_indexes:
+            raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="VectorIndexes"))
+        require_on_demand(request.BillingMode)
     check_creation_throughput(request)
     defined = _defined(request.AttributeDefinitions)
     global_indexes = request.GlobalSecondaryIndexes
     local_indexes = request.LocalSecondaryIndexes
-    has_indexes = global_indexes is not None or local_indexes is not None
+    has_indexes = any(one is not None for one in (global_indexes, local_indexes, vector_indexes))
     _check_definitions(request.KeySchema, defined, has_indexes)
     _check_table_keys(request.KeySchema)
     if global_indexes is not None:
         _check_global(global_indexes, defined)
     if local_indexes is not None:
         _check_local(local_indexes, request.KeySchema, defined)
-    indexes: list[AnyIndex] = [*(global_indexes or ()), *(local_indexes or ())]
-    _check_duplicates(indexes)
-    _check_unused(request.KeySchema, indexes, defined)
-    _check_limits(indexes, len(local_indexes or ()))
+    if vector_indexes is not None:
+        _check_vectors(vector_indexes, defined)
+    _check_duplicates([*(global_indexes or ()), *(local_indexes or ()), *(vector_indexes or ())])
+    if vector_indexes is not None:
+        _check_vector_limits(vector_indexes)
+        check_vectors_together(vector_indexes, defined)
+    keyed: list[KeyedIndex] = [*(global_indexes or ()), *(local_indexes or ())]
+    searched = [element.AttributeName for one in vector_indexes or () for element in walk(one.SearchSchema or ())]
+    _check_unused(request.KeySchema, keyed, searched, defined)
+    _check_limits(keyed, len(local_indexes or ()))
     check_stream(request.StreamSpecification, say.STREAM_DISABLED_WITH_VIEW, say.STREAM_WITHOUT_VIEW)
     check_encryption(request.SSESpecification)
     read_tags(request.Tags or ())
@@ -168,6 +191,21 @@ def _check_local(
         check_projection(index.Projection)
 
 
+def _check_vectors(indexes: Sequence[NewVectorIndex], defined: Defined) -> None:
+    for index in walk(indexes):
+        check_dimensions(index)
+        check_projection(index.Projection)
+        check_projected_names(index)
+        check_search_schema(index, defined)
+
+
+def _check_vector_limits(indexes: Sequence[NewVectorIndex]) -> None:
+    if len(indexes) > limits.VECTOR_INDEXES_MAX:
+        raise ValidationException(TOO_MANY_VECTOR_INDEXES.format(limit=limits.VECTOR_INDEXES_MAX))
+    for index in indexes:
+        check_vector_limits(index)
+
+
 def _check_duplicates(indexes: Collection[AnyIndex]) -> None:
     seen: set[str] = set()
     for index in walk(indexes):
@@ -176,11 +214,17 @@ def _check_duplicates(indexes: Collection[AnyIndex]) -> None:
         seen.add(index.IndexName)
 
 
-def _check_unused(keys: Sequence[KeySchemaElement], indexes: Collection[AnyIndex], defined: Defined) -> None:
-    """Refuse attribute definitions that no key uses."""
+def _check_unused(
+    keys: Sequence[KeySchemaElement],
+    indexes: Collection[KeyedIndex],
+    searched: Collection[str],
+    defined: Defined,
+) -> None:
+    """Refuse attribute definitions that no key and no search schema uses. `searched`: names in search schemas."""
     used: dict[str, None] = dict.fromkeys(_names(keys))
     for index in walk(indexes):
         used.update(dict.fromkeys(_names(index.KeySchema)))
+    used.update(dict.fromkeys(searched))
     if any(name not in used for name in walk(defined)):
         definitions = _as_hash_set(defined, 1 << (len(defined) - 1).bit_length())
         raise ValidationException(
@@ -195,7 +239,7 @@ def _as_hash_set(names: Iterable[str], buckets: int) -> list[str]:
     return in_hash_order({name: text_hash(name) for name in names}, buckets)
 
 
-def _check_limits(indexes: Sequence[AnyIndex], local_count: int) -> None:
+def _check_limits(indexes: Sequence[KeyedIndex], local_count: int) -> None:
     if len(indexes) - local_count > limits.GLOBAL_INDEXES_MAX:
         raise ValidationException(say.TOO_MANY_GLOBAL_INDEXES.format(limit=limits.GLOBAL_INDEXES_MAX))
     if local_count > limits.LOCAL_INDEXES_MAX:

@@ -13,13 +13,14 @@ from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
     GlobalSecondaryIndex,
     LocalSecondaryIndex,
+    NewVectorIndex,
 )
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.tables.tags import read_tags
 from hashrange.operations.tables.throughput_checks import given_units
 from hashrange.tables import schema
 from hashrange.tables.description import stream_label
-from hashrange.tables.schema import Index, KeySchema, KeyType, Table, Throughput
+from hashrange.tables.schema import Index, KeySchema, KeyType, SearchSchemaElement, Table, Throughput, VectorIndex
 
 
 def make_table(
@@ -40,6 +41,9 @@ def make_table(
     has_stream = stream is not None and stream.StreamEnabled
     sse_type, kms_key_arn = encryption(request.SSESpecification, account, region)
     indexes = _indexes(request.LocalSecondaryIndexes or [], request.GlobalSecondaryIndexes or [], types)
+    vector_indexes = tuple(
+        [vector_index(one, number) for number, one in enumerate(request.VectorIndexes or (), len(indexes) + 1)]
+    )
     return Table(
         table_id=table_id,
         uuid=table_uuid(account, region, table_id, now_seconds),
@@ -51,7 +55,7 @@ def make_table(
         created_at_seconds=now_seconds,
         active_at_seconds=active_at_seconds,
         indexes=indexes,
-        next_index_id=len(indexes) + 1,
+        next_index_id=len(indexes) + len(vector_indexes) + 1,
         billing_mode="PAY_PER_REQUEST" if is_on_demand else "PROVISIONED",
         throughput=throughput(request.ProvisionedThroughput) or Throughput(0, 0),
         tags=read_tags(request.Tags or ()),
@@ -62,6 +66,7 @@ def make_table(
         switched_to_on_demand_at_seconds=now_seconds if is_on_demand else None,
         stream_view_type=stream.StreamViewType if stream and has_stream else None,
         stream_label=stream_label(now_seconds) if has_stream else None,
+        vector_indexes=vector_indexes,
         **asked_units(request.OnDemandThroughput, request.WarmThroughput),
     )
 
@@ -134,6 +139,24 @@ def global_index(
         projection=_projection(index.Projection),
         throughput=throughput(index.ProvisionedThroughput),
         **asked_units(index.OnDemandThroughput, index.WarmThroughput),
+    )
+
+
+def vector_index(given: NewVectorIndex, index_id: int) -> VectorIndex:
+    """The vector index that a CreateTable or UpdateTable requests, as ACTIVE; UpdateTable then sets CREATING."""
+    return VectorIndex(
+        index_id,
+        given.IndexName,
+        given.VectorAttribute.AttributeName,
+        given.Dimensions,
+        given.DistanceFunction,
+        _projection(given.Projection),
+        tuple(
+            [
+                SearchSchemaElement(element.AttributeName, element.SearchSchemaElementType)
+                for element in given.SearchSchema or ()
+            ]
+        ),
     )
 
 

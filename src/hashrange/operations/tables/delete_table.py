@@ -22,7 +22,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.tables.account_quotas import check_changes
 from hashrange.tables.description import describe_deleted
 from hashrange.tables.schema import Table
-from hashrange.tables.states import index_status, is_changing, status
+from hashrange.tables.states import has_unfinished_index, is_changing, status
 
 
 async def delete_table(scope: Scope, request: TableRequest) -> Reply:
@@ -36,7 +36,7 @@ async def delete_table(scope: Scope, request: TableRequest) -> Reply:
             return reply
         if status(table, now_seconds) == "UPDATING" and table.updating_for == "stream":
             raise ResourceInUseException(say.DELETION_DURING_STREAM)
-        is_indexing = any(index_status(index, "ACTIVE", now_seconds) != "ACTIVE" for index in table.indexes)
+        is_indexing = has_unfinished_index(table, now_seconds)
         if is_changing(table, now_seconds) and not is_indexing:
             raise ResourceInUseException(say.TABLE_BEING_UPDATED.format(name=table.name))
         if is_indexing and status(table, now_seconds) != "CREATING":

@@ -5,7 +5,7 @@ index created with its table and an index added later. Source: service model of 
 aggregated constraint messages.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,7 @@ from msgspec import Meta
 from hashrange.operations.shapes import IndexName as Name
 from hashrange.operations.shapes import PositiveLong
 from hashrange.operations.tables import members
+from hashrange.tables.schema import SearchElementKind, VectorDistance
 
 
 class LocalSecondaryIndex(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -40,29 +41,30 @@ class VectorAttributeDefinition(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     AttributeName: members.KeyAttributeName
 
 
-class SearchSchemaElement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class SearchSchemaMember(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An attribute that a vector search may constrain."""
 
+    api_name: ClassVar[str] = "SearchSchemaElement"
     AttributeName: Annotated[str, Meta(max_length=65535)]
-    SearchSchemaElementType: Literal["HASH", "INLINE_FILTER"]
+    SearchSchemaElementType: SearchElementKind
 
 
-_SearchSchema = Annotated[list[SearchSchemaElement], Meta(min_length=1)]
-_VectorDistanceFunction = Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
+_SearchSchema = Annotated[list[SearchSchemaMember], Meta(min_length=1)]
 
 
-class VectorIndex(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class NewVectorIndex(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A vector index (nearest-neighbour search) in CreateTable; UpdateTable adds one by CreateVectorIndexAction."""
 
+    api_name: ClassVar[str] = "VectorIndex"
     IndexName: Name
     VectorAttribute: VectorAttributeDefinition
     SearchSchema: _SearchSchema | None = None
     Projection: members.Projection
     Dimensions: PositiveLong
-    DistanceFunction: _VectorDistanceFunction
+    DistanceFunction: VectorDistance
 
 
-class CreateVectorIndexAction(VectorIndex, frozen=True, kw_only=True, gc=False):
+class CreateVectorIndexAction(NewVectorIndex, frozen=True, kw_only=True, gc=False):
     """An index for nearest-neighbour search, added to a table."""
 
 

@@ -40,7 +40,7 @@ class CreateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     OnDemandThroughput: members.OnDemandThroughput | None = None
     GlobalTableSourceArn: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
     GlobalTableSettingsReplicationMode: members.ReplicationMode | None = None
-    VectorIndexes: list[index_members.VectorIndex] | None = None
+    VectorIndexes: list[index_members.NewVectorIndex] | None = None
 
 
 class UpdateTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

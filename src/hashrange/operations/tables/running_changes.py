@@ -13,7 +13,7 @@ from hashrange.operations.lookup import require_active
 from hashrange.operations.tables.index_members import GlobalSecondaryIndexUpdate
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.throughput_checks import refuse_maximum
-from hashrange.operations.tables.update_table_checks import asked_changes
+from hashrange.operations.tables.update_table_checks import asked_changes, changes_of_indexes
 from hashrange.tables.schema import Index, RunningChange, Table
 from hashrange.tables.states import status
 
@@ -71,7 +71,7 @@ def require_changeable(request: UpdateTableRequest, table: Table, now_seconds: f
     asked = asked_changes(request)
     beside = BESIDE_OTHERS
     if table.updating_for == "index":
-        beside = (BESIDE_OTHERS - {"WarmThroughput"}) | {"GlobalSecondaryIndexUpdates"}
+        beside = (BESIDE_OTHERS - {"WarmThroughput"}) | {"GlobalSecondaryIndexUpdates", "VectorIndexUpdates"}
     if not is_updating or asked <= beside:
         return
     text = _refusal(request, asked, table)
@@ -102,8 +102,10 @@ def _require_changeable_index(
 
 def _refusal(request: UpdateTableRequest, asked: set[str], table: Table) -> str | None:
     """Why the request has to wait for the running change, in the service's words; None if they are not known."""
-    changing = [index.name for index in table.indexes if index.state != "ACTIVE"]
-    is_deletion = any(index.state == "DELETING" for index in table.indexes)
+    indexes = [(index.name, index.state) for index in table.indexes]
+    indexes += [(index.name, index.state) for index in table.vector_indexes]
+    changing = [name for name, state in indexes if state != "ACTIVE"]
+    is_deletion = any(state == "DELETING" for _, state in indexes)
     doing, change = ("deleted", "deletion") if is_deletion else ("created", "creation")
     words = {
         "name": table.name,
@@ -149,7 +151,7 @@ def _refusals(request: UpdateTableRequest, asked: set[str], table: Table) -> dic
         }
     if "TableClass" in asked:
         return {"class": say.CLASS_DURING_CLASS, "stream": say.CLASS_DURING_STREAM}
-    if any(one.Update is None for one in walk(request.GlobalSecondaryIndexUpdates or [])):
+    if changes_of_indexes(request):
         return {
             **dict.fromkeys(("units", "mode"), say.INDEX_DURING_UNITS),
             "class": say.INDEX_DURING_CLASS,

@@ -30,6 +30,7 @@ from hashrange.operations.tables.running_changes import is_dropped, require_chan
 from hashrange.operations.tables.throughput_checks import given_units
 from hashrange.operations.tables.update_table_checks import check_against_table, check_table_update, makes_updating
 from hashrange.operations.tables.updated_table import updated_table
+from hashrange.operations.tables.vector_update_checks import created_vector_indexes
 from hashrange.tables.change_quotas import decreases_today
 from hashrange.tables.description import (
     StatisticsBySource,
@@ -45,13 +46,14 @@ from hashrange.wire.rules import RequestRules
 
 FIRST_BACKFILL_ROWS = 256
 """Maximum rows for which the request itself makes entries of a new index; about 2 ms."""
+ALLOCATION_SHARE = 0.2
+"""Part of `vector_index_delay_seconds` for which a table is UPDATING when a vector index is added to it."""
 LATER_MEMBERS = (
     "ReplicaUpdates",
     "MultiRegionConsistency",
     "GlobalTableWitnessUpdates",
     "GlobalTableSettingsReplicationMode",
     "DisassociationProtectionEnabled",
-    "VectorIndexUpdates",
 )
 """Members that are refused, in this order."""
 
@@ -71,7 +73,9 @@ async def update_table(scope: Scope, request: UpdateTableRequest) -> Reply:
         require_changeable(request, table, now_seconds)
         check_against_table(request, table, now_seconds)
         until_seconds = now_seconds + scope.state_delay(table.name, "UpdateTable")
-        new = updated_table(request, table, now_seconds, until_seconds)
+        vector_seconds = scope.settings.vector_index_delay_seconds if created_vector_indexes(request) else 0.0
+        until_seconds = max(until_seconds, now_seconds + vector_seconds * ALLOCATION_SHARE)
+        new = updated_table(request, table, now_seconds, until_seconds, now_seconds + vector_seconds)
         check_changes(scope)
         check_capacity(scope, table, new)
         if request.StreamSpecification is not None:

@@ -22,6 +22,7 @@ from hashrange.operations.tables.create_table_checks import (
     check_projection,
     check_stream,
 )
+from hashrange.operations.tables.created_table import key_schema
 from hashrange.operations.tables.index_members import (
     CreateGlobalSecondaryIndexAction,
     DeleteGlobalSecondaryIndexAction,
@@ -42,8 +43,16 @@ from hashrange.operations.tables.throughput_checks import (
     refuse_maximum,
     warm_subject,
 )
+from hashrange.operations.tables.vector_index_checks import check_keyed_vectors
+from hashrange.operations.tables.vector_update_checks import (
+    check_vector_mode,
+    check_vector_names,
+    check_vector_updates,
+    check_vectors_against_table,
+)
 from hashrange.tables.description import warm_units
 from hashrange.tables.schema import Index, Table, Throughput
+from hashrange.tables.states import vector_index_status
 
 # --- changes together -----------------------------------------------------------------------------
 
@@ -71,13 +80,18 @@ def asked_changes(request: UpdateTableRequest) -> set[str]:
     return {name for name in names if name not in _MEMBERS_WITHOUT_CHANGES and getattr(request, name) not in _NO_CHANGE}
 
 
+def changes_of_indexes(request: UpdateTableRequest) -> list[str]:
+    """Names of the indexes, of every kind, that the request creates or deletes; in a valid request at most one."""
+    updates = [*(request.GlobalSecondaryIndexUpdates or ()), *(request.VectorIndexUpdates or ())]
+    actions = [action for update in walk(updates) for action in (update.Create, update.Delete)]
+    return [action.IndexName for action in walk(actions) if action is not None]
+
+
 def makes_updating(request: UpdateTableRequest) -> bool:
     """True if the table is UPDATING because of the request; protection, maxima and warm throughput,
     encryption and indexes' capacity change without.
     """
-    updates = request.GlobalSecondaryIndexUpdates or []
-    is_indexed = any(update.Update is None for update in walk(updates))
-    return is_indexed or bool(asked_changes(request) - _CHANGED_IN_PLACE)
+    return bool(changes_of_indexes(request)) or bool(asked_changes(request) - _CHANGED_IN_PLACE)
 
 
 def check_combination(request: UpdateTableRequest) -> None:
@@ -88,7 +102,7 @@ def check_combination(request: UpdateTableRequest) -> None:
             raise ValidationException(say.ONLY_CHANGE.format(kind=kind))
     updates = request.GlobalSecondaryIndexUpdates or []
     is_created = any(update.Create is not None for update in walk(updates))
-    is_indexed = is_created or any(update.Delete is not None for update in walk(updates))
+    is_indexed = bool(changes_of_indexes(request))
     if "OnDemandThroughput" in asked and asked - {"OnDemandThroughput", "BillingMode"}:
         raise ValidationException(say.MAXIMUM_WITH_OTHER_CHANGE)
     if "WarmThroughput" in asked:
@@ -120,6 +134,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
         raise ValidationException(say.INDEX_LIST_EMPTY.format(kind="GlobalSecondaryIndexUpdates"))
     updates = updates or []
     check_index_names(action.IndexName for update in walk(updates) for action in _actions(update))
+    check_vector_names(request)
     subjects = list(capacity_actions(updates))
     throughput = request.ProvisionedThroughput
     check_bounds(throughput, None)
@@ -134,6 +149,7 @@ def check_table_update(request: UpdateTableRequest) -> None:
         check_bounds(change.ProvisionedThroughput, change.IndexName)
         check_warm_bounds(change.WarmThroughput, warm_subject(change.IndexName))
     _check_index_updates(updates)
+    check_vector_updates(request)
     _check_definitions_agree(request.AttributeDefinitions or [])
     check_stream(request.StreamSpecification, say.STREAM_OFF_WITH_VIEW, say.STREAM_ON_WITHOUT_VIEW)
     check_encryption(request.SSESpecification)
@@ -144,8 +160,12 @@ def check_against_table(request: UpdateTableRequest, table: Table, now_seconds: 
     """Raise the first fault of the request against the table; needs a request that `check_table_update` accepts."""
     updates = request.GlobalSecondaryIndexUpdates or []
     _check_mode(request, table, updates)
+    check_vector_mode(request, table)
     check_warm(request.WarmThroughput, warm_units(table, None, now_seconds), TABLE, say.WARM_BELOW_CURRENT)
     _check_indexes(updates, request.AttributeDefinitions, table, request.BillingMode or table.billing_mode, now_seconds)
+    check_one_online_change(request, table, now_seconds)
+    _check_index_limits([update.Create for update in updates if update.Create is not None], table)
+    check_vectors_against_table(request, table, now_seconds)
     _check_stream(request, table)
 
 
@@ -228,11 +248,11 @@ def _check_indexes(
 ) -> None:
     """Require that updated and deleted global indexes exist, and that created indexes are new and have defined keys.
 
-    Also checks their throughput; then how many indexes are created or deleted at once, and the limits of a table's
-    indexes.
+    Also checks their throughput.
     """
     indexes = {index.name: index for index in table.indexes}
-    defined = dict.fromkeys(definition.AttributeName for definition in walk(definitions or ()))
+    types = {definition.AttributeName: definition.AttributeType for definition in walk(definitions or ())}
+    names = {*indexes, *[index.name for index in table.vector_indexes]}
     for update in walk(updates):
         if update.Update is not None:
             index = _require_global(indexes, update.Update.IndexName, table, "update")
@@ -240,26 +260,32 @@ def _check_indexes(
             current = warm_units(table, index, now_seconds)
             check_warm(update.Update.WarmThroughput, current, warm_subject(index.name), say.WARM_BELOW_CURRENT)
         elif update.Create is not None:
-            if update.Create.IndexName in indexes:
+            if update.Create.IndexName in names:
                 raise ValidationException(say.INDEX_EXISTS)
             if definitions is None:
                 raise ValidationException(say.DEFINITIONS_MISSING.format(index=update.Create.IndexName))
-            check_index_definitions(update.Create.KeySchema, defined)
+            check_index_definitions(update.Create.KeySchema, types)
+            check_keyed_vectors(key_schema(update.Create.KeySchema, types), table)
             if billing_mode == "PROVISIONED" and update.Create.ProvisionedThroughput is None:
                 raise ValidationException(say.INDEX_THROUGHPUT_MISSING.format(index=update.Create.IndexName))
         elif update.Delete is not None:
             _require_global(indexes, update.Delete.IndexName, table, "delete")
-    _check_one_online_change(updates, table)
-    _check_index_limits([update.Create for update in updates if update.Create is not None], table)
 
 
-def _check_one_online_change(updates: Sequence[GlobalSecondaryIndexUpdate], table: Table) -> None:
-    """Allow one index creation or deletion at a time; an index being created may be deleted."""
-    changed = [
-        action.IndexName for update in walk(updates) for action in (update.Create, update.Delete) if action is not None
-    ]
+def check_one_online_change(request: UpdateTableRequest, table: Table, now_seconds: float) -> None:
+    """Allow one index creation or deletion at a time; an index being created may be deleted.
+
+    Raises LimitExceededException, also for several changes of vector indexes that the table does not have.
+    """
+    changed = changes_of_indexes(request)
     ongoing = {index.name for index in table.indexes if index.state != "ACTIVE"}
-    if changed and len(ongoing.union(changed)) > 1:
+    deleted = {index.name for index in table.vector_indexes if index.state == "DELETING"}
+    ongoing |= deleted
+    ongoing |= {
+        index.name for index in table.vector_indexes if vector_index_status(index, "ACTIVE", now_seconds) != "ACTIVE"
+    }
+    is_second = not deleted.isdisjoint(changed) or (request.VectorIndexUpdates and len(changed) > 1)
+    if changed and (is_second or len(ongoing.union(changed)) > 1):
         raise LimitExceededException(say.TWO_INDEX_CHANGES)
 
 

@@ -5,6 +5,7 @@ or changes of class, encryption or protection; and encryption that the table alr
 captures to October 2026; developer guide, throughput rules of 2026.
 """
 
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,8 +15,8 @@ from hashrange import limits
 from hashrange.errors import LimitExceededException, ThrottlingException, ValidationException
 from hashrange.items.steps import walk
 from hashrange.messages import tables as say
-from hashrange.operations.tables.created_table import asked_units, encryption, global_index, throughput
-from hashrange.operations.tables.index_members import CreateGlobalSecondaryIndexAction, UpdateGlobalSecondaryIndexAction
+from hashrange.operations.tables.created_table import asked_units, encryption, global_index, throughput, vector_index
+from hashrange.operations.tables.index_members import UpdateGlobalSecondaryIndexAction
 from hashrange.operations.tables.members import ProvisionedThroughput, SSESpecification, TableClass, WarmThroughput
 from hashrange.operations.tables.requests import UpdateTableRequest
 from hashrange.operations.tables.running_changes import is_resent, running_change
@@ -28,8 +29,15 @@ _UNITS_MEMBERS = ("throughput", "former_throughput")
 _MAXIMUM_MEMBERS = ("on_demand_max_read_units", "on_demand_max_write_units")
 
 
-def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float, until_seconds: float) -> Table:
-    """The new table. It, its index, encryption or warm throughput is UPDATING until `until_seconds`.
+def updated_table(
+    request: UpdateTableRequest,
+    table: Table,
+    now_seconds: float,
+    until_seconds: float,
+    creating_until_seconds: float = 0.0,
+) -> Table:
+    """The new table. It, its index, encryption or warm throughput is UPDATING until `until_seconds`. A vector index
+    that is created is CREATING at least until `creating_until_seconds`.
 
     Raises LimitExceededException for too many decreases of throughput, switches to on-demand, or changes of class
     or encryption; ThrottlingException for changes of protection that follow one another too fast;
@@ -44,6 +52,7 @@ def updated_table(request: UpdateTableRequest, table: Table, now_seconds: float,
         }
     changes["indexes"] = _indexes(request, table, now_seconds, until_seconds)
     changes |= index_changes(request, table, changes["indexes"], until_seconds)
+    changes |= vector_changes(request, table, until_seconds, creating_until_seconds)
     if request.BillingMode is not None and request.BillingMode != table.billing_mode:
         changes |= _mode_changes(request, table, now_seconds, until_seconds)
         is_on_demand = request.BillingMode == "PAY_PER_REQUEST"
@@ -268,7 +277,8 @@ def index_changes(
     changes: dict[str, Any] = {}
     for update in request.GlobalSecondaryIndexUpdates or ():
         if update.Create is not None:
-            changes["attribute_types"] = types = _merged_types(request, table, update.Create)
+            names = {key.AttributeName for key in update.Create.KeySchema}
+            changes["attribute_types"] = types = _merged_types(request, table, names)
             changes["next_index_id"] = table.next_index_id + 1
             created = global_index(update.Create, table.next_index_id, types)
             changes["indexes"] = (*indexes, msgspec.structs.replace(created, state="CREATING"))
@@ -283,11 +293,40 @@ def index_changes(
     return changes
 
 
-def _merged_types(
-    request: UpdateTableRequest, table: Table, created: CreateGlobalSecondaryIndexAction
-) -> dict[str, KeyType]:
+def vector_changes(
+    request: UpdateTableRequest, table: Table, until_seconds: float, creating_until_seconds: float
+) -> dict[str, Any]:
+    """Field → value of each table field that changes because a vector index is created or deleted.
+
+    A created index is in its allocation phase until `until_seconds`, and CREATING until all its entries are made and
+    `creating_until_seconds` has come. A deleted index is DELETING, without entries, until `until_seconds`.
+    """
+    changes: dict[str, Any] = {}
+    for update in request.VectorIndexUpdates or ():
+        if update.Create is not None:
+            names = {element.AttributeName for element in update.Create.SearchSchema or ()}
+            created = msgspec.structs.replace(
+                vector_index(update.Create, table.next_index_id),
+                state="CREATING",
+                allocating_until_seconds=until_seconds,
+                creating_until_seconds=max(until_seconds, creating_until_seconds),
+            )
+            changes["attribute_types"] = _merged_types(request, table, names)
+            changes["next_index_id"] = table.next_index_id + 1
+            changes["vector_indexes"] = (*table.vector_indexes, created)
+        elif update.Delete is not None:
+            name = update.Delete.IndexName
+            changes["vector_indexes"] = tuple(
+                msgspec.structs.replace(index, state="DELETING", deleted_at_seconds=until_seconds)
+                if index.name == name
+                else index
+                for index in table.vector_indexes
+            )
+    return changes
+
+
+def _merged_types(request: UpdateTableRequest, table: Table, used: AbstractSet[str]) -> dict[str, KeyType]:
     """Attribute → type: all of the table's definitions, and those others in the request that the new index uses."""
-    used = {key.AttributeName for key in created.KeySchema}
     given: dict[str, KeyType] = {
         definition.AttributeName: definition.AttributeType
         for definition in walk(request.AttributeDefinitions or ())

@@ -116,7 +116,7 @@ def step_of(table: OpenTable, action: Action) -> TransactionStep:
         key = key_of_item(table, action)
     except ValidationException as fault:
         return TransactionStep(table, None, plan_refusal(fault))
-    if action.condition is not None or action.update is not None or table.index_keys:
+    if action.condition is not None or action.update is not None or table.checks_items:
         try:
             check_fit(table, action)
         except ValidationException as fault:

@@ -60,7 +60,7 @@ async def read_places(
     units: dict[OpenTable, float] = {}
     for (table, _), name, row in zip(places, names, rows, strict=True):
         named[table] = name
-        units[table] = units.get(table, 0.0) + TRANSACTION_FACTOR * item_read_units(row, consistent=True)
+        units[table] = units.get(table, 0.0) + TRANSACTION_FACTOR * item_read_units(row, consistent=True, table=table)
     meter += [TransactedReadUsage(table, name, units[table]) for table, name in named.items()]
     return rows
 

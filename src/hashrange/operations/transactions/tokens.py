@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 
 from hashrange.items.canonical import encode_canonically
-from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.steps import sort, spend
 from hashrange.limits import TOKEN_LIFE_SECONDS
 from hashrange.operations.operation import Scope
 from hashrange.store.interface import IdempotencyToken
 from hashrange.tables.capacity import TableUnits, transaction_read_units
 from hashrange.tables.change import Change
+from hashrange.tables.vector_billing import charged_row_bytes
 
 DIGEST_BYTES = 16
 _SETS = ("SS", "NS", "BS")
@@ -85,7 +85,10 @@ def _report(changes: Sequence[Change]) -> bytes:
     Source: reports of users, November 2026: 6 units for an item of 8.9 KB that the transaction left small, or deleted.
     """
     sizes = [
-        (change.table.name, max(0 if row is None else row_size_bytes(row) for row in (change.old, change.new)))
+        (
+            change.table.name,
+            max(0 if row is None else charged_row_bytes(change.table, row) for row in (change.old, change.new)),
+        )
         for change in changes
     ]
     return msgspec.json.encode(transaction_read_units(sizes))

@@ -116,7 +116,8 @@ async def start_bulk_put_items(scope: Scope, request: StartBulkPutItemsRequest) 
 def _require_settled(table: Table, now_seconds: float) -> None:
     """Raise ResourceInUseException while the table or one of its indexes is being created, or the table deleted."""
     require_serving(table, now_seconds)
-    if any(index.state == "CREATING" for index in table.indexes):
+    states = [index.state for index in table.indexes] + [index.state for index in table.vector_indexes]
+    if "CREATING" in states:
         raise ResourceInUseException(say.BULK_PUT_BESIDE_INDEX.format(name=table.name))
 
 
@@ -153,9 +154,11 @@ async def describe_bulk_operation(scope: Scope, request: BulkOperationRequest) -
 
 
 def _usage(record: BulkRecord, counts: BulkCounts, table: Table | None) -> dict[str, Any]:
+    vectors = {index.name for index in (() if table is None else table.vector_indexes)}
+    index_bytes = {name: size_bytes for name, size_bytes in counts.index_bytes.items() if name not in vectors}
     usage: dict[str, Any] = {
         "TableName": record.table_name,
-        "BulkPutBytes": counts.table_bytes + sum(counts.index_bytes.values()),
+        "BulkPutBytes": counts.table_bytes + sum(index_bytes.values()),
         "Table": {"BulkPutBytes": counts.table_bytes},
     }
     indexes = () if table is None else table.indexes
@@ -163,11 +166,16 @@ def _usage(record: BulkRecord, counts: BulkCounts, table: Table | None) -> dict[
     for member, is_local in (("LocalSecondaryIndexes", True), ("GlobalSecondaryIndexes", False)):
         told = {
             name: {"BulkPutBytes": size_bytes}
-            for name, size_bytes in counts.index_bytes.items()
+            for name, size_bytes in index_bytes.items()
             if (name in local) is is_local
         }
         if told:
             usage[member] = told
+    of_vectors = {
+        name: {"BulkPutVectorBytes": size_bytes} for name, size_bytes in counts.index_bytes.items() if name in vectors
+    }
+    if of_vectors:
+        usage["VectorIndexes"] = of_vectors
     return usage
 
 

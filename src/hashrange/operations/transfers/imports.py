@@ -29,7 +29,7 @@ from hashrange.operations.operation import JsonWire, Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.shapes import NAME_PATTERN
 from hashrange.operations.tables import index_members, members
-from hashrange.operations.tables.create_table_checks import check_creation, refuse_unimplemented_members
+from hashrange.operations.tables.create_table_checks import check_creation
 from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.operations.transfers.import_records import (
     IMPORT_JOB,
@@ -70,7 +70,7 @@ class TableCreationParameters(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     OnDemandThroughput: members.OnDemandThroughput | None = None
     SSESpecification: members.SSESpecification | None = None
     GlobalSecondaryIndexes: list[index_members.GlobalSecondaryIndex] | None = None
-    VectorIndexes: list[index_members.VectorIndex] | None = None
+    VectorIndexes: list[index_members.NewVectorIndex] | None = None
 
 
 class ImportTableRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -95,7 +95,6 @@ async def import_table(scope: Scope, request: ImportTableRequest) -> Reply:
     creation = without_nulls(msgspec.to_builtins(request.TableCreationParameters))
     table_request = creation_request(creation)
     check_creation(table_request)
-    refuse_unimplemented_members(table_request, "VectorIndexes")
     require_extras(ion=request.InputFormat == "ION", zstd=request.InputCompressionType == "ZSTD")
     require_objects(scope)
     name = request.TableCreationParameters.TableName

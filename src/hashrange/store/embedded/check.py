@@ -279,7 +279,7 @@ def _late(engine: Engine, table: OpenTable, sources: list[SourceId]) -> Iterator
     """By how many bytes counted sizes of item collections will grow (or shrink, if negative) through late entries of
     local indexes, which are still to be written; stored sizes include them already.
     """
-    indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.indexes}
+    indexes: dict[bytes, ReadSource] = {one.source_id: one for one in table.entry_sources}
     for _, write in late_writes(engine, indexes.get):
         if write is not None and write.source.source_id in sources:
             if write.old is not None:
@@ -380,7 +380,7 @@ class IndexCheck:
     def __init__(self, engine: Engine, tables: Sequence[OpenTable]) -> None:
         self._engine = engine
         self._sources: dict[bytes, ReadSource] = {
-            source.source_id: source for table in tables for source in table.indexes
+            source.source_id: source for table in tables for source in table.entry_sources
         }
         prefix_bytes = len(layout.BACKFILL_PREFIX)
         stored: dict[bytes, bytes] = {
@@ -410,10 +410,10 @@ class IndexCheck:
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
         """Report missing and wrong index entries of the item at `key`."""
-        if not table.indexes:
+        if not table.entry_sources:
             return
         item = decode_row(row)
-        for source in table.indexes:
+        for source in table.entry_sources:
             if not _covers(self._positions, source.source_id, key):
                 continue
             entry = derive_entry(source, key, item, row)
@@ -455,12 +455,14 @@ class IndexCheck:
 
 
 def _is_building(source: ReadSource) -> bool:
-    return source.index is not None and source.index.state == "CREATING"
+    index = source.index if source.vectors is None else source.vectors.index
+    return index is not None and index.state == "CREATING"
 
 
 def _name(source: ReadSource) -> str:
-    assert source.index is not None
-    return f"index {source.index.name}"
+    index = source.index if source.vectors is None else source.vectors.index
+    assert index is not None
+    return f"index {index.name}"
 
 
 # --- long documents -----------------------------------------------------------------------------

@@ -230,7 +230,7 @@ class Commits:
             return Change(table, key, old, new)
         changes_what = row_difference(old, new)
         entries: Sequence[EntryWrite] = ()
-        if table.indexes and changes_what:
+        if table.entry_sources and changes_what:
             entries = entries_of(planned, table, key, old)
         position = barrier.position + 1
         at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME

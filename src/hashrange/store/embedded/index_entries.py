@@ -18,7 +18,7 @@ from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.tables.change import Change
 from hashrange.tables.entries import Entry, derive_stored_entry
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import Table
+from hashrange.tables.schema import IndexT, Table
 from hashrange.tables.source_id import make_source_id
 
 
@@ -38,7 +38,7 @@ class IndexEntries(Participant):
 
     def takes_part(self, table: Table) -> bool:
         """True for tables with an index that is ACTIVE or CREATING; False if all their indexes are DELETING."""
-        return True in [index.state != "DELETING" for index in table.indexes]
+        return len(table.sources) > 1
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Add the index entry writes in `draft.entries`; new entries of 1 MB or more in all become late."""
@@ -52,11 +52,13 @@ class IndexEntries(Participant):
 
     def walks(self, table: Table) -> Sequence[bytes]:
         """Source ids of the indexes that are CREATING."""
-        return [make_source_id(table.table_id, index.index_id) for index in table.indexes if index.state == "CREATING"]
+        states = [(index.index_id, index.state) for index in table.indexes]
+        states += [(index.index_id, index.state) for index in table.vector_indexes]
+        return [make_source_id(table.table_id, number) for number, state in states if state == "CREATING"]
 
     def derive(self, table: OpenTable, source_id: bytes, key: Key, row: Row) -> Entry | None:
         """The entry of an item in the index `source_id`, or None."""
-        index = next(one for one in table.indexes if one.source_id == source_id)
+        index = next(one for one in table.entry_sources if one.source_id == source_id)
         return derive_stored_entry(index, key, row)
 
     def fill(self, draft: Draft, table: OpenTable, source_id: bytes, derived: Sequence[Entry | None]) -> None:
@@ -68,10 +70,13 @@ class IndexEntries(Participant):
 
     def filled(self, table: Table, source_id: bytes) -> Table:
         """The table's description with the index `source_id` ACTIVE."""
-        indexes = [
-            msgspec.structs.replace(one, state="ACTIVE")
-            if make_source_id(table.table_id, one.index_id) == source_id
-            else one
-            for one in table.indexes
-        ]
-        return msgspec.structs.replace(table, indexes=tuple(indexes))
+
+        def settled(index: IndexT) -> IndexT:
+            is_filled = make_source_id(table.table_id, index.index_id) == source_id
+            return msgspec.structs.replace(index, state="ACTIVE") if is_filled else index
+
+        return msgspec.structs.replace(
+            table,
+            indexes=tuple([settled(one) for one in table.indexes]),
+            vector_indexes=tuple([settled(one) for one in table.vector_indexes]),
+        )

@@ -19,8 +19,8 @@ from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
 RowT = TypeVar("RowT")
 
-FORMAT_VERSION = 14
-READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+FORMAT_VERSION = 15
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"

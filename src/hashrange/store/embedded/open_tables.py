@@ -84,7 +84,9 @@ class OpenTables:
     def find_index(self, source_id: bytes) -> ReadSource | None:
         """The index with source id `source_id`; None if there is none, or it is being deleted."""
         opened = self.by_id.get(table_id_of(source_id))
-        return None if opened is None else next((one for one in opened.indexes if one.source_id == source_id), None)
+        return (
+            None if opened is None else next((one for one in opened.entry_sources if one.source_id == source_id), None)
+        )
 
     def existing(self, table: OpenTable) -> StoredTable:
         """The current version of `table`, for a write, with its participants. Raises ResourceNotFoundException if the

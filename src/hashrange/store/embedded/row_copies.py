@@ -343,7 +343,7 @@ class EmbeddedRowCopies:
             await wait_while_behind(self._site)
         self._site.is_loaded = True
         filled = self._opened.existing(target) if isinstance(target, OpenTable) else None
-        sources = 1 if filled is None else 1 + len(filled.indexes)
+        sources = 1 if filled is None else 1 + len(filled.entry_sources)
         part = await self._rows(number, copy, Key(copy.passed), SLICE_BYTES // sources, SLICE_ROWS // sources)
         size_bytes = sum(row_sizes_bytes([row for _, row in part.rows]))
         if filled is not None and filled.participants:

@@ -282,7 +282,7 @@ class Upkeep:
         them deletes it.
         """
         statistics = self._site.statistics.of(due.table.source_id)
-        is_small = statistics.size_bytes <= GROUP_ITEM_BYTES_MAX * statistics.item_count and not due.table.indexes
+        is_small = statistics.size_bytes <= GROUP_ITEM_BYTES_MAX * statistics.item_count and not due.table.entry_sources
         group: dict[Key, Queued] = {}
         for queued in due.rows:
             key = item_key_of(queued.key)

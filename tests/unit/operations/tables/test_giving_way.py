@@ -92,6 +92,21 @@ def deletions() -> list[Members]:
     return [{"IndexName": name} for name in names()]
 
 
+def vector_index(name: str, **more: Any) -> Members:
+    return {
+        "IndexName": name,
+        "VectorAttribute": {"AttributeName": "v"},
+        "Projection": {"ProjectionType": "ALL"},
+        "Dimensions": 3,
+        "DistanceFunction": "COSINE",
+        **more,
+    }
+
+
+def filters(*attributes: str) -> list[Members]:
+    return [{"AttributeName": name, "SearchSchemaElementType": "INLINE_FILTER"} for name in attributes]
+
+
 PROVISIONED = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS}
 REQUESTS: dict[str, tuple[str, Members]] = {
     "global indexes": (
@@ -125,6 +140,34 @@ REQUESTS: dict[str, tuple[str, Members]] = {
     "definitions of an update": (
         "UpdateTable",
         updates("Create", indexes("p00001"), AttributeDefinitions=definitions(*names())),
+    ),
+    "vector indexes": ("CreateTable", creation(VectorIndexes=[vector_index(name) for name in names()])),
+    "vector indexes on many attributes": (
+        "CreateTable",
+        creation(VectorIndexes=[vector_index(name, VectorAttribute={"AttributeName": name}) for name in names()]),
+    ),
+    "a long search schema": (
+        "CreateTable",
+        creation(
+            AttributeDefinitions=definitions("pk", *names()),
+            VectorIndexes=[vector_index("vectors", SearchSchema=filters(*names()))],
+        ),
+    ),
+    "created vector indexes": (
+        "UpdateTable",
+        {"TableName": TABLE, "VectorIndexUpdates": [{"Create": vector_index(name)} for name in names()]},
+    ),
+    "deleted vector indexes": (
+        "UpdateTable",
+        {"TableName": TABLE, "VectorIndexUpdates": [{"Delete": {"IndexName": name}} for name in names()]},
+    ),
+    "an added long search schema": (
+        "UpdateTable",
+        {
+            "TableName": TABLE,
+            "AttributeDefinitions": definitions(*names()),
+            "VectorIndexUpdates": [{"Create": vector_index("vectors", SearchSchema=filters(*names()))}],
+        },
     ),
     "tags": ("TagResource", {"ResourceArn": ARN, "Tags": [{"Key": name, "Value": ""} for name in names()]}),
     "tags taken away": ("UntagResource", {"ResourceArn": ARN, "TagKeys": names()}),

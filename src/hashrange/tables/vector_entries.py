@@ -1,0 +1,75 @@
+"""What does a vector index hold of an item? The key and the row of its entry, or nothing: an item belongs to an index
+exactly if it has a valid vector and all that the search schema requires.
+
+An entry's key begins with the value of the HASH attribute, if the search schema has one; the key of the item follows
+(docs/formats/keys.md). Its row holds the vector as a Binary: 32-bit floats, little-endian. So the size in the row's
+header is what a write of the entry is charged for. `vector_checks.py` refuses writes of items that could not have an
+entry; items that are older than the index, or that an update left as they were, may still be such. Source: service
+behaviour, captures to 23 October 2026.
+"""
+
+import sys
+from array import array
+from base64 import b64encode
+
+from hashrange.items.keys import encode_partition_key
+from hashrange.items.rows import encode_row
+from hashrange.items.sizes import item_size_bytes, value_size_bytes
+from hashrange.items.steps import spend
+from hashrange.items.types import Item, Key, Row, Value
+from hashrange.limits import FILTER_VALUE_MAX_BYTES, FLOAT32_MAX, PARTITION_KEY_MAX_BYTES
+from hashrange.tables.open_table import IndexedVectors, OpenTable
+from hashrange.tables.schema import KeyType
+
+PackedVectors = dict[str, bytes | None]
+"""Vector attribute → an item's vector as an entry holds it; None if the item has none, or one that is not valid."""
+
+
+def packed_vector(value: Value | None, dimensions: int) -> bytes | None:
+    """The 32-bit floats of a vector, little-endian; None if the value is no valid vector. 0.1 µs a dimension."""
+    elements = None if value is None else value.get("L")
+    if elements is None or len(elements) != dimensions:
+        return None
+    spend(dimensions >> 3)
+    try:
+        floats = [float(element["N"]) for element in elements]
+    except KeyError:
+        return None
+    if max(floats) > FLOAT32_MAX or min(floats) < -FLOAT32_MAX:
+        return None
+    packed = array("f", floats)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def vector_key(vectors: IndexedVectors, item: Item, key: Key) -> Key | None:
+    """The key of the entry of the item at `key`, if it has a valid vector; None if the search schema keeps it out."""
+    for name, kind in vectors.filter_types:
+        value = item.get(name)
+        if value is not None and (kind not in value or value_size_bytes(value) > FILTER_VALUE_MAX_BYTES):
+            return None
+    if vectors.hash_type is None or vectors.hash_name is None:
+        return key
+    value = item.get(vectors.hash_name)
+    if value is None or not value.get(vectors.hash_type) or value_size_bytes(value) > PARTITION_KEY_MAX_BYTES:
+        return None
+    return Key(hash_key(vectors.hash_type, value[vectors.hash_type]) + key)
+
+
+def hash_key(hash_type: KeyType, scalar: str) -> bytes:
+    """The bytes with which the keys of all entries with this value of the HASH attribute begin, and no others."""
+    return encode_partition_key(hash_type, scalar)
+
+
+def vector_row(vectors: IndexedVectors, item: Item, packed: bytes) -> Row:
+    """The row of an item's entry: the attributes that the index keeps, with the vector `packed`."""
+    names = vectors.projected_names
+    kept = dict(item) if names is None else {name: value for name, value in item.items() if name in names}
+    kept[vectors.index.attribute] = {"B": b64encode(packed).decode()}
+    return encode_row(kept, item_size_bytes(kept))
+
+
+def packed_vectors(table: OpenTable, item: Item) -> PackedVectors:
+    """The item's vector in each vector attribute of the table."""
+    return {name: packed_vector(item.get(name), count) for name, count in table.vector_attributes.items()}
