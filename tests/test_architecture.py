@@ -16,7 +16,7 @@ from tests.support.source_trees import ROOT, SOURCE, source_trees
 LAYERS = (
     {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "work_threads", "written"},
     {"items", "aws_services"},
-    {"expressions", "wire", "sts"},
+    {"expressions", "wire", "sts", "vectors"},
     {"tables", "s3"},
     {"store"},
     {"operations", "jobs"},

@@ -5,6 +5,7 @@ ApiError the client, StorageError the operator, Malformed the slow path.
     ├── ApiError              sent to the client; the class name is the code, except below ValidationException.
     │   │                     Errors of other services (ServiceError, LambdaError) have a code each.
     │   ├── CoralError        in the namespace of the layer that all operations share
+    │   │   └── SerializationException   StrictTypeFault is one with its message in another member
     │   ├── ValidationException
     │   │   ├── RequestFault  worded per operation, in one of two layers' words, with or without a prefix
     │   │   ├── WholeRequestFault   refuses a whole transaction, instead of being one action's cancellation reason
@@ -72,6 +73,15 @@ class SerializationException(CoralError):
     """
 
     message_member = "Message"
+
+    def __init_subclass__(cls) -> None:
+        """Subclasses have the code of this class."""
+
+
+class StrictTypeFault(SerializationException):
+    """A member of another JSON type than declared, in a request that `wire/strict_json.py` reads."""
+
+    message_member = "message"
 
 
 class MalformedHttpRequestException(ApiError):

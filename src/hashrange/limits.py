@@ -441,3 +441,12 @@ REPLY_JSON_MAX_BYTES = 32 * 1024 * 1024
 an item of very many tiny values is up to twelve times its DynamoDB size, and up to 67 times for numbers like 1E-130."""
 LEGACY_CONDITIONS_MAX = 1_000
 """Attributes that one of Expected, QueryFilter, ScanFilter and KeyConditions may name."""
+
+# --- searches of vector indexes -----------------------------------------------------------------
+
+TOP_K_MAX = 100
+"""Entries that one search of a vector index returns."""
+SEARCH_BYTES_MIN = 1_024
+"""Bytes that a search consumes at least."""
+SEARCH_RESULTS_MAX_BYTES = 16 * 1024 * 1024
+"""JSON of all items that one search returns."""

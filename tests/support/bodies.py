@@ -203,6 +203,20 @@ BODIES: dict[str, list[dict[str, Any]]] = {
             "Select": "SPECIFIC_ATTRIBUTES",
         },
     ],
+    "SearchVectors": [
+        {
+            "TableName": TABLE,
+            "IndexName": "vectors",
+            "SearchVector": [{"N": "0.5"}, {"N": "-1"}],
+            "TopK": 3,
+            "SearchConditionExpression": "tenant = :t AND (#k > :n OR #k IN (:n, :m)) AND NOT begins_with(kind, :t)",
+            "ExpressionAttributeNames": {"#k": "number", "#t": "text"},
+            "ExpressionAttributeValues": {":t": {"S": "é"}, ":n": {"N": "1"}, ":m": {"N": "2"}},
+            "ProjectionExpression": "#t, texts[0], pk",
+            "ReturnConsumedCapacity": "INDEXES",
+        },
+        {"TableName": ARN, "IndexName": "others", "SearchVector": [{"N": "1"}, {"N": "1.50"}], "TopK": 100},
+    ],
     "Scan": [
         {
             "TableName": TABLE,

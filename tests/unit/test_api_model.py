@@ -73,6 +73,8 @@ DIFFERENCES: set[tuple[str, str]] = {
     ("PutItem.TableName", TABLE_NAME_PATTERN),
     ("Query.TableName", TABLE_NAME_PATTERN),
     ("Scan.TableName", TABLE_NAME_PATTERN),
+    ("SearchVectors.TableName", TABLE_NAME_PATTERN),
+    ("SearchVectors.IndexName", f"pattern None, model {NAME_PATTERN!r}"),  # captures know its lengths alone
     ("TransactGetItems.TransactItems.Get.TableName", TABLE_NAME_PATTERN),
     ("TransactWriteItems.TransactItems.ConditionCheck.TableName", TABLE_NAME_PATTERN),
     ("TransactWriteItems.TransactItems.Put.TableName", TABLE_NAME_PATTERN),

@@ -54,21 +54,47 @@ def check_mixing(legacy: NamedParameters, expressions: NamedParameters) -> None:
 
 def check_maps(expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
     """Refuse names or values without an expression that could use them, empty maps, invalid tokens and names."""
+    _check_needed(expressions, names, values)
+    if names is not None:
+        _check_names(names)
+    if values is not None:
+        _check_tokens(_VALUES, values, _VALUE_TOKEN)
+
+
+def _check_needed(expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None) -> None:
+    """Refuse names or values without an expression that could use them."""
     if names is not None and all(value is None for _, value in expressions):
         raise RequestFault(say.NAMES_WITHOUT_EXPRESSION)
     if values is not None:
         users = [(name, value) for name, value in expressions if name != "ProjectionExpression"]
         if all(value is None for _, value in users):
             raise _values_without_expression([name for name, _ in users])
+
+
+def _check_names(names: dict[str, str]) -> None:
+    """Refuse an empty map, invalid tokens, and invalid names of attributes."""
+    _check_tokens(_NAMES, names, _NAME_TOKEN)
+    for token, name in walk(names.items()):
+        if not name:
+            raise RequestFault(say.EMPTY_NAME.format(key=token))
+        if len(name) > NAME_SURELY_SHORT:
+            check_name(name)
+
+
+def check_search_maps(
+    expressions: NamedParameters, names: dict[str, str] | None, values: dict[str, Value] | None
+) -> None:
+    """The same as `check_maps` in the order of the search endpoint: empty maps, invalid tokens and names, then names or
+    values without an expression that could use them.
+    """
+    for parameter, tokens in ((_NAMES, names), (_VALUES, values)):
+        if tokens is not None and not tokens:
+            raise RequestFault(say.EMPTY_MAP.format(parameter=parameter))
     if names is not None:
-        _check_tokens(_NAMES, names, _NAME_TOKEN)
-        for token, name in walk(names.items()):
-            if not name:
-                raise RequestFault(say.EMPTY_NAME.format(key=token))
-            if len(name) > NAME_SURELY_SHORT:
-                check_name(name)
+        _check_names(names)
     if values is not None:
         _check_tokens(_VALUES, values, _VALUE_TOKEN)
+    _check_needed(expressions, names, values)
 
 
 def _values_without_expression(users: list[str]) -> RequestFault:

@@ -34,7 +34,7 @@ from hashrange.store.interface import ItemPlaces, Page, Store, Transacted, Trans
 from hashrange.store.refused_steps import RefusedSteps
 from hashrange.store.streams import RecordPage, Streams
 from hashrange.tables.change import Change, Plan, Planned, entries_of, with_entries
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.source_id import HASH_BYTES, partition_prefix
 from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
@@ -47,6 +47,7 @@ from hashrange.tables.throttling import (
     throttling_error,
     usual_code,
 )
+from hashrange.vectors.search import FoundEntries
 
 READ_KINDS: frozenset[FaultKind] = REQUEST_KINDS | {"throttle", "unprocessed"}
 WRITE_KINDS: frozenset[FaultKind] = READ_KINDS | {"conflict"}
@@ -163,6 +164,18 @@ class FaultStep(FrontStep):
             page = self.stale.page(kept.source, read.span, page, kept.since_seconds, read.limit_rows, read.limit_bytes)
         self._met(meter).reading = UnfinishedRead(kept.source, page.last_key, kept.since_seconds)
         return page
+
+    def before_search(self, meter: RequestMeter, table: OpenTable, source: ReadSource) -> Touch:
+        """Raise the ApiError of a fault. A search of a vector index is never stale."""
+        assert source.vectors is not None
+        touch = Touch(table, source.vectors.index.name, None)
+        self._refuse(meter, touch, READ_KINDS, is_write=False)
+        return touch
+
+    def after_search(self, meter: RequestMeter, kept: Touch, found: FoundEntries) -> FoundEntries:
+        """What was found. Raises the error of a fault."""
+        self._meet_after(meter, [kept])
+        return found
 
     def before_snapshot_get(self, meter: RequestMeter, places: ItemPlaces) -> None:
         """Raise TransactionRefused with the ApiErrors of faults."""
@@ -455,13 +468,14 @@ def throttled(
     on-demand table. Reads of a local index use the capacity of its table.
     """
     table, index = touch.table, fault.index or touch.index
-    if index not in {found.name for found, _ in table.index_keys if found.is_global}:
+    searched = {one.vectors.index.name for one in table.vector_sources if one.vectors is not None}
+    if index not in {found.name for found, _ in table.index_keys if found.is_global} | searched:
         index = None
     code = fault.exception or usual_code(table, "KeyRangeThroughputExceeded")
     limit = fault.reason or _LIMITS[code]
     key = touch.key if touch.index is None and index is None else None
     for see in see_throttled:
-        see(ThrottleEvent(table, index, limit, is_write, key, operation))
+        see(ThrottleEvent(table, None if index in searched else index, limit, is_write, key, operation))
     error = throttling_error(table, index, code, limit, is_write=is_write)
     error.retry_after_ms = fault.retry_after_ms
     return error

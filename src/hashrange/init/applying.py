@@ -29,7 +29,7 @@ from hashrange.settings import SHARED_ACCOUNT, SHARED_REGION, Settings
 from hashrange.store.interface import WholeStore
 from hashrange.tables.schema import Table
 from hashrange.wire.body_members import has_many_members
-from hashrange.wire.faults import decode_object, find_fault, read_leniently
+from hashrange.wire.faults import find_fault, read_slowly
 from hashrange.wire.piecewise import decode_in_pieces
 from hashrange.wire.wide_maps import convert_in_pieces
 from hashrange.written.names import did_you_mean
@@ -298,7 +298,7 @@ def _decoded(operation: Operation[JsonWire], body: bytes) -> Any:
 
 async def _reply_to_lenient(scope: Scope, operation: Operation[JsonWire], body: bytes) -> Any:
     """The reply to a request that the fast decoder does not take, or whose insides are malformed."""
-    request: Any = read_leniently(operation.request, operation.wire.rules, decode_object(body))
+    request: Any = read_slowly(operation.request, operation.wire.rules, body)
     try:
         return await operation.start(scope, request, [])
     except Malformed:

@@ -54,6 +54,16 @@ class PageUsage(Usage, frozen=True, gc=False):
     """
 
 
+class SearchUsage(Usage, frozen=True, gc=False):
+    """Usage of a search of a vector index, which consumes bytes and no units."""
+
+    search_bytes: int = 0
+
+    def consumed(self) -> ConsumedCapacity:
+        """The reply's ConsumedCapacity, whatever its detail."""
+        return {"VectorSearchRequestBytes": float(self.search_bytes)}
+
+
 class TransactedReadUsage(Usage, frozen=True, gc=False):
     """Usage of the items that a transaction read of one table, or of the replay of a transaction that wrote."""
 
@@ -124,6 +134,8 @@ def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity 
     """The reply's ConsumedCapacity in the layout `form`; `detail` is ReturnConsumedCapacity, TOTAL or INDEXES."""
     if form == "one":
         (usage,) = meter
+        if isinstance(usage, SearchUsage):
+            return usage.consumed()
         return consumed_capacity(usage.name, usage.table_units, detail, usage.index_units, usage.vector_bytes)
     if form == "each":
         return [

@@ -20,7 +20,6 @@ PENDING_NAMES = (
     "CreateGlobalTable",
     "DescribeGlobalTable",
     "DescribeGlobalTableSettings",
-    "SearchVectors",
     "UpdateGlobalTable",
     "UpdateGlobalTableSettings",
     "UpdateTableReplicaAutoScaling",

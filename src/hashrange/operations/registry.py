@@ -12,6 +12,7 @@ from hashrange.operations.items import (
     get_item,
     query,
     scan,
+    search_vectors,
     write_item,
 )
 from hashrange.operations.operation import JsonWire
@@ -59,6 +60,7 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         *resource_policies.OPERATIONS,
         *restores.OPERATIONS,
         scan.OPERATION,
+        search_vectors.OPERATION,
         *stream.OPERATIONS,
         *tags.OPERATIONS,
         *time_to_live.OPERATIONS,

@@ -23,7 +23,7 @@ from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import THROTTLED, ApiError, InternalServerError, Malformed
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.items.steps import spend
-from hashrange.operations.meter import Meter
+from hashrange.operations.meter import Meter, SearchUsage
 from hashrange.operations.naming import bare_name
 from hashrange.operations.partiql.statements import statement_tables
 from hashrange.operations.reply import Reply
@@ -118,9 +118,14 @@ def count_throttle_event(counts: Counts, event: ThrottleEvent) -> None:
 
 
 def units_of(meter: Meter) -> ConsumedUnits:
-    """What a request consumed of each table and global index; gives way. Local indexes use their table's units."""
+    """What a request consumed of each table and global index; gives way. Local indexes use their table's units.
+
+    Searches of vector indexes consume no units.
+    """
     sums: ConsumedUnits = {}
     for usage in meter:
+        if usage.__class__ is SearchUsage:
+            continue
         table, is_write = usage.table, usage.is_write
         own, of_indexes = usage.table_units, usage.index_units
         if of_indexes:

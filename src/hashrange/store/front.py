@@ -32,8 +32,9 @@ from hashrange.store.interface import (
 from hashrange.store.request_ids import RequestId
 from hashrange.store.streams import Streams
 from hashrange.tables.change import Change, Origin, Plan
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.span import Span
+from hashrange.vectors.search import FoundEntries, VectorQuery
 
 # --- requests as steps see them ------------------------------------------------------------------
 
@@ -105,6 +106,13 @@ class FrontStep:
     def after_page(self, meter: RequestMeter, kept: Any, read: SpanRead, page: Page) -> Page:
         """A page has been read. Returns the page that the request sees."""
         return page
+
+    def before_search(self, meter: RequestMeter, table: OpenTable, source: ReadSource) -> Any:
+        """A vector index of the table is to be searched. `source`: that of the index."""
+
+    def after_search(self, meter: RequestMeter, kept: Any, found: FoundEntries) -> FoundEntries:
+        """It has been searched. Returns what the request sees."""
+        return found
 
     def before_snapshot_get(self, meter: RequestMeter, places: ItemPlaces) -> None:
         """Rows are to be read as of one point in time."""
@@ -217,6 +225,19 @@ class FrontedStore:
         if isinstance(page, Page):
             return step.after_page(meter, kept, read, page)
         return then(page, partial(step.after_page, meter, kept, read))
+
+    def search_vectors(
+        self, table: OpenTable, source: ReadSource, query: VectorQuery, meter: Payer = None
+    ) -> Soon[FoundEntries]:
+        """See `Store`. Raises what the step raises."""
+        if type(meter) is not RequestMeter:
+            return self.behind.search_vectors(table, source, query, meter)
+        step = self.step
+        kept = step.before_search(meter, table, source) if step.acts_before else None
+        found = self.behind.search_vectors(table, source, query, meter)
+        if isinstance(found, FoundEntries):
+            return step.after_search(meter, kept, found)
+        return then(found, partial(step.after_search, meter, kept))
 
     async def snapshot_get(self, places: ItemPlaces, limit_bytes: int, meter: Payer = None) -> list[Row | None]:
         """See `Store`. Raises TransactionRefused with what the step refuses."""

@@ -35,10 +35,11 @@ from hashrange.store.row_copies import RowCopies
 from hashrange.store.statistics import Statistics
 from hashrange.store.streams import Streams
 from hashrange.tables.change import Change, Origin, Plan
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
+from hashrange.vectors.search import FoundEntries, VectorQuery
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -211,6 +212,13 @@ class Store(Protocol):
         """Rows of `span` up to and including the row that reaches a limit (`limit_bytes`: of item sizes).
 
         Rows that are long compared with their item sizes may end a page earlier.
+        """
+
+    def search_vectors(
+        self, table: OpenTable, source: ReadSource, query: VectorQuery, meter: Payer = None
+    ) -> Soon[FoundEntries]:
+        """The entries of a vector index of the table that are most similar to a vector; may be outdated.
+        `source`: that of the index.
         """
 
     def mutate(

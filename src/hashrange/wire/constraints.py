@@ -116,10 +116,10 @@ def _report(violations: list[Violation], rules: RequestRules, last: list[str]) -
         if wording is not None and wording.is_json:
             texts.insert(0, violation.text(is_json=True))
             continue
-        if wording is None or wording.text is None:
+        if wording is None:
             texts.append(violation.text())
             continue
-        words = wording.text.format(key=place.key)
+        words = violation.text() if wording.text is None else wording.text.format(key=place.key)
         if wording.is_bare:
             return words
         texts.append(words)

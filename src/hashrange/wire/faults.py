@@ -6,6 +6,8 @@ or if the fast path does not take the request.
 3. The member that the operation's rules put first is present, if required; a table's name is of an allowed length.
 4. Members keep their constraints; all violations are reported in one message (`wire.constraints`).
 
+Requests of the search endpoint are read by a strict decoder instead (`wire.strict_json`), before step 4.
+
 All checks are read from the request's struct (`wire.shape`) and the operation's rules (`wire.rules`).
 Must not know what an operation does. Source: service behaviour, captures to October 2026.
 """
@@ -28,6 +30,7 @@ from hashrange.wire.piecewise import decode_in_pieces, empty, free, free_unshare
 from hashrange.wire.python_json import decode_python_json
 from hashrange.wire.rules import RequestRules
 from hashrange.wire.shape import Shape, structure_of
+from hashrange.wire.strict_json import require_strictly
 from hashrange.wire.wide_maps import convert_in_pieces
 
 RequestT = TypeVar("RequestT", bound=msgspec.Struct)
@@ -37,6 +40,37 @@ _LARGEST_DIGITS = 400
 _LARGEST: int = 10**_LARGEST_DIGITS
 """Replaces whole numbers of more than 400 characters, whose reading time grows with the square of their digits. No
 member may be as large."""
+
+
+def read_slowly(
+    request_type: type[RequestT], rules: RequestRules, body: bytes, decoded: dict[str, Any] | None = None
+) -> RequestT:
+    """Read a request that the fast path does not take, or whose operation raised Malformed. Raises the first fault.
+
+    It is read leniently, or strictly if the operation's rules say so. `decoded`: the body as plain values, which are
+    changed; None: they are decoded here.
+    """
+    if decoded is None:
+        decoded = decode_object(body)
+    if rules.is_strict:
+        return _read_strictly(request_type, rules, body, decoded)
+    return read_leniently(request_type, rules, decoded)
+
+
+def _read_strictly(request_type: type[RequestT], rules: RequestRules, body: bytes, decoded: dict[str, Any]) -> RequestT:
+    """Read a request as the strict decoder does. Raises the first fault. `decoded`: the body as plain values."""
+    shape = structure_of(request_type)
+    try:
+        require_strictly(body, shape)
+        request = {one.name: value for one in shape.members if (value := decoded.get(one.name)) is not None}
+        check_constraints(request, shape, rules)
+        look()
+        made = convert_in_pieces(request, request_type)
+    except Exception:
+        free(decoded)
+        raise
+    free_unshared(decoded, request)
+    return made
 
 
 def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
@@ -66,6 +100,9 @@ def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: by
     attribute values: a fault found here precedes the operation's.
     """
     decoded = decode_object(body)
+    if rules.is_strict:
+        _read_strictly(request_type, rules, body, decoded)
+        return False
     try:
         request = _checked(request_type, rules, decoded)
         look()

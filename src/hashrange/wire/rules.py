@@ -53,7 +53,7 @@ class ConstraintWording(NamedTuple):
     is_alone: bool = False
     """True if the violation is reported without all others, after the prefix `1 validation error detected: `."""
     is_bare: bool = False
-    """True if the violation's wording is the whole message, without a prefix or preceding violations."""
+    """True if the violation's sentence is the whole message, without a prefix or preceding violations."""
     is_later: bool = False
     """True if only the older layer reports the violation here. In the current layer, the operation reports it later."""
 
@@ -86,6 +86,8 @@ class RequestRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """In the current layer, the first stage with a violation reports, without other violations.
     Those that are in no stage are reported last."""
     refused_words: RefusedWords | None = None
+    is_strict: bool = False
+    """True if the strict decoder of the search endpoint reads the operation's requests (`wire.strict_json`)."""
     falls_back: frozenset[FallBackReason] = frozenset()
     """Why the older layer may check a request of the operation instead of the current one (`wire.fallback`)."""
 

@@ -14,7 +14,7 @@ from hashrange.soon import settled
 from hashrange.store.interface import WholeStore
 from tests.support.wrapped_stores.wrapped import WrappedStore
 
-StoreMethod = Literal["get", "page", "mutate", "transact", "snapshot_get"]
+StoreMethod = Literal["get", "page", "search_vectors", "mutate", "transact", "snapshot_get"]
 
 P = ParamSpec("P")
 
@@ -34,6 +34,7 @@ class FaultyStore(WrappedStore):
         """Number of calls that failed."""
         self.catalog = inner.catalog
         self.get, self.page = self._may_fail("get", inner.get), self._may_fail("page", inner.page)
+        self.search_vectors = self._may_fail("search_vectors", inner.search_vectors)  # type: ignore[method-assign]
         self.mutate = self._may_fail("mutate", inner.mutate)
         self.transact = self._may_fail("transact", inner.transact)
         self.snapshot_get = self._may_fail("snapshot_get", inner.snapshot_get)

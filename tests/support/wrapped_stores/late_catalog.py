@@ -16,10 +16,11 @@ from hashrange.items.types import Key, Row
 from hashrange.messages.tables import RESOURCE_NOT_FOUND
 from hashrange.soon import Soon
 from hashrange.store.interface import Catalog, Page, Payer, TableChanged, WholeStore
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.schema import Table
 from hashrange.tables.source_id import table_id_of
 from hashrange.tables.span import Span
+from hashrange.vectors.search import FoundEntries, VectorQuery
 from tests.support.wrapped_stores.wrapped import WrappedStore
 
 HEARING_PROBABILITY = 0.05
@@ -109,7 +110,7 @@ class LateCatalog:
         """Raise ResourceNotFoundException unless these tables and indexes still exist."""
         for source_id in source_ids:
             table = self._inner.find_id(table_id_of(source_id))
-            sources = [] if table is None else [table.source_id, *[one.source_id for one in table.indexes]]
+            sources = [] if table is None else [table.source_id, *[one.source_id for one in table.entry_sources]]
             if source_id not in sources:
                 raise ResourceNotFoundException(RESOURCE_NOT_FOUND)
 
@@ -150,6 +151,13 @@ class LateCatalogStore(WrappedStore):
         """Rows of `span` of a table or index that exists."""
         self.catalog.require([source_id])
         return self._hearing(self.inner.page)(source_id, span, limit_rows, limit_bytes, meter, consistent=consistent)
+
+    def search_vectors(
+        self, table: OpenTable, source: ReadSource, query: VectorQuery, meter: Payer = None
+    ) -> Soon[FoundEntries]:
+        """Search a vector index that exists."""
+        self.catalog.require([source.source_id])
+        return self._hearing(self.inner.search_vectors)(table, source, query, meter)
 
     async def snapshot_get(
         self, places: Sequence[tuple[OpenTable, Key]], limit_bytes: int, meter: Payer = None

@@ -36,12 +36,13 @@ from hashrange.store.statistics import Statistics
 from hashrange.store.streams import ChangedShards, NewsMark, RecordPage
 from hashrange.store.transaction_steps import plan_steps
 from hashrange.tables.change import Change, Origin, Plan, Planned
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import Partition
 from hashrange.tables.schema import Table
 from hashrange.tables.span import Span
 from hashrange.tables.streams import Sequence as SequenceNumber
 from hashrange.tables.streams import Shard, Stream
+from hashrange.vectors.search import FoundEntries, VectorQuery
 from tests.support.wrapped_stores.outcomes import Outcomes
 from tests.support.wrapped_stores.suspending_time import SuspendingTime
 
@@ -272,6 +273,15 @@ class SuspendingStore:
         page = await settled(self.inner.page(source_id, span, limit_rows, limit_bytes, meter, consistent=consistent))
         await self.suspend()
         return page
+
+    async def search_vectors(
+        self, table: OpenTable, source: ReadSource, query: VectorQuery, meter: Payer = None
+    ) -> FoundEntries:
+        """Search between two pauses."""
+        await self.suspend()
+        found = await settled(self.inner.search_vectors(table, source, query, meter))
+        await self.suspend()
+        return found
 
     async def mutate(
         self,

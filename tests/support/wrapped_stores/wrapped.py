@@ -1,13 +1,16 @@
 """What do wrappers of a store have in common? They pass most methods on to the store that they wrap."""
 
 from hashrange.items.types import Key
+from hashrange.soon import Soon
 from hashrange.store.interface import Payer, WholeStore
+from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.vectors.search import FoundEntries, VectorQuery
 
 
 class WrappedStore:
     """Base class of wrappers: all is the inner store's except the methods that read and write rows.
 
-    A subclass defines these: `get`, `page`, `mutate`, `transact` and `snapshot_get`.
+    A subclass defines these: `get`, `page`, `mutate`, `transact` and `snapshot_get`. It may define `search_vectors`.
     """
 
     def __init__(self, inner: WholeStore) -> None:
@@ -19,6 +22,12 @@ class WrappedStore:
         self.position, self.durable_position = inner.position, inner.durable_position
         self.position_of, self.when_durable = inner.position_of, inner.when_durable
         self.close = inner.close
+
+    def search_vectors(
+        self, table: OpenTable, source: ReadSource, query: VectorQuery, meter: Payer = None
+    ) -> Soon[FoundEntries]:
+        """Search a vector index of the inner store."""
+        return self.inner.search_vectors(table, source, query, meter)
 
     def unread(self, source_id: bytes, key: Key, units: float, meter: Payer = None) -> None:
         """Take back that `get` has read a row of `units` capacity units."""

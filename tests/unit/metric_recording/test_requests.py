@@ -37,6 +37,27 @@ def test_average_and_maximum_of_consumed_units_are_per_request(client: Any, seen
     assert (written.sample_count, written.sum) == (1, 9)
 
 
+def test_a_search_of_a_vector_index_consumes_no_units(client: Any, seen: Seen) -> None:
+    index = {
+        "IndexName": "vix",
+        "VectorAttribute": {"AttributeName": "embedding"},
+        "Dimensions": 1,
+        "DistanceFunction": "COSINE",
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    client.create_table(
+        TableName="vectors",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        VectorIndexes=[index],
+    )
+    client.search_vectors(TableName="vectors", IndexName="vix", SearchVector=[{"N": "1"}], TopK=1)
+    for name in ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"):
+        assert seen.all(name, TableName="vectors") is None
+    assert seen.all(LATENCY, Operation="SearchVectors", TableName="vectors") is None
+
+
 def test_a_batch_is_one_request_to_each_table(client: Any, seen: Seen) -> None:
     create_table(client, "others")
     keys = [key(name) for name in "abc"]

@@ -55,9 +55,9 @@ ALSO_SOUND: dict[str, dict[str, Any]] = {
 NEED_MORE = {
     "CancelBulkOperation", "DescribeBulkOperation", "DescribeExport", "DescribeImport", "DescribeStream",
     "ExportTableToPointInTime", "GetRecords", "GetResourcePolicy", "GetShardIterator", "ImportTable",
-    "StartBulkPutItems",
+    "SearchVectors", "StartBulkPutItems",
 }  # fmt: skip
-"""Operations that are refused here because they ask for something that does not exist, such as an S3."""
+"""Operations that are refused here because they ask for something that does not exist, such as an S3 or an index."""
 CHANGE_NOTHING_YET = {
     "CancelBulkOperation", "ExportTableToPointInTime", "ImportTable", "StartBulkPutItems",
 }  # fmt: skip

@@ -97,7 +97,8 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadServer]:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_names_of_all_partitions_are_accepted(loopback: ThreadServer, suffix: str) -> None:
     client = RawClient("127.0.0.1", loopback.port)
-    for name in ("dynamodb", f"{ACCOUNT}.ddb", "streams.dynamodb", "streams-dynamodb", f"{ACCOUNT}.streams-ddb"):
+    hosts = ["dynamodb", f"{ACCOUNT}.ddb", "streams.dynamodb", "streams-dynamodb", f"{ACCOUNT}.streams-ddb"]
+    for name in (*hosts, "search-dynamodb", f"{ACCOUNT}.search-ddb"):
         assert client("ListTables", {}, {"Host": f"{name}.{REGION}.{suffix}"}).status == 200
     for host in (f"{suffix}.evil.example", f"evil{suffix}"):
         assert client("ListTables", {}, {"Host": host}).status == 400
@@ -128,6 +129,20 @@ def test_streams_are_read_at_the_accounts_host(strict: ThreadServer) -> None:
         assert len(records) == 1
         (host,) = set(clients.hosts)
         assert host.startswith(f"{ACCOUNT}.streams-ddb")
+
+
+@pytest.mark.parametrize(("account", "start"), [(ACCOUNT, f"{ACCOUNT}.search-ddb."), (None, "search-dynamodb.")])
+def test_vectors_are_searched_at_hosts_of_their_own(strict: ThreadServer, account: str | None, start: str) -> None:
+    clients = Clients(strict.port)
+    for is_dual_stack in (False, True):
+        clients.hosts.clear()
+        dynamodb = clients.client("dynamodb", account=account, use_dualstack_endpoint=is_dual_stack)
+        wanted = {"TableName": "no-such-table", "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 1}
+        with pytest.raises(ClientError) as caught:
+            dynamodb.search_vectors(**wanted)
+        assert caught.value.response["Error"]["Code"] == "ResourceNotFoundException"
+        (host,) = set(clients.hosts)
+        assert host.startswith(f"{start}{REGION}.")
 
 
 def test_the_host_follows_the_stream_before_the_credentials(strict: ThreadServer) -> None:

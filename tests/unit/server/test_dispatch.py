@@ -371,6 +371,7 @@ def test_what_no_signature_vouches_for_is_not_decoded(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(protocol, "decode_object", note)
     monkeypatch.setattr(first_fault, "decode_object", note)
+    monkeypatch.setattr("hashrange.wire.faults.decode_object", note)
     body = b'{"TableName":"music","Filler":[' + b"11," * (SURELY_QUICK_BYTES // 2) + b"1]}"
     answer = reply(front.ask(unsigned(body)))
     assert b"MissingAuthenticationTokenException" in answer.body

@@ -139,10 +139,10 @@ def test_a_table_that_is_nowhere_costs_no_look_at_every_place(scope: Scope) -> N
 def test_an_operation_that_is_not_supported_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     front = FrontEnd(operations=ALL_OPERATIONS)
-    for operation in ("CreateGlobalTable", "SearchVectors", "CreateGlobalTable"):
+    for operation in ("CreateGlobalTable", "UpdateGlobalTable", "CreateGlobalTable"):
         assert b"UnsupportedOperationException" in front.ask(front.request(b"{}", operation))
     refused = "was refused with UnsupportedOperationException, because Hashrange does not support it yet"
     assert [message.partition(";")[0] for message in caplog.messages] == [
         f"CreateGlobalTable {refused}",
-        f"SearchVectors {refused}",
+        f"UpdateGlobalTable {refused}",
     ]

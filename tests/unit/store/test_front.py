@@ -22,8 +22,10 @@ from hashrange.store.embedded import open_store
 from hashrange.store.front import FrontStep, RequestMeter, SpanRead, in_front_of, tell_ended
 from hashrange.store.interface import Page, Payer, Store, Transacted, TransactionRefused, TransactionStep
 from hashrange.tables.change import Change, Plan
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.schema import IndexProjection, Table, VectorIndex
 from hashrange.tables.span import Span
+from hashrange.vectors.search import FoundEntries, VectorQuery
 from tests.support.fronted import Fronted
 from tests.support.samples import finish, row_of, table_maker
 from tests.support.scopes import ACCOUNT, REGION
@@ -61,6 +63,13 @@ class Telling(FrontStep):
     def after_page(self, meter: RequestMeter, kept: Any, read: SpanRead, page: Page) -> Page:
         self._tell("after page", kept)
         return page
+
+    def before_search(self, meter: RequestMeter, table: OpenTable, source: ReadSource) -> str:
+        return self._tell("before search_vectors")
+
+    def after_search(self, meter: RequestMeter, kept: Any, found: FoundEntries) -> FoundEntries:
+        self._tell("after search_vectors", kept)
+        return found
 
     def before_mutate(self, meter: RequestMeter, table: OpenTable, key: Key, plan: Plan) -> tuple[Plan, str]:
         return plan, self._tell("before mutate")
@@ -242,20 +251,27 @@ def test_a_request_gets_a_reply_when_a_step_fails_at_its_end(refusal: ApiError |
 
 def calls_of(store: Store, table: OpenTable, meter: Payer) -> dict[str, Callable[[], Any]]:
     """Functions that call the methods of a store, by name."""
-    key, source_id, row = table.lookup_key(KEY), table.source_id, row_of(100)
+    key, source_id, row = table.lookup_key(KEY), table.source_id, row_of(100, b"{}")
     steps = [TransactionStep(table, key, lambda old: row)]
+    query = VectorQuery(None, bytes(4), 1)
     return {
         "mutate": lambda: store.mutate(table, key, lambda old: row, None, meter),
         "get": lambda: store.get(source_id, key, meter, consistent=True),
         "page": lambda: store.page(source_id, Span(b"", b"\xff" * 9), 10, 1000, meter, consistent=True),
+        "search_vectors": lambda: store.search_vectors(table, table.vector_sources[0], query, meter),
         "transact": lambda: store.transact(steps, None, None, meter),
         "snapshot_get": lambda: store.snapshot_get([(table, key)], 1000, meter),
     }
 
 
 def made(*, is_awaited: bool) -> tuple[OpenTable, Store]:
-    """A table, and its store, which has to be awaited or not."""
+    """A table with a vector index, and its store, which has to be awaited or not."""
+
+    def make(table_id: int) -> Table:
+        index = VectorIndex(1, "vix", "embedding", 1, "COSINE", IndexProjection("ALL"))
+        return msgspec.structs.replace(table_maker("orders")(table_id), vector_indexes=(index,), next_index_id=2)
+
     inner = open_store(None, SystemClock(), None)
-    table = finish(inner.catalog.create(table_maker("orders")))
+    table = finish(inner.catalog.create(make))
     assert table is not None
     return table, FaultyStore(inner) if is_awaited else inner

@@ -15,7 +15,7 @@ from hashrange.errors import (
 )
 from hashrange.service.call import Call
 from hashrange.wire.fallback import is_converted
-from hashrange.wire.faults import decode_object, find_fault, read_leniently
+from hashrange.wire.faults import decode_object, find_fault, read_slowly
 from hashrange.wire.piecewise import free
 
 
@@ -29,7 +29,7 @@ def first_fault(call: Call, body: bytes, error: ApiError | Malformed) -> ApiErro
         return _older(error) if isinstance(error, RequestFault) and _was_converted(call, body) else error
     try:
         if isinstance(error, Malformed):
-            call.request = read_leniently(operation.request, operation.wire.rules, decode_object(body))
+            call.request = read_slowly(operation.request, operation.wire.rules, body)
             call.is_explained = True
             return None
         was_converted = find_fault(operation.request, operation.wire.rules, body)

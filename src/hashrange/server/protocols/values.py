@@ -20,7 +20,7 @@ from hashrange.operations.reply import Reply, Structure, plain_values
 from hashrange.server.protocols.first_fault import first_fault
 from hashrange.service.call import Call
 from hashrange.service.service import Service
-from hashrange.wire.faults import decode_object, read_leniently
+from hashrange.wire.faults import read_slowly
 
 
 class ReplyFuture(Protocol):
@@ -101,7 +101,7 @@ def request_of(operation: Operation[JsonWire], body: bytes) -> tuple[Any, bool]:
     try:
         return msgspec.json.decode(body, type=operation.request), False
     except (msgspec.MsgspecError, RecursionError):
-        return read_leniently(operation.request, operation.wire.rules, decode_object(body)), True
+        return read_slowly(operation.request, operation.wire.rules, body), True
 
 
 def as_json(members: Mapping[str, Any]) -> bytes:

@@ -36,12 +36,14 @@ from hashrange.store.embedded.stream_reads import StreamReads
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
+from hashrange.store.embedded.vector_search import search_entries
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import Page, Payer
 from hashrange.store.pause import PAUSE
 from hashrange.store.statistics import Statistics
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.span import Span
+from hashrange.vectors.search import FoundEntries, VectorQuery
 
 PAGE_SECONDS_MAX = 0.005
 """After this time, the reading of a page lets other requests run."""
@@ -146,6 +148,12 @@ class EmbeddedStore(Commits):
         reader, was_kept = site.reads.page(site.engine, source_id, span, limit_rows, limit_bytes)
         self.maintenance.pages_read += not was_kept
         return reader if isinstance(reader, Page) else self._read_on(source_id, span, reader)
+
+    def search_vectors(
+        self, table: OpenTable, source: ReadSource, query: VectorQuery, meter: Payer = None
+    ) -> Soon[FoundEntries]:
+        """The most similar entries of a vector index; all entries that may be found are read. Raises StorageError."""
+        return search_entries(self, source, query, self.site.clock.monotonic)
 
     async def _page_behind_late_entries(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int) -> Page:
         while source_id in self._late_sources:

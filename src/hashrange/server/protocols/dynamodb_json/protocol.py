@@ -40,7 +40,7 @@ from hashrange.server.protocols.wire_protocol import Guard, WireProtocol
 from hashrange.wire.body_members import decode_large, excess_of_members, is_surely_unusual, require_utf8
 from hashrange.wire.chunked_payload import MARKERS, ChunksError, join_chunks
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
-from hashrange.wire.faults import check_object, decode_object, read_leniently
+from hashrange.wire.faults import check_object, decode_object, read_slowly
 from hashrange.wire.http import CONTENT_TYPES, HASH_LENGTH, HttpRequest, is_json_content_type
 
 READ_OVER_BYTES_MAX = 4 * 1024 * 1024
@@ -105,9 +105,7 @@ class DynamoDBJson(WireProtocol):
             if too_many is not None:
                 parsed = target.decode_elements(body, too_many)
             else:
-                parsed = read_leniently(
-                    operation.request, operation.wire.rules, decode_object(body) if is_large else decoded
-                )
+                parsed = read_slowly(operation.request, operation.wire.rules, body, None if is_large else decoded)
             return self.make_call(scope, operation, parsed, NOTHING_USED, 0, True, request, respond, is_large)
         except ApiError as error:
             self._hint_other_service(request)
