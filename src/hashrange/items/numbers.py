@@ -68,8 +68,11 @@ def measure_number(text: str) -> tuple[str, int]:
                 return text, (len(text.rstrip("0")) + 3) >> 1
         else:
             whole, _, fraction = text.partition(".")
-            if whole.isdigit() and fraction.isdigit() and whole[0] != "0" != fraction[-1]:
-                return text, 1 + ((len(whole) + 1) >> 1) + ((len(fraction) + 1) >> 1)
+            if fraction.isdigit() and fraction[-1] != "0":
+                if whole == "0" or whole == "-0":  # noqa: PLR1714 - a tuple takes longer
+                    return text, len(whole) + ((len(fraction.lstrip("0")) + 1) >> 1)
+                if whole.isdigit() and whole[0] != "0":
+                    return text, 1 + ((len(whole) + 1) >> 1) + ((len(fraction) + 1) >> 1)
     canonical = normalize_number(text)
     return canonical, number_size_bytes(canonical)
 
