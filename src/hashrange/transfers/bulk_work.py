@@ -105,7 +105,7 @@ class BulkWork:
         source = record.source
         wanted = ObjectsToRead(source, source.InputCompressionType or "NONE", record_reader(source.InputFormat))
         self._objects = workshop.objects(record)
-        self._reading = ObjectsReading(self._objects, wanted, progress.place, self, workshop.flows)
+        self._reading = ObjectsReading(self._objects, wanted, progress.place, workshop.flows)
         self._batch: deque[ToPut | RefusedRecord] = deque()
         self._batch_bytes = 0
         self._rate = WriteRate(record.max_units, workshop.clock)
@@ -166,7 +166,7 @@ class BulkWork:
 
     async def _put_all(self) -> Steps:
         """Read and put all records, until the bulk put is cancelled."""
-        async with aclosing(self._reading.steps()) as steps:
+        async with aclosing(self._reading.steps(self)) as steps:
             async for pause in steps:
                 yield pause
                 while (seconds := self._rate.seconds_left()) and not self._is_cancelled():

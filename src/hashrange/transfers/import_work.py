@@ -78,7 +78,7 @@ class ImportWork:
         self._catalog = workshop.store.catalog
         self._table: OpenTable | None = None
         wanted = ObjectsToRead(record.source, record.compression, line_reader(record), LINES_TOGETHER)
-        self._reading = ObjectsReading(workshop.objects(record), wanted, progress.place, self, workshop.flows)
+        self._reading = ObjectsReading(workshop.objects(record), wanted, progress.place, workshop.flows)
         self._batch: dict[Key, Row] = {}
         self._items: dict[Key, Item] = {}
         """The items of the batch, if index entries follow from them."""
@@ -97,7 +97,7 @@ class ImportWork:
         """Implements `TransferWork.make`."""
         await self._make_table()
         if not self._progress.place.has_all:
-            async with aclosing(self._reading.steps()) as steps:
+            async with aclosing(self._reading.steps(self)) as steps:
                 async for pause in steps:
                     yield pause
         while seconds := self._shop.seconds_left(self._record):

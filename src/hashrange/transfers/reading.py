@@ -100,11 +100,10 @@ class Sink(Protocol):
 class ObjectsReading:
     """The reading of all objects below a prefix."""
 
-    def __init__(self, objects: Objects, wanted: ObjectsToRead, place: ReadingPlace, sink: Sink, flows: Flows) -> None:
+    def __init__(self, objects: Objects, wanted: ObjectsToRead, place: ReadingPlace, flows: Flows) -> None:
         self._objects = objects
         self._wanted = wanted
         self._place = place
-        self._sink = sink
         self._flows = flows
         self._listing: Inflow[ObjectInfo] | None = None
         self._chunks: Inflow[bytes] | None = None
@@ -124,8 +123,11 @@ class ObjectsReading:
         self._listing = Inflow(listed, self._flows)
         return self._listing
 
-    async def steps(self) -> Steps:
-        """Read what has not been read. Raises S3Failure, StorageError and TransferFailed."""
+    async def steps(self, sink: Sink) -> Steps:
+        """Read what has not been read. Raises S3Failure, StorageError and TransferFailed.
+
+        `sink` is not kept: it keeps this reading, and the two would be garbage in a cycle, with all that an import has.
+        """
         listing = self.list_objects()
         count = 0
         while not listing.is_over:
@@ -138,13 +140,13 @@ class ObjectsReading:
                 raise TransferFailed("S3TooManyObjects", TOO_MANY_OBJECTS.format(limit=IMPORTED_OBJECTS_MAX))
             if info.key.encode() <= self._place.read_up_to.encode():
                 continue
-            async with aclosing(self._read_object(info)) as steps:
+            async with aclosing(self._read_object(info, sink)) as steps:
                 async for pause in steps:
                     yield pause
-            await self._keep(ReadingPlace(read_up_to=info.key))
-        await self._keep(msgspec.structs.replace(self._place, has_all=True))
+            await self._keep(sink, ReadingPlace(read_up_to=info.key))
+        await self._keep(sink, msgspec.structs.replace(self._place, has_all=True))
 
-    async def _read_object(self, info: ObjectInfo) -> Steps:
+    async def _read_object(self, info: ObjectInfo, sink: Sink) -> Steps:
         place, wanted, source = self._place, self._wanted, self._wanted.source
         if place.object_key != info.key:
             place = ReadingPlace()
@@ -159,22 +161,21 @@ class ObjectsReading:
                 if chunk is None and not is_over:
                     yield None
                     continue
-                async with aclosing(self._take_items(reader, chunk or b"")) as steps:
+                async with aclosing(self._take_items(reader, chunk or b"", sink)) as steps:
                     async for pause in steps:
                         yield pause
         except DamagedObject as damage:
-            self._sink.note_damage(reader.next_at, str(damage))
+            sink.note_damage(reader.next_at, str(damage))
         finally:
             await chunks.give_up()
-        while self._sink.has_taken:
-            await self._sink.write()
-            if self._sink.has_taken:
+        while sink.has_taken:
+            await sink.write()
+            if sink.has_taken:
                 yield AT_ONCE
-        self._sink.count_bytes(reader.text_bytes, info.size_bytes)
+        sink.count_bytes(reader.text_bytes, info.size_bytes)
 
-    async def _take_items(self, reader: "ObjectReader", chunk: bytes) -> Steps:
+    async def _take_items(self, reader: "ObjectReader", chunk: bytes, sink: Sink) -> Steps:
         """Give the items of an object's next bytes to the sink. Raises DamagedObject."""
-        sink = self._sink
         for read in reader.feed(chunk):
             sink.take(read)
             if not sink.is_full:
@@ -184,11 +185,11 @@ class ObjectsReading:
                 yield AT_ONCE
             self._writes += 1
             if self._writes >= WRITES_BETWEEN_PLACES:
-                await self._keep(place_before(reader.next_at, self._place), reader.bytes_before)
+                await self._keep(sink, place_before(reader.next_at, self._place), reader.bytes_before)
 
-    async def _keep(self, place: ReadingPlace, text_bytes: int = 0) -> None:
+    async def _keep(self, sink: Sink, place: ReadingPlace, text_bytes: int = 0) -> None:
         self._place, self._writes = place, 0
-        await self._sink.keep(place, text_bytes)
+        await sink.keep(place, text_bytes)
 
 
 class ObjectReader:
