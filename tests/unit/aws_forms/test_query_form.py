@@ -18,6 +18,7 @@ PARTS = (b"a", b"%41", b"%", b"%4", b"%zz", b"&", b"=", b"+", b"%C3%A9", b"\xc3\
 VALUES = b"&".join(
     b"MetricData.member.%d.Values.member.%d=%%31%%2e5" % (number // 49 + 1, number % 49 + 1) for number in range(8_000)
 )
+PUT_METRIC_DATA = structure_of(PutMetricDataRequest)
 LONG_FORM = b"Action=PutMetricData&Namespace=own&" + VALUES
 
 
@@ -64,8 +65,8 @@ def test_forms_have_limits() -> None:
         lambda: member_in(LONG_FORM, b"Version"),
         lambda: pairs_in(LONG_FORM),
         lambda: pairs_in(b"a=" + b"%41" * 60_000),
-        lambda: tree_of(pairs_in(LONG_FORM) or []),
-        lambda: from_tree(tree_of(pairs_in(LONG_FORM) or []), structure_of(PutMetricDataRequest)),
+        lambda: tree_of(pairs_in(LONG_FORM) or [], PUT_METRIC_DATA),
+        lambda: from_tree(tree_of(pairs_in(LONG_FORM) or [], PUT_METRIC_DATA), PUT_METRIC_DATA),
     ],
     ids=["operation", "pairs", "one long value", "tree", "members"],
 )

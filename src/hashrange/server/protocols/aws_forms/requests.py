@@ -20,6 +20,7 @@ from hashrange.server.protocols.aws_forms.query_form import member_in, pairs_in
 from hashrange.server.protocols.aws_forms.replies import Form
 from hashrange.server.protocols.aws_forms.shapes import (
     MembersWrong,
+    free_tree,
     from_tree,
     known_members,
     struct_of,
@@ -30,8 +31,8 @@ from hashrange.server.protocols.unserved.services import FORM_TYPE, signing_name
 from hashrange.wire.body_members import has_many_members
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError, decode_body
 from hashrange.wire.http import HttpRequest
-from hashrange.wire.piecewise import decode_in_pieces
-from hashrange.wire.shape import structure_of
+from hashrange.wire.piecewise import decode_in_pieces, empty
+from hashrange.wire.shape import Shape, structure_of
 
 _cbor_path = re.compile(rb"/service/([A-Za-z0-9_]+)/operation/([A-Za-z0-9_]+)/?(?:\?|$)").match
 CBOR_PIECE_BYTES = 4096
@@ -142,7 +143,7 @@ class Requests:
             pairs = pairs_in(named.text)
             if pairs is None:
                 raise ServiceError("MalformedQueryString", sentences.MALFORMED_FORM)
-            return struct_of(from_tree(tree_of(pairs), structure_of(served.request)), served.request, strict=False)
+            return struct_of(_members_of_pairs(pairs, structure_of(served.request)), served.request, strict=False)
         body = request.body
         if request.layout.content_encoding >= 0:
             try:
@@ -207,6 +208,18 @@ def _json(body: bytes, *, has_many: bool) -> Any:
         return msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, RecursionError, ValueError):
         raise MembersWrong(MemberFault("type", "", sentences.NO_JSON)) from None
+
+
+def _members_of_pairs(pairs: list[tuple[str, str]], shape: Shape) -> Any:
+    """The members that names and values of a form make; may give way, and frees `pairs`. Raises MembersWrong."""
+    try:
+        tree = tree_of(pairs, shape)
+    finally:
+        empty(pairs)
+    try:
+        return from_tree(tree, shape)
+    finally:
+        free_tree(tree)
 
 
 class _Pieces:

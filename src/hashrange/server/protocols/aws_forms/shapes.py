@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from hashrange.aws_services.operation import MemberFault, MemberFaultKind
-from hashrange.errors import HashrangeError
-from hashrange.items.steps import sort, walk
+from hashrange.errors import Abandoned, HashrangeError
+from hashrange.items.steps import sort, spend, walk
 from hashrange.messages import aws_forms as sentences
 from hashrange.wire.piecewise import empty, free
 from hashrange.wire.shape import Shape
@@ -170,23 +170,66 @@ FormTree = dict[str, Any]
 """First part of a name → value, or tree of what follows it."""
 
 
-def tree_of(pairs: list[tuple[str, str]]) -> FormTree:
-    """`MetricData.member.1.Value=5` → nested dicts; may give way. Raises MembersWrong."""
+def tree_of(pairs: list[tuple[str, str]], shape: Shape) -> FormTree:
+    """`MetricData.member.1.Value=5` → nested dicts; may give way. Names that the structure does not have are passed
+    over. Free what is returned with `free_tree`. Raises MembersWrong.
+    """
     tree: FormTree = {}
-    for name, value in walk(pairs):
-        if name.count(".") >= QUERY_LEVELS_MAX:
-            _fail("value", name[:100], sentences.TOO_MANY_LEVELS)
-        parts = name.split(".")
-        place = tree
-        for part in parts[:-1]:
-            below = place.setdefault(part, {})
-            if not isinstance(below, dict):
-                _fail("type", name, sentences.EXPECTED_STRUCTURE)
-            place = below
-        if isinstance(place.get(parts[-1]), dict):
-            _fail("type", name, sentences.EXPECTED_LEAF)
-        place[parts[-1]] = value
+    assert shape.inner is not None
+    try:
+        for name, value in walk(pairs):
+            if name.count(".") >= QUERY_LEVELS_MAX:
+                _fail("value", name[:100], sentences.TOO_MANY_LEVELS)
+            if name.partition(".")[0] in shape.inner:
+                _add_to_tree(tree, name, value, shape)
+    except BaseException:
+        free_tree(tree)
+        raise
     return tree
+
+
+def _add_to_tree(tree: FormTree, name: str, value: str, shape: Shape) -> None:
+    """Add a value, and the structures and lists around it. What a structure does not have is passed over, but the
+    structure then exists. Raises MembersWrong.
+    """
+    *parts, last = name.split(".")
+    place = tree
+    for part in parts:
+        if shape.inner is not None and part not in shape.inner:
+            return
+        shape = _shape_below(shape, part)
+        below = place.setdefault(part, {})
+        if not isinstance(below, dict):
+            _fail("type", name, sentences.EXPECTED_STRUCTURE)
+        place = below
+    if shape.inner is not None and last not in shape.inner:
+        return
+    if isinstance(place.get(last), dict):
+        _fail("type", name, sentences.EXPECTED_LEAF)
+    place[last] = value
+
+
+def _shape_below(shape: Shape, part: str) -> Shape:
+    """The shape of what a part of a name leads to; that of a leaf if any part may follow."""
+    if shape.inner is not None:
+        return shape.inner[part]
+    if shape.kind != "List" or shape.member is None:
+        return _LEAF
+    return shape if part == "member" else shape.member
+
+
+def free_tree(tree: FormTree) -> None:
+    """Empty a tree dict by dict, giving way, also if the client has left: half a million dicts at once take 50 ms."""
+    waiting = [tree]
+    while waiting:
+        with suppress(Abandoned):  # whatever raised it before, or the next look, ends the request
+            spend(1)
+        if not waiting[-1]:
+            waiting.pop()
+            continue
+        _, below = waiting[-1].popitem()
+        if isinstance(below, dict):
+            waiting.append(below)
 
 
 def from_tree(node: Any, shape: Shape, path: str = "") -> Any:
