@@ -40,6 +40,8 @@ class Flows:
         """The task of each flow → whether the flow waits for slices."""
         self.changes = 0
         """How often something has changed for the job."""
+        self.uses = 0
+        """How often slices have begun a flow, or taken something from one."""
         self._changed = asyncio.Event()
 
     def wake(self) -> None:
@@ -70,6 +72,7 @@ class Flows:
     def begin(self, work: Coroutine[Any, Any, T], is_idle: Callable[[], bool]) -> "asyncio.Task[T]":
         """The task of a flow. `is_idle`: returns True while the flow waits for slices, and not for S3."""
         task = asyncio.get_running_loop().create_task(work)
+        self.uses += 1
         self._tasks[task] = is_idle
         task.add_done_callback(self._forget)
         return task
@@ -184,7 +187,10 @@ class Inflow(Generic[T]):
     def take(self) -> T | None:
         """What comes next; None if it is not there yet, or never will be."""
         self._taken.set()
-        return self._waiting.popleft() if self._waiting else None
+        if not self._waiting:
+            return None
+        self._flows.uses += 1
+        return self._waiting.popleft()
 
     @property
     def is_over(self) -> bool:

@@ -124,6 +124,8 @@ class TransferJob:
         self._order: deque[str] = deque()
         self._steps: dict[str, Steps] = {}
         """Path → the work on those that have been begun."""
+        self._pauses: dict[str, float | None] = {}
+        """Path → what the last piece of its work has yielded."""
         self._generation = workshop.store.documents.generation
         self._slices = 0
 
@@ -135,7 +137,8 @@ class TransferJob:
         if generation != self._generation:
             self._generation, self._slices = generation, 0
             await self.give_up()
-        if self._slices % SLICES_BETWEEN_LOOKS == 0:
+        looks = self._slices % SLICES_BETWEEN_LOOKS == 0
+        if looks:
             await self._look()
         self._slices += 1
         flows = self._shop.flows
@@ -143,6 +146,9 @@ class TransferJob:
             changes = flows.changes
             pause = await self._work()
             if pause == AT_ONCE:
+                return AT_ONCE
+            if not looks:  # a transfer may have come since the last look, and nobody wakes the job for it again
+                self._slices = 0
                 return AT_ONCE
             is_in_order = self._is_in_order()
             if not (is_in_order and flows.wait_for_s3 and await flows.next_change(changes)):
@@ -152,6 +158,7 @@ class TransferJob:
     async def give_up(self) -> None:
         """End the work on all transfers, which goes on from their progress."""
         self._order.clear()
+        self._pauses.clear()
         while self._steps:
             _, steps = self._steps.popitem()
             with suppress(RuntimeError):  # a slice still runs it, which ends with the service
@@ -172,11 +179,17 @@ class TransferJob:
     async def _work(self) -> float | None:
         """Do the next piece of work. Returns AT_ONCE; if all transfers wait, the seconds until the first one is due, or
         None.
+
+        A hundred transfers may begin, or get what they wait for, together, so a slice ends after a piece that may have
+        done more than look: the first one of a transfer, one that has used a flow, and one after which the transfer
+        waits for something else than before.
         """
         pauses: list[float] = []
+        flows = self._shop.flows
         for _ in range(len(self._order)):
             path = self._order[0]
             self._order.rotate(-1)
+            uses = flows.uses
             try:
                 pause = await anext(self._steps[path])
             except StopAsyncIteration:
@@ -185,7 +198,9 @@ class TransferJob:
             except BaseException:
                 self._forget(path)
                 raise
-            if pause == AT_ONCE:
+            is_first = path not in self._pauses
+            before, self._pauses[path] = self._pauses.get(path), pause
+            if pause == AT_ONCE or is_first or flows.uses > uses or (before is None) != (pause is None):
                 return AT_ONCE
             if pause is not None:
                 pauses.append(pause)
@@ -193,5 +208,6 @@ class TransferJob:
 
     def _forget(self, path: str) -> None:
         del self._steps[path]
+        self._pauses.pop(path, None)
         self._order.remove(path)
         self._slices = 0
