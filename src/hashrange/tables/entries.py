@@ -14,8 +14,9 @@ import msgspec
 from hashrange.items.row_layout import is_same_item
 from hashrange.items.rows import decode_attributes, decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
+from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row
-from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.tables.open_table import OpenTable, ReadSource, projected_attributes
 from hashrange.tables.vector_entries import PackedVectors, packed_vector, packed_vectors, vector_key, vector_row
 
 
@@ -45,12 +46,15 @@ def derive_entry_writes(
     old_item: Item | None = None,
     new_item: Item | None = None,
 ) -> list[EntryWrite]:
-    """The changes of indexes that follow from replacing the row `old` at `key` by `new`. About 2 µs per index.
+    """The changes of indexes that follow from replacing the row `old` at `key` by `new`. About 2 µs per index, however
+    many attributes the item has. May give way.
 
     `old_item` and `new_item`: the decoded rows; a row is decoded here if its item is None.
     """
     if not table.entry_sources or is_same_item(old, new):
         return []
+    if table.entry_steps:
+        spend(table.entry_steps)
     if old_item is None and old is not None:
         old_item = decode_row(old)
     if new_item is None and new is not None:
@@ -61,7 +65,8 @@ def derive_entry_writes(
         if old_item is None or old is None:
             before = None
         elif after is not None and new_item is not None and _has_same_key(source, old_item, new_item):
-            before = Entry(after.key, _entry_row(source, old_item, old))
+            names = source.projected_names
+            before = Entry(after.key, old if names is None else _entry_row(names, old_item))
         else:
             before = _derive_entry(source, key, old_item, old)
         if before != after:
@@ -123,7 +128,10 @@ def _derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry |
     entry_key = source.entry_key
     assert entry_key is not None
     own_key = entry_key(item, key)
-    return None if own_key is None else Entry(own_key, _entry_row(source, item, row))
+    if own_key is None:
+        return None
+    names = source.projected_names
+    return Entry(own_key, row if names is None else _entry_row(names, item))
 
 
 def derive_stored_entry(source: ReadSource, key: Key, row: Row) -> Entry | None:
@@ -138,10 +146,7 @@ def derive_stored_entry(source: ReadSource, key: Key, row: Row) -> Entry | None:
     return derive_entry(source, key, decode_attributes(row, names), row)
 
 
-def _entry_row(source: ReadSource, item: Item, row: Row) -> Row:
-    """The row of an item's entry: the attributes that the index projects."""
-    names = source.projected_names
-    if names is None:
-        return row
-    projected = {name: value for name, value in item.items() if name in names}
+def _entry_row(names: frozenset[str], item: Item) -> Row:
+    """The row of an item's entry in an index that does not project all attributes, but those with these names."""
+    projected = projected_attributes(item, names)
     return encode_row(projected, item_size_bytes(projected))

@@ -9,6 +9,7 @@ of several faults comes first, and the wording for sizes in whole items, are unc
 
 from hashrange.errors import KeyFault, ValidationException, WholeRequestFault
 from hashrange.items.sizes import value_size_bytes
+from hashrange.items.steps import spend
 from hashrange.items.types import Item
 from hashrange.items.values import type_of
 from hashrange.limits import PARTITION_KEY_MAX_BYTES, SORT_KEY_MAX_BYTES
@@ -24,8 +25,10 @@ _SURELY_SHORT = SORT_KEY_MAX_BYTES // 4
 def check_item_index_keys(table: OpenTable, item: Item) -> None:
     """Refuse an item to be put in which an index key attribute has the wrong type, is empty or too long.
 
-    Raises WholeRequestFault for an empty attribute, otherwise ValidationException.
+    Raises WholeRequestFault for an empty attribute, otherwise ValidationException. May give way.
     """
+    if table.entry_steps:
+        spend(len(table.index_keys))
     for index, attributes in table.index_keys:
         length = 0
         for name, key_type in attributes:
@@ -51,7 +54,10 @@ def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) 
     """Raise ValidationException if an update assigns an index key attribute a value of a wrong type.
 
     `assigned_types`: name → type of each attribute that is assigned a value of the request, so no item need be read.
+    May give way.
     """
+    if table.entry_steps:
+        spend(len(table.index_keys))
     for index, attributes in table.index_keys:
         for name, key_type in attributes:
             actual = assigned_types.get(name, key_type)
@@ -62,8 +68,10 @@ def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) 
 def check_updated_index_keys(table: OpenTable, item: Item, changed_names: frozenset[str]) -> None:
     """Refuse an update if a changed key attribute of an index is mistyped or empty, or the index's key is too long.
 
-    Raises WholeRequestFault for an empty attribute, otherwise ValidationException.
+    Raises WholeRequestFault for an empty attribute, otherwise ValidationException. May give way.
     """
+    if table.entry_steps:
+        spend(2 * len(table.index_keys))
     for index, attributes in table.index_keys:
         if changed_names.isdisjoint(index.keys.partition_names + index.keys.sort_names):
             continue

@@ -18,7 +18,7 @@ from hashrange.items.sizes import item_size_bytes, value_size_bytes
 from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import FILTER_VALUE_MAX_BYTES, FLOAT32_MAX, PARTITION_KEY_MAX_BYTES
-from hashrange.tables.open_table import IndexedVectors, OpenTable
+from hashrange.tables.open_table import IndexedVectors, OpenTable, projected_attributes
 from hashrange.tables.schema import KeyType
 
 PackedVectors = dict[str, bytes | None]
@@ -65,7 +65,11 @@ def hash_key(hash_type: KeyType, scalar: str) -> bytes:
 def vector_row(vectors: IndexedVectors, item: Item, packed: bytes) -> Row:
     """The row of an item's entry: the attributes that the index keeps, with the vector `packed`."""
     names = vectors.projected_names
-    kept = dict(item) if names is None else {name: value for name, value in item.items() if name in names}
+    if names is None:
+        spend(len(item) >> 6)
+        kept = dict(item)
+    else:
+        kept = projected_attributes(item, names)
     kept[vectors.index.attribute] = {"B": b64encode(packed).decode()}
     return encode_row(kept, item_size_bytes(kept))
 

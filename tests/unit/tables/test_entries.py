@@ -7,7 +7,7 @@ import pytest
 
 from hashrange.items.rows import decode_attributes, encode_row
 from hashrange.items.sizes import item_size_bytes
-from hashrange.items.types import Item, Row
+from hashrange.items.types import Item, Key, Row
 from hashrange.tables.entries import derive_entry, derive_stored_entry
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
@@ -45,6 +45,28 @@ def test_a_stored_items_entry_is_the_same(kind: Literal["ALL", "KEYS_ONLY", "INC
         assert derive_stored_entry(source, key, row) == expected
         found += expected is not None
     assert 50 < found < 300
+
+
+@pytest.mark.parametrize("kind", ["ALL", "KEYS_ONLY", "INCLUDE"])
+def test_an_entry_holds_the_attributes_that_the_index_projects(kind: Literal["ALL", "KEYS_ONLY", "INCLUDE"]) -> None:
+    """Whether the item has more attributes than the projection, or fewer."""
+    (source,) = opened(kind).indexes
+    key_names = {"pk", "sk", *INDEX_KEYS.names}
+    chance = random.Random(2)
+    for number in range(300):
+        item: Item = {"pk": {"S": str(number)}, "sk": {"N": str(number)}, "g": {"S": "a"}, 'na"me': {"S": "b"}}
+        item["h"] = {"N": "1"}
+        others = ["x", "\u00e9", *(f"a{other}" for other in range(chance.choice([0, 3, 40])))]
+        item |= {name: {"NS": ["1", "10"]} for name in others if chance.random() < 0.6}
+        shuffled = dict(chance.sample(sorted(item.items()), len(item)))
+        kept = {
+            name: value
+            for name, value in shuffled.items()
+            if kind == "ALL" or name in key_names or (kind == "INCLUDE" and name in {"x", "\u00e9"})
+        }
+        entry = derive_entry(source, Key(b"key"), shuffled, row_of(shuffled))
+        assert entry is not None
+        assert entry.row == row_of(kept)
 
 
 def test_of_an_index_with_all_only_the_keys_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from msgspec import Meta
 from hashrange.aws_services.operation import Operation
 from hashrange.errors import ResourceNotFoundException, ValidationException
 from hashrange.items.canonical import encode_canonically
+from hashrange.items.steps import walk
 from hashrange.limits import TRANSACTION_ACTIONS_MAX, TRANSACTION_SIZE_MAX_BYTES
 from hashrange.messages.reads import TABLE_NOT_FOUND
 from hashrange.messages.requests import TOKEN_EMPTY, TOKEN_TOO_LONG, TRANSACTION_EMPTY, TRANSACTION_TOO_LONG
@@ -75,7 +76,7 @@ def _checked_actions(elements: list[TransactWriteItem], content: ContentDigest |
     """
     actions = []
     put_bytes = 0
-    for element in elements:
+    for element in walk(elements):
         action = check_action(element)
         actions.append(action)
         if content is not None:
