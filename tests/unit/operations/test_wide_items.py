@@ -21,7 +21,7 @@ from hashrange.store.embedded.commits import Commits
 from tests.support.asking import run_operation
 from tests.support.samples import finish
 from tests.support.scopes import scope_of
-from tests.support.working import lines_between_looks
+from tests.support.working import give_way_always, lines_between_looks
 
 WIDTH = 20_000
 """Attributes of a wide item."""
@@ -136,6 +136,8 @@ def test_a_transaction_derives_its_entries_in_pieces(world: Made, monkeypatch: p
     leave_out_commits(monkeypatch)
     updates = [{"Update": update_of(name)} for name in names]
     assert 0 < most_lines(scope, "TransactWriteItems", {"TransactItems": updates}) <= LINES_MAX
+    # The same once more: now the updates change nothing, so that no entries follow.
+    assert 0 < most_lines(scope, "TransactWriteItems", {"TransactItems": updates}) <= LINES_MAX
 
 
 def test_a_restore_of_wide_items_does_not_walk_them_for_each_index(world: Made) -> None:
@@ -167,3 +169,23 @@ def test_rows_that_an_import_loads_are_derived_in_pieces(
         finish(store.row_copies.load(table, {table.item_key(one): encode_row(one, size) for one, size in former}))
     leave_out_commits(monkeypatch)
     assert 0 < lines_between_looks(lambda: finish(store.row_copies.load(table, rows))) <= LINES_MAX
+
+
+def test_a_row_that_changes_while_the_entries_of_a_load_are_derived_leaves_no_entry(world: Made) -> None:
+    store, make = world
+    scope = make("ALL")
+    table = store.catalog.find("000000000000", "us-east-1", "wide")
+    assert table is not None
+    items = [check_item(item_of(f"i{number:02}")) for number in range(STEPS)]
+    rows = {table.item_key(item): encode_row(item, size_bytes) for item, size_bytes in items}
+    other, other_size_bytes = check_item(item_of("i00") | {"k00": {"S": "other"}})
+    other_row = encode_row(other, other_size_bytes)
+    changes = []
+
+    def meanwhile() -> None:
+        if not changes:
+            changes.append(finish(store.mutate(table, table.item_key(other), lambda _: other_row)))
+
+    count, _ = give_way_always(store.row_copies.load(table, rows), meanwhile)
+    assert count > 1
+    assert run(scope, "Scan", {"TableName": "wide", "IndexName": "by-0", "Select": "COUNT"})["Count"] == STEPS
