@@ -42,12 +42,17 @@ def check_item_index_keys(table: OpenTable, item: Item) -> None:
                 raise WholeRequestFault(say.INDEX_KEY_EMPTY[key_type].format(index=index.name, name=name))
             length += len(scalar)
         if length > _SURELY_SHORT:
-            if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
-                raise KeyFault(say.PARTITION_KEY_TOO_LONG)
-            if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
-                raise KeyFault(say.SORT_KEY_TOO_LONG)
+            _check_index_key_sizes(index, item)
     if table.checked_vectors:
         check_item_vectors(table, item)
+
+
+def _check_index_key_sizes(index: Index, item: Item) -> None:
+    """Raise KeyFault if the item's partition key or sort key of the index is too long."""
+    if _size_bytes(item, index.keys.partition_names) > PARTITION_KEY_MAX_BYTES:
+        raise KeyFault(say.PARTITION_KEY_TOO_LONG)
+    if _size_bytes(item, index.keys.sort_names) > SORT_KEY_MAX_BYTES:
+        raise KeyFault(say.SORT_KEY_TOO_LONG)
 
 
 def check_assigned_index_keys(table: OpenTable, assigned_types: dict[str, str]) -> None:

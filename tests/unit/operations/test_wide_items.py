@@ -18,6 +18,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.commits import Commits
+from hashrange.tables.change import Change
 from tests.support.asking import run_operation
 from tests.support.samples import finish
 from tests.support.scopes import scope_of
@@ -180,7 +181,7 @@ def test_a_row_that_changes_while_the_entries_of_a_load_are_derived_leaves_no_en
     rows = {table.item_key(item): encode_row(item, size_bytes) for item, size_bytes in items}
     other, other_size_bytes = check_item(item_of("i00") | {"k00": {"S": "other"}})
     other_row = encode_row(other, other_size_bytes)
-    changes = []
+    changes: list[Change] = []
 
     def meanwhile() -> None:
         if not changes:
