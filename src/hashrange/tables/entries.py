@@ -111,7 +111,7 @@ def _vector_entry(source: ReadSource, key: Key, item: Item, packed: PackedVector
     own_key = None if vector is None else vector_key(vectors, item, key)
     if vector is None or own_key is None:
         return None
-    return Entry(own_key, vector_row(vectors, item, vector))
+    return Entry(own_key, vector_row(source, vectors.index.attribute, item, vector))
 
 
 def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | None:

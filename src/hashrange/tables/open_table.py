@@ -38,8 +38,6 @@ class IndexedVectors(msgspec.Struct, frozen=True):
     hash_type: KeyType | None
     filter_types: tuple[tuple[str, KeyType], ...]
     """Name and type of each INLINE_FILTER attribute."""
-    projected_names: frozenset[str] | None
-    """Attributes that an entry holds; None if all of its item."""
 
 
 class ReadSource(msgspec.Struct, frozen=True):
@@ -155,7 +153,7 @@ class OpenTable:
         filters = tuple([(one.name, types[one.name]) for one in index.search_schema if one.kind == "INLINE_FILTER"])
         names = (*self.keys.names, index.attribute, *index.search_names, *index.projection.non_key_names)
         projected_names = None if index.projection.kind == "ALL" else frozenset(names)
-        vectors = IndexedVectors(index, hash_name, hash_type, filters, projected_names)
+        vectors = IndexedVectors(index, hash_name, hash_type, filters)
         source_id = make_source_id(self.table_id, index.index_id)
         return ReadSource(source_id, None, self.keys, (), (), projected_names, vectors=vectors)
 

@@ -12,8 +12,7 @@ from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES
 from hashrange.items.steps import spend
 from hashrange.items.types import Item, Row
 from hashrange.tables.open_table import OpenTable
-
-DIMENSION_BYTES = 4
+from hashrange.vectors.floats import FLOAT_BYTES
 
 
 def charged_row_bytes(table: OpenTable, row: Row, item: Item | None = None) -> int:
@@ -37,10 +36,10 @@ def charged_row_bytes(table: OpenTable, row: Row, item: Item | None = None) -> i
             digits_bytes = sum([number_size_bytes(element["N"]) for element in elements])
         except KeyError:
             continue
-        size_bytes -= CONTAINER_BYTES + MEMBER_BYTES * dimensions + digits_bytes - DIMENSION_BYTES * dimensions
+        size_bytes -= CONTAINER_BYTES + MEMBER_BYTES * dimensions + digits_bytes - FLOAT_BYTES * dimensions
     return size_bytes
 
 
-def charged_rows_bytes(table: OpenTable, rows: "list[Row]") -> int:
+def charged_rows_bytes(table: OpenTable, rows: list[Row]) -> int:
     """The bytes that reading these rows of the table together is charged for."""
     return sum([charged_row_bytes(table, row) for row in rows])

@@ -8,8 +8,6 @@ entry; items that are older than the index, or that an update left as they were,
 behaviour, captures to 23 October 2026.
 """
 
-import sys
-from array import array
 from base64 import b64encode
 
 from hashrange.items.keys import encode_partition_key
@@ -17,9 +15,9 @@ from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes, value_size_bytes
 from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row, Value
-from hashrange.limits import FILTER_VALUE_MAX_BYTES, FLOAT32_MAX, PARTITION_KEY_MAX_BYTES
-from hashrange.tables.open_table import IndexedVectors, OpenTable, projected_attributes
-from hashrange.tables.schema import KeyType
+from hashrange.limits import FILTER_VALUE_MAX_BYTES, PARTITION_KEY_MAX_BYTES
+from hashrange.tables.open_table import IndexedVectors, OpenTable, ReadSource, projected_attributes
+from hashrange.vectors.floats import packed
 
 PackedVectors = dict[str, bytes | None]
 """Vector attribute → an item's vector as an entry holds it; None if the item has none, or one that is not valid."""
@@ -32,15 +30,9 @@ def packed_vector(value: Value | None, dimensions: int) -> bytes | None:
         return None
     spend(dimensions >> 3)
     try:
-        floats = [float(element["N"]) for element in elements]
+        return packed([float(element["N"]) for element in elements])
     except KeyError:
         return None
-    if max(floats) > FLOAT32_MAX or min(floats) < -FLOAT32_MAX:
-        return None
-    packed = array("f", floats)
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return packed.tobytes()
 
 
 def vector_key(vectors: IndexedVectors, item: Item, key: Key) -> Key | None:
@@ -54,23 +46,18 @@ def vector_key(vectors: IndexedVectors, item: Item, key: Key) -> Key | None:
     value = item.get(vectors.hash_name)
     if value is None or not value.get(vectors.hash_type) or value_size_bytes(value) > PARTITION_KEY_MAX_BYTES:
         return None
-    return Key(hash_key(vectors.hash_type, value[vectors.hash_type]) + key)
+    return Key(encode_partition_key(vectors.hash_type, value[vectors.hash_type]) + key)
 
 
-def hash_key(hash_type: KeyType, scalar: str) -> bytes:
-    """The bytes with which the keys of all entries with this value of the HASH attribute begin, and no others."""
-    return encode_partition_key(hash_type, scalar)
-
-
-def vector_row(vectors: IndexedVectors, item: Item, packed: bytes) -> Row:
-    """The row of an item's entry: the attributes that the index keeps, with the vector `packed`."""
-    names = vectors.projected_names
+def vector_row(source: ReadSource, attribute: str, item: Item, vector: bytes) -> Row:
+    """The row of an item's entry: the attributes that the index keeps, with `vector` as the vector attribute."""
+    names = source.projected_names
     if names is None:
         spend(len(item) >> 6)
         kept = dict(item)
     else:
         kept = projected_attributes(item, names)
-    kept[vectors.index.attribute] = {"B": b64encode(packed).decode()}
+    kept[attribute] = {"B": b64encode(vector).decode()}
     return encode_row(kept, item_size_bytes(kept))
 
 

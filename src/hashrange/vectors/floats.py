@@ -8,7 +8,7 @@ import re
 import struct
 import sys
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from hashrange.items.steps import walk
 from hashrange.limits import FLOAT32_MAX
@@ -35,6 +35,11 @@ def pack_floats(texts: Collection[str]) -> bytes | None:
         if len(text) > _NUMBER_CHARACTERS_MAX or _is_number(text) is None:
             return None
         numbers.append(float(text))
+    return packed(numbers)
+
+
+def packed(numbers: Sequence[float]) -> bytes | None:
+    """The numbers as 32-bit floats; None if one is beyond the range of such a float."""
     if max(map(abs, numbers), default=0.0) > FLOAT32_MAX:
         return None
     return struct.pack(f"<{len(numbers)}f", *numbers)

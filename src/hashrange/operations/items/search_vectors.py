@@ -22,6 +22,7 @@ from hashrange.errors import IndexNotFound, Malformed, ResourceNotFoundException
 from hashrange.expressions.parameters import NO_VALUES, check_search_maps, check_unused
 from hashrange.expressions.projection import CompiledProjection, compile_projection
 from hashrange.expressions.search_condition import CompiledSearch, compile_search
+from hashrange.items.keys import encode_partition_key
 from hashrange.items.row_layout import row_json_bytes
 from hashrange.items.rows import decode_for, decode_row, part_row
 from hashrange.items.steps import walk
@@ -40,7 +41,6 @@ from hashrange.operations.reply import Items, Reply, Structure
 from hashrange.soon import Soon, then
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.states import is_allocating, vector_index_status
-from hashrange.tables.vector_entries import hash_key
 from hashrange.vectors.floats import FLOAT_BYTES, float_texts, pack_floats
 from hashrange.vectors.search import FoundEntries, VectorQuery
 from hashrange.wire.rules import Constraint, ConstraintWording, RequestRules
@@ -172,7 +172,7 @@ def _query(source: ReadSource, asked: _AskedSearch, top_k: int) -> VectorQuery |
         scalar = hash_value(search, values, vectors)
         if scalar is None:
             return None
-        prefix = hash_key(vectors.hash_type, scalar)
+        prefix = encode_partition_key(vectors.hash_type, scalar)
     if search is None or (prefix is not None and search.is_one_equality):
         return VectorQuery(prefix, asked.vector, top_k)
     test = search.test
