@@ -115,6 +115,17 @@ def _normalize(text: str) -> str:  # noqa: C901 - the faults of a number, in the
     return text if text == canonical else canonical
 
 
+def float_text(*, is_negative: bool, digits: str, first_exponent: int, plain: range) -> str:
+    """A float `d.ddd × 10^first_exponent` as Rust writes it: `100.0`, `3.5`, and `1e20` beyond the exponents `plain`.
+    `digits`: as short as they can be, of a number that is not zero.
+    """
+    if first_exponent in plain:
+        text = _plain(is_negative, digits, first_exponent)
+        return text if "." in text else f"{text}.0"
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{'-' if is_negative else ''}{digits[0]}{fraction}e{first_exponent}"
+
+
 # --- texts of any length ---------------------------------------------------------------------------
 
 

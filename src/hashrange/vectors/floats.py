@@ -10,6 +10,7 @@ import sys
 from array import array
 from collections.abc import Collection, Sequence
 
+from hashrange.items.numbers import float_text
 from hashrange.items.steps import walk
 from hashrange.limits import FLOAT32_MAX
 
@@ -21,8 +22,8 @@ _DIGITS_MIN, _DIGITS_MAX = 6, 9
 """Each 32-bit float is the closest one to a decimal of nine digits; a decimal of six digits has a float of its own."""
 _NORMAL_MIN = 2.0**-126
 """Floats that are closer to zero have fewer digits."""
-_PLAIN_MAX, _PLAIN_MIN = 13, -5
-"""Places of the decimal point, counted from the first digit, between which a number is shown without an exponent."""
+_PLAIN = range(-6, 13)
+"""Exponents of numbers that are shown without one."""
 
 
 def pack_floats(texts: Collection[str]) -> bytes | None:
@@ -68,16 +69,7 @@ def _shortest(number: float) -> str:
     written = mantissa.lstrip("-").replace(".", "").rstrip("0")
     if not written:
         return "0.0"
-    sign = "-" if number < 0 else ""
-    point = int(exponent) + 1
-    if len(written) <= point <= _PLAIN_MAX:
-        return f"{sign}{written.ljust(point, '0')}.0"
-    if 0 < point <= _PLAIN_MAX:
-        return f"{sign}{written[:point]}.{written[point:]}"
-    if _PLAIN_MIN <= point <= 0:
-        return f"{sign}0.{'0' * -point}{written}"
-    fraction = f".{written[1:]}" if len(written) > 1 else ""
-    return f"{sign}{written[0]}{fraction}e{point - 1}"
+    return float_text(is_negative=number < 0, digits=written, first_exponent=int(exponent), plain=_PLAIN)
 
 
 def _rounded(text: str) -> float:

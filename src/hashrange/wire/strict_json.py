@@ -20,6 +20,7 @@ import msgspec
 
 from hashrange.errors import Malformed, SerializationException, StrictTypeFault, ValidationException
 from hashrange.items.binary import decode_base64
+from hashrange.items.numbers import float_text
 from hashrange.items.steps import spend
 from hashrange.items.types import TYPE_NAMES
 from hashrange.messages import vectors as say
@@ -37,8 +38,8 @@ _number = re.compile(rb"-?+[0-9]++(\.[0-9]++)?+([eE][+-]?+[0-9]++)?+").match
 _next_token = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL).search
 _WORDS = {ord("n"): b"null", ord("t"): b"true", ord("f"): b"false"}
 _INT32_MAX, _INT64_MAX = 2**31 - 1, 2**63 - 1
-_PLAIN_MAX, _PLAIN_MIN = 16, -4
-"""Places of the decimal point, counted from the first digit, between which a float is quoted without an exponent."""
+_PLAIN = range(-5, 16)
+"""Exponents of floats that are quoted without one."""
 
 
 def require_strictly(body: bytes, shape: Shape) -> None:
@@ -338,15 +339,8 @@ def _float_text(number: float) -> str:
     """The shortest decimal of a float: `3.5`, `100.0`, `1e20`."""
     sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
     assert isinstance(exponent, int)
-    written, minus = "".join(map(str, digits)), "-" if sign else ""
-    point = exponent + len(written)
     if not number:
-        return f"{minus}0.0"
-    if len(written) <= point <= _PLAIN_MAX:
-        return f"{minus}{written.ljust(point, '0')}.0"
-    if 0 < point <= _PLAIN_MAX:
-        return f"{minus}{written[:point]}.{written[point:]}"
-    if _PLAIN_MIN <= point <= 0:
-        return f"{minus}0.{'0' * -point}{written}"
-    fraction = f".{written[1:]}" if len(written) > 1 else ""
-    return f"{minus}{written[0]}{fraction}e{point - 1}"
+        return "-0.0" if sign else "0.0"
+    written = "".join(map(str, digits))
+    exponent += len(written) - 1
+    return float_text(is_negative=bool(sign), digits=written, first_exponent=exponent, plain=_PLAIN)
