@@ -18,7 +18,7 @@ from hashrange.errors import ApiError
 from hashrange.soon import Soon, settled
 
 WireT = TypeVar("WireT")
-CapacityForm = Literal["one", "by table", "each", "transaction"]
+CapacityForm = Literal["one", "search", "by table", "each", "transaction"]
 """Layout of ConsumedCapacity in a reply. "one": an object for the request's only usage (a record of the meter: what an
 item, a page or, in BatchGetItem, a table consumed). The others are lists: "by table" has an element for each table name
 or ARN in the request, "each" one for each usage, "transaction" one for each table, whose units are repeated as read or

@@ -59,10 +59,6 @@ class SearchUsage(Usage, frozen=True, gc=False):
 
     search_bytes: int = 0
 
-    def consumed(self) -> ConsumedCapacity:
-        """The reply's ConsumedCapacity, whatever its detail."""
-        return {"VectorSearchRequestBytes": float(self.search_bytes)}
-
 
 class TransactedReadUsage(Usage, frozen=True, gc=False):
     """Usage of the items that a transaction read of one table, or of the replay of a transaction that wrote."""
@@ -134,9 +130,11 @@ def consumed(meter: Meter, form: CapacityForm, detail: str) -> ConsumedCapacity 
     """The reply's ConsumedCapacity in the layout `form`; `detail` is ReturnConsumedCapacity, TOTAL or INDEXES."""
     if form == "one":
         (usage,) = meter
-        if isinstance(usage, SearchUsage):
-            return usage.consumed()
         return consumed_capacity(usage.name, usage.table_units, detail, usage.index_units, usage.vector_bytes)
+    if form == "search":
+        (usage,) = meter
+        assert isinstance(usage, SearchUsage), "a search records a usage of its own"
+        return {"VectorSearchRequestBytes": float(usage.search_bytes)}
     if form == "each":
         return [
             consumed_capacity(one.name, one.table_units, detail, one.index_units, one.vector_bytes)

@@ -259,7 +259,7 @@ OPERATION = Operation(
             is_strict=True,
         )
     ),
-    capacity="one",
+    capacity="search",
     tables=by_table_name,
     is_eventual=lambda _request: True,
 )

@@ -5,6 +5,7 @@ or changes of class, encryption or protection; and encryption that the table alr
 captures to October 2026; developer guide, throughput rules of 2026.
 """
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +24,7 @@ from hashrange.operations.tables.running_changes import is_resent, running_chang
 from hashrange.operations.tables.update_table_checks import makes_updating
 from hashrange.tables import change_quotas
 from hashrange.tables.description import stream_label, warm_units
-from hashrange.tables.schema import Index, KeyType, Table, Throughput
+from hashrange.tables.schema import Index, IndexT, KeyType, Table, Throughput
 
 _UNITS_MEMBERS = ("throughput", "former_throughput")
 _MAXIMUM_MEMBERS = ("on_demand_max_read_units", "on_demand_max_write_units")
@@ -283,13 +284,7 @@ def index_changes(
             created = global_index(update.Create, table.next_index_id, types)
             changes["indexes"] = (*indexes, msgspec.structs.replace(created, state="CREATING"))
         elif update.Delete is not None:
-            name = update.Delete.IndexName
-            changes["indexes"] = tuple(
-                msgspec.structs.replace(index, state="DELETING", deleted_at_seconds=until_seconds)
-                if index.name == name
-                else index
-                for index in indexes
-            )
+            changes["indexes"] = _deleted(indexes, update.Delete.IndexName, until_seconds)
     return changes
 
 
@@ -315,14 +310,20 @@ def vector_changes(
             changes["next_index_id"] = table.next_index_id + 1
             changes["vector_indexes"] = (*table.vector_indexes, created)
         elif update.Delete is not None:
-            name = update.Delete.IndexName
-            changes["vector_indexes"] = tuple(
-                msgspec.structs.replace(index, state="DELETING", deleted_at_seconds=until_seconds)
-                if index.name == name
-                else index
-                for index in table.vector_indexes
-            )
+            changes["vector_indexes"] = _deleted(table.vector_indexes, update.Delete.IndexName, until_seconds)
     return changes
+
+
+def _deleted(indexes: Sequence[IndexT], name: str, until_seconds: float) -> tuple[IndexT, ...]:
+    """The indexes, of which that with this name is DELETING until `until_seconds`."""
+    return tuple(
+        [
+            msgspec.structs.replace(one, state="DELETING", deleted_at_seconds=until_seconds)
+            if one.name == name
+            else one
+            for one in indexes
+        ]
+    )
 
 
 def _merged_types(request: UpdateTableRequest, table: Table, used: AbstractSet[str]) -> dict[str, KeyType]:
