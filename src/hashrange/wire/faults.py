@@ -45,44 +45,18 @@ member may be as large."""
 def read_slowly(
     request_type: type[RequestT], rules: RequestRules, body: bytes, decoded: dict[str, Any] | None = None
 ) -> RequestT:
-    """Read a request that the fast path does not take, or whose operation raised Malformed. Raises the first fault.
+    """Read a request leniently: nulls and unknown members are left out, truth values and numbers converted; or
+    strictly, if the rules say so.
 
-    It is read leniently, or strictly if the operation's rules say so. `decoded`: the body as plain values, which are
-    changed; None: they are decoded here.
+    `decoded`: the body as plain values, which are changed; None: they are decoded here. Raises the first fault:
+    SerializationException, or ValidationException with its complete message (add no prefix). Called when the fast
+    decoder refused the body (`msgspec.MsgspecError`, `UnicodeDecodeError`, `RecursionError`), when an operation raised
+    Malformed, and for requests that the fast path does not take. Costs 12 µs for a small PutItem.
     """
     if decoded is None:
         decoded = decode_object(body)
-    if rules.is_strict:
-        return _read_strictly(request_type, rules, body, decoded)
-    return read_leniently(request_type, rules, decoded)
-
-
-def _read_strictly(request_type: type[RequestT], rules: RequestRules, body: bytes, decoded: dict[str, Any]) -> RequestT:
-    """Read a request as the strict decoder does. Raises the first fault. `decoded`: the body as plain values."""
-    shape = structure_of(request_type)
     try:
-        require_strictly(body, shape)
-        request = {one.name: value for one in shape.members if (value := decoded.get(one.name)) is not None}
-        check_constraints(request, shape, rules)
-        look()
-        made = convert_in_pieces(request, request_type)
-    except Exception:
-        free(decoded)
-        raise
-    free_unshared(decoded, request)
-    return made
-
-
-def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: dict[str, Any]) -> RequestT:
-    """Read a request leniently: nulls and unknown members are left out, truth values and numbers converted.
-
-    Changes `decoded`, the body as plain values. Raises the first fault: SerializationException, or ValidationException
-    with its complete message (add no prefix). Called when the fast decoder refused the body (`msgspec.MsgspecError`,
-    `UnicodeDecodeError`, `RecursionError`), when an operation raised Malformed, and for requests that the fast path
-    does not take. Costs 12 µs for a small PutItem.
-    """
-    try:
-        request = _checked(request_type, rules, decoded)
+        request = _checked(request_type, rules, body, decoded)
         look()
         made = convert_in_pieces(request, request_type)
     except Exception:
@@ -93,18 +67,15 @@ def read_leniently(request_type: type[RequestT], rules: RequestRules, decoded: d
 
 
 def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: bytes) -> bool:
-    """Raise the first fault, if there is one, as `read_leniently` does, without building the request.
+    """Raise the first fault, if there is one, as `read_slowly` does, without building the request.
 
     Returns True if the request was converted so that the older layer words the operation's fault (`wire.fallback`).
     Called when an operation raised ValidationException, perhaps before it had walked the insides of the request's
     attribute values: a fault found here precedes the operation's.
     """
     decoded = decode_object(body)
-    if rules.is_strict:
-        _read_strictly(request_type, rules, body, decoded)
-        return False
     try:
-        request = _checked(request_type, rules, decoded)
+        request = _checked(request_type, rules, body, decoded)
         look()
         was_converted = is_converted(rules, decoded, request)
         free(request)
@@ -113,11 +84,18 @@ def find_fault(request_type: type[msgspec.Struct], rules: RequestRules, body: by
     return was_converted
 
 
-def _checked(request_type: type[msgspec.Struct], rules: RequestRules, decoded: dict[str, Any]) -> dict[str, Any]:
-    """Check a decoded body, which is changed, and return the members that the struct declares.
+def _checked(
+    request_type: type[msgspec.Struct], rules: RequestRules, body: bytes, decoded: dict[str, Any]
+) -> dict[str, Any]:
+    """Check a body, whose plain values `decoded` are changed, and return the members that the struct declares.
     Raises the first fault.
     """
     shape = structure_of(request_type)
+    if rules.is_strict:
+        require_strictly(body, shape)
+        given = {one.name: value for one in shape.members if (value := decoded.get(one.name)) is not None}
+        check_constraints(given, shape, rules)
+        return given
     look()
     cut_overlong(decoded, shape)
     request: dict[str, Any] = normalise(decoded, shape)

@@ -20,7 +20,7 @@ from hashrange.operations.items.batch_get_item import BatchGetItemRequest
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.protocols.dynamodb_json.writing import error_body
 from hashrange.wire import faults
-from hashrange.wire.faults import find_fault, read_leniently
+from hashrange.wire.faults import find_fault, read_slowly
 from hashrange.wire.rules import NO_RULES
 from tests.support.explaining import explain
 from tests.support.working import calls_of
@@ -132,7 +132,7 @@ def steps_of(operation_name: str, body: dict[str, Any]) -> int:
 def read_and_refuse(operation_name: str, body: dict[str, Any]) -> None:
     """Read a body, which may be refused."""
     with contextlib.suppress(ApiError):
-        read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, body)
+        read_slowly(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, b"", body)
 
 
 TABLE = {"TableName": "Tab"}
@@ -234,7 +234,7 @@ def test_what_is_cut_is_freed_in_pieces(
     lengths = [20_000]
     monkeypatch.setattr(steps, "_look", lambda: lengths.append(len(body[member])))
     with contextlib.suppress(ApiError):
-        read_leniently(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, body)
+        read_slowly(OPERATIONS[operation_name].request, OPERATIONS[operation_name].wire.rules, b"", body)
     assert lengths[-1] < 10_000
     assert max(before - after for before, after in pairwise(lengths)) <= TOGETHER_MEMBERS
 
@@ -253,7 +253,7 @@ def test_many_values_that_are_read_leniently_are_freed_in_pieces(monkeypatch: py
 
     monkeypatch.setattr(msgspec, "convert", noting)
     operation = OPERATIONS["ExecuteStatement"]
-    request: Any = read_leniently(operation.request, operation.wire.rules, body)
+    request: Any = read_slowly(operation.request, operation.wire.rules, b"", body)
     assert request.Parameters == parameters
     assert copied == [1]
     assert (body["Parameters"], body["Unknown"]) == ([], [])
@@ -263,9 +263,8 @@ def test_many_values_that_are_read_leniently_are_freed_in_pieces(monkeypatch: py
 def test_texts_that_are_read_leniently_stay() -> None:
     keys = [f"k{number}" for number in range(5_000)]
     operation = OPERATIONS["UntagResource"]
-    request: Any = read_leniently(
-        operation.request, operation.wire.rules, {"ResourceArn": "arn", "TagKeys": list(keys)}
-    )
+    members = {"ResourceArn": "arn", "TagKeys": list(keys)}
+    request: Any = read_slowly(operation.request, operation.wire.rules, b"", members)
     assert request.TagKeys == keys
 
 

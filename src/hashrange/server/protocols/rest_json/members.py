@@ -20,7 +20,7 @@ from hashrange.messages.rest_json import NO_OBJECT, NOT_JSON, NOT_UTF8, request_
 from hashrange.server.protocols.dynamodb_json.protocol import plain_body
 from hashrange.server.protocols.rest_json.long_blobs import LONG_BLOB_BYTES, cut_blob
 from hashrange.wire.content_codings import BodyTooLargeError, ContentEncodingError
-from hashrange.wire.faults import decode_object, read_leniently
+from hashrange.wire.faults import decode_object, read_slowly
 from hashrange.wire.http import HttpRequest, query_pairs
 from hashrange.wire.rules import NO_RULES
 from hashrange.wire.shape import Shape, structure_of
@@ -73,7 +73,7 @@ class RequestReader:
         members.update(texts)
         members.update(self._query_members(request))
         members.update(self._header_members(request))
-        read = read_leniently(self._operation.request, NO_RULES, members)
+        read = read_slowly(self._operation.request, NO_RULES, body, members)
         if blob is not None:
             return _with_blob(read, self._blob_path, blob)
         return read if raw is None else msgspec.structs.replace(read, **{raw: body})
