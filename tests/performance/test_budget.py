@@ -10,14 +10,13 @@ from benchmarks.budget import Budget, count_all, is_counted_here, lowered, over_
 
 @pytest.mark.skipif(not is_counted_here(), reason="the budget is for CPython 3.11 on Linux")
 def test_no_request_takes_more_instructions_than_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few groups are counted of a request that stays within its budget."""
+    """Few groups are counted if all requests stay within their budgets."""
     committed = read_budget()
     with monkeypatch.context() as patched:
         patched.setattr(budget, "GROUPS", 3)
         counts = count_all(set())
-    if over := over_budget(committed, counts):
-        again = count_all({one.partition(" ")[0] for one in over})
-        counts = {kind: counts[kind] | again[kind] for kind in counts}
+    if over_budget(committed, counts):
+        counts = count_all(set())  # all of them: what a request finds in caches depends on the requests before it
     assert over_budget(committed, counts) == [], render(committed, counts)
     assert {kind: counts[kind].keys() for kind in counts} == {
         "memory": committed.memory.keys(),
