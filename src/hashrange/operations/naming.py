@@ -52,14 +52,15 @@ def bare_name(name_or_arn: str) -> str:
 
 
 def table_operation(
-    name: str, run: Run, rules: RequestRules = TABLE_NAME_FIRST, *, writes: bool = False
+    name: str, run: Run, rules: RequestRules = TABLE_NAME_FIRST, *, writes: bool = False, reaches_out: bool = False
 ) -> Operation[JsonWire]:
     """The record of an operation on one table, which consumes no capacity; usually TableName is checked first.
 
     The struct of its requests is the one that the signature of `run` says.
     """
     request = run.__annotations__["request"]
-    return Operation(name, request, run, JsonWire(rules=rules), tables=by_table_name, writes=writes)
+    wire = JsonWire(rules=rules, reaches_out=reaches_out)
+    return Operation(name, request, run, wire, tables=by_table_name, writes=writes)
 
 
 def reading_operation(name: str, run: Run, rules: RequestRules, *, is_quick: bool = False) -> Operation[JsonWire]:

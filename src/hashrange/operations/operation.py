@@ -82,6 +82,9 @@ class JsonWire(msgspec.Struct, frozen=True):
     limit of JSON members holds for each element by itself. None: the limit holds for the whole body."""
     is_quick: bool = False
     """True if a small request reads or writes a single item; it begins before requests that may take long."""
+    reaches_out: bool = False
+    """True if the operation has the server read or write what other services hold, with the server's own credentials:
+    pages of other sites, which may use the tables, may not send it (docs/security.md)."""
     service: Literal["DynamoDB_20120810", "DynamoDBStreams_20120810"] = "DynamoDB_20120810"
 
 

@@ -118,13 +118,17 @@ class Front:
         self.clients = clients
         self._behind = clients.waiting
         self._known_hosts = gate.hosts.known
-        self._targets: dict[bytes | None, _Target] = {
-            target: _Target(
-                prepare, protocol.guard, target in protocol.quick_targets, protocol.quick_targets.get(target, False)
-            )
-            for protocol in protocols
-            for target, prepare in protocol.targets.items()
-        }
+        self._targets: dict[bytes | None, _Target] = {}
+        self._closed_targets: dict[bytes | None, _Target] = {}
+        """Those that pages of other sites may not send: the gate looks at each of their requests."""
+        for protocol in protocols:
+            for target, prepare in protocol.targets.items():
+                is_quick, is_read = target in protocol.quick_targets, protocol.quick_targets.get(target, False)
+                if target in protocol.closed_targets:
+                    guard = protocol.guard._replace(is_open_to_pages=False)
+                    self._closed_targets[target] = _Target(prepare, guard, is_quick, is_read)
+                else:
+                    self._targets[target] = _Target(prepare, protocol.guard, is_quick, is_read)
         self._quick = _Queue()
         self._others = _Queue()
         self._is_turn_due = False
@@ -175,7 +179,11 @@ class Front:
         """
         chosen: _Target | WireProtocol
         try:
-            chosen = target or next(protocol for protocol in self.protocols if protocol.claims(request))
+            chosen = (
+                target
+                or self._closed_targets.get(request.values[request.layout.target])
+                or next(protocol for protocol in self.protocols if protocol.claims(request))
+            )
             guard = chosen.guard
             refusal = self.gate.refusal(request, guard)
         except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer

@@ -261,6 +261,46 @@ def test_pages_reach_dynamodb_as_they_reach_the_service(everything: ThreadServer
     assert granted.headers["access-control-allow-headers"] == "x-amz-target"
 
 
+REACHING_OUT = {
+    "EnableKinesisStreamingDestination",
+    "ExportTableToPointInTime",
+    "ImportTable",
+    "StartBulkPutItems",
+}
+
+
+def test_pages_reach_the_tables_and_nothing_behind_them(everything: ThreadServer) -> None:
+    """What acts with the server's credentials elsewhere, or in its folder of S3, is for no other site's pages."""
+    assert {name for name, one in ALL_OPERATIONS.items() if one.wire.reaches_out} == REACHING_OUT
+    client = RawClient("127.0.0.1", everything.port)
+    for name in sorted(REACHING_OUT):
+        for by_page in BY_PAGES:
+            page = {header: value.replace("{port}", str(everything.port)) for header, value in by_page.items()}
+            told = client(name, {}, page)
+            error = told.json()["__type"].rpartition("#")[2]
+            assert (told.status, error) == (400, "AccessDeniedException"), (name, page)
+            assert "access-control-allow-origin" not in told.headers
+        own = client(name, {}, {"Origin": f"http://127.0.0.1:{everything.port}"})
+        assert own.json()["__type"].endswith("ValidationException")
+        assert client(name, {}).json()["__type"].endswith("ValidationException")
+
+
+def test_a_page_cannot_read_objects_of_s3_by_importing_them(everything: ThreadServer) -> None:
+    request = {
+        "S3BucketSource": {"S3Bucket": "private"},
+        "InputFormat": "CSV",
+        "TableCreationParameters": {
+            "TableName": "taken-by-a-page",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
+    }
+    client = RawClient("127.0.0.1", everything.port)
+    assert client("ImportTable", request, {"Origin": FOREIGN}).status == 400
+    assert "taken-by-a-page" not in client("ListTables", {}).json()["TableNames"]
+
+
 def test_pages_of_allowed_origins_get_in() -> None:
     page = "http://localhost:3000"
     settings = Settings(

@@ -232,7 +232,9 @@ def _described_destination(destination: KinesisDestination, now_seconds: float) 
 
 
 OPERATIONS = (
-    table_operation("EnableKinesisStreamingDestination", enable_kinesis_streaming_destination, writes=True),
+    table_operation(
+        "EnableKinesisStreamingDestination", enable_kinesis_streaming_destination, writes=True, reaches_out=True
+    ),
     table_operation("UpdateKinesisStreamingDestination", update_kinesis_streaming_destination, writes=True),
     table_operation("DisableKinesisStreamingDestination", disable_kinesis_streaming_destination, writes=True),
     table_operation("DescribeKinesisStreamingDestination", describe_kinesis_streaming_destination),

@@ -229,7 +229,7 @@ OPERATIONS = (
         "StartBulkPutItems",
         StartBulkPutItemsRequest,
         start_bulk_put_items,
-        JsonWire(),
+        JsonWire(reaches_out=True),
         tables=by_table_name,
         writes=True,
     ),

@@ -321,7 +321,7 @@ OPERATIONS = (
         "ExportTableToPointInTime",
         ExportTableToPointInTimeRequest,
         export_table_to_point_in_time,
-        JsonWire(),
+        JsonWire(reaches_out=True),
         tables=by_table_arn,
         writes=True,
     ),

@@ -237,7 +237,7 @@ def _summary(record: ImportRecord) -> dict[str, Any]:
 
 
 OPERATIONS = (
-    Operation("ImportTable", ImportTableRequest, import_table, JsonWire(), writes=True),
+    Operation("ImportTable", ImportTableRequest, import_table, JsonWire(reaches_out=True), writes=True),
     Operation("DescribeImport", DescribeImportRequest, describe_import, JsonWire(), tables=by_import_arn),
     Operation("ListImports", ListImportsRequest, list_imports, JsonWire(), tables=by_table_arn),
 )

@@ -4,7 +4,7 @@ It says which requests are its own, and makes calls of the service of them. Its 
 sends a request, and how it refuses one, for the gate (`server/gate.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -37,6 +37,8 @@ class WireProtocol(Protocol):
     """The protocol's values of X-Amz-Target, each with the `prepare` function for its requests."""
     quick_targets: Mapping[bytes, bool] = MappingProxyType({})
     """Targets whose small requests take well under a millisecond, each with True if its requests only read."""
+    closed_targets: Collection[bytes] = frozenset()
+    """Targets whose requests pages of other sites may not send, whatever the guard says."""
     guard: Guard = Guard()
     """What it checks itself of who sends a request."""
 

@@ -69,6 +69,7 @@ class DynamoDBJson(WireProtocol):
             for operation in operations.values()
         }
         self.targets = {name: target.prepare for name, target in self._named.items()}
+        self.closed_targets = {name for name, target in self._named.items() if target.operation.wire.reaches_out}
         self.quick_targets = {
             name: not target.operation.writes for name, target in self._named.items() if target.operation.wire.is_quick
         }
