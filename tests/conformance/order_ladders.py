@@ -617,9 +617,14 @@ NO_BULK_PUT = Fault("bulk put", NOTHING, "Bulk operation: arn:", "ResourceNotFou
 FEW_UNITS = Fault(
     "constraints", {"MaxWriteRequestUnits": 1023}, "at 'maxWriteRequestUnits' failed to satisfy constraint"
 )
+NO_REPORT = Fault(
+    "missing members",
+    {"OutputS3Configuration": {"OutputType": []}},
+    "OutputType expected to be provided in the output configuration",
+)
 KEY_WITHOUT_KMS = Fault(
     "couplings",
-    {"OutputS3Configuration": {"OutputType": ["ERROR"], "S3SseKmsKeyId": "key"}},
+    {"OutputS3Configuration": {"S3SseKmsKeyId": "key"}},
     "KMS Key Id is not supported for this encryption type",
 )
 SHORT_IMPORT_ARN = Fault("constraints", {"ImportArn": "arn"}, "at 'importArn' failed to satisfy constraint")
@@ -678,7 +683,7 @@ LADDERS: dict[str, list[Ladder]] = {
     "ListBackups": [Ladder(faults) for faults in LIST_BACKUPS],
     "CancelBulkOperation": [Ladder([types({"BulkOperationArn": 5}), SHORT_BULK_ARN, NO_BULK_PUT])],
     "DescribeBulkOperation": [Ladder([types({"BulkOperationArn": 5}), SHORT_BULK_ARN, NO_BULK_PUT])],
-    "StartBulkPutItems": [Ladder([types({"ClientToken": 5}), FEW_UNITS, KEY_WITHOUT_KMS])],
+    "StartBulkPutItems": [Ladder([types({"ClientToken": 5}), FEW_UNITS, NO_REPORT, KEY_WITHOUT_KMS])],
     "DescribeExport": [Ladder([types({"ExportArn": 5}), SHORT_EXPORT_ARN, NO_EXPORT])],
     "DescribeImport": [Ladder([types({"ImportArn": 5}), SHORT_IMPORT_ARN, NO_IMPORT])],
     "ExportTableToPointInTime": [
@@ -747,7 +752,7 @@ BODIES: dict[str, Body] = {
     "StartBulkPutItems": {
         "TableName": TABLE,
         "InputS3Configuration": {"S3Bucket": "bucket", "InputFormat": "ION"},
-        "OutputS3Configuration": {"OutputType": ["ERROR"]},
+        "OutputS3Configuration": {"S3Bucket": "bucket", "OutputType": ["ERROR"]},
     },
     "DescribeExport": {"ExportArn": f"{ARN}/export/01234567890123-0123abcd"},
     "DescribeImport": {"ImportArn": f"{ARN}/import/01234567890123-0123abcd"},

@@ -22,6 +22,18 @@ def test_a_member_is_required(raw: RawClient, member: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("output", "member"),
+    [
+        ({"OutputType": ["ERROR"]}, "S3Bucket"),
+        ({"S3Bucket": "bucket", "OutputType": []}, "OutputType"),
+    ],
+)
+def test_reports_need_a_bucket_and_a_type(raw: RawClient, output: dict[str, Any], member: str) -> None:
+    refused = str(validation(raw, "StartBulkPutItems", REQUEST | {"OutputS3Configuration": output}))
+    assert f"{member} expected to be provided in the output configuration" in refused
+
+
 def test_csv_is_no_format_of_bulk_puts(raw: RawClient) -> None:
     source = {"S3Bucket": "bucket", "InputFormat": "CSV"}
     assert "Member must satisfy enum value set: [DYNAMODB_JSON, ION]" in str(

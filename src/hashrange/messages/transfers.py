@@ -50,6 +50,7 @@ TOO_MANY_MEMBERS = "it has more members of maps and lists than any item"
 
 # --- bulk puts (our own, unconfirmed) ---------------------------------------------------------------
 
+OUTPUT_MEMBER_MISSING = "Invalid Request: {member} expected to be provided in the output configuration"
 TOO_MANY_BULK_PUTS = "Subscriber limit exceeded: there is a limit of {limit} concurrent bulk operations"
 BULK_PUT_BESIDE_INDEX = "Attempt to start a bulk operation while an index is being created: Table: {name}"
 BULK_PUT_CONFLICT = "The client token has been used for a bulk operation with other parameters"

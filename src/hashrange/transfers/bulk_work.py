@@ -348,7 +348,7 @@ class BulkWork:
     async def _write_reports(self) -> Steps:
         """Write an object of each report that has lines which were kept."""
         output = self._record.output
-        bucket = output.S3Bucket or self._record.source.S3Bucket
+        bucket = output.S3Bucket or self._record.source.S3Bucket  # earlier versions kept records without one
         encryption = "aws:kms" if output.S3SseAlgorithm == "KMS" else output.S3SseAlgorithm or ""
         options = ObjectOptions(encryption=encryption, kms_key_id=output.S3SseKmsKeyId or "")
         for kind, report in self._reports.items():

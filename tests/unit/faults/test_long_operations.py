@@ -78,7 +78,7 @@ def begin_bulk_put(client: Any) -> str:
         client.start_bulk_put_items(
             TableName="music",
             InputS3Configuration={"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "DYNAMODB_JSON"},
-            OutputS3Configuration={"OutputType": ["ERROR"]},
+            OutputS3Configuration={"S3Bucket": BUCKET, "OutputType": ["ERROR"]},
         )["BulkOperationDescription"]["BulkOperationArn"]
     )
 

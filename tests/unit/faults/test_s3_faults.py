@@ -205,7 +205,7 @@ def test_a_bulk_put_reports_what_it_has_read_before_s3_failed(database: Database
     arn = client.start_bulk_put_items(
         TableName="music",
         InputS3Configuration={"S3Bucket": BUCKET, "S3KeyPrefix": f"{prefix}/in/", "InputFormat": "DYNAMODB_JSON"},
-        OutputS3Configuration={"S3KeyPrefix": f"{prefix}/out", "OutputType": ["ERROR"]},
+        OutputS3Configuration={"S3Bucket": BUCKET, "S3KeyPrefix": f"{prefix}/out", "OutputType": ["ERROR"]},
     )["BulkOperationDescription"]["BulkOperationArn"]
 
     def described() -> dict[str, Any]:

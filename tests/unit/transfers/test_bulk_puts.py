@@ -131,7 +131,8 @@ def test_conditions_and_both_reports(client: Any, objects: MemoryObjects) -> Non
 def test_only_reports_that_were_asked_for_are_written(client: Any, objects: MemoryObjects) -> None:
     client.put_item(TableName=TABLE, Item=item(1))
     objects[BUCKET]["in/a"] = lines({"Item": item(1), **NEW}, {})
-    ended(client, begun(client, OutputS3Configuration={"S3KeyPrefix": "out", "OutputType": ["ERROR"]}))
+    output = {"S3Bucket": BUCKET, "S3KeyPrefix": "out", "OutputType": ["ERROR"]}
+    ended(client, begun(client, OutputS3Configuration=output))
     (key,) = [key for key in objects[BUCKET] if not key.startswith("in/")]
     assert key.startswith("out/AWSDynamoDB/")
     assert "/error/" in key
@@ -251,7 +252,7 @@ def test_a_table_that_goes_ends_it(client: Any, objects: MemoryObjects) -> None:
 
 def test_what_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(client, TableName="nothing")[0] == "ResourceNotFoundException"
-    output = {"OutputType": ["ERROR"], "S3SseKmsKeyId": "k"}
+    output = {"S3Bucket": BUCKET, "OutputType": ["ERROR"], "S3SseKmsKeyId": "k"}
     assert "KMS Key Id is not supported" in refusal(client, OutputS3Configuration=output)[1]
     begun(client, ClientToken="t")
     assert refusal(client, ClientToken="t", MaxWriteRequestUnits=1024)[0] == "IdempotentParameterMismatchException"

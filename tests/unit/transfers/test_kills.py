@@ -152,7 +152,7 @@ def test_a_bulk_put_that_has_failed_writes_its_reports(
     begun = database.client().start_bulk_put_items(
         TableName=TABLE,
         InputS3Configuration={"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "DYNAMODB_JSON"},
-        OutputS3Configuration={"OutputType": ["ERROR"]},
+        OutputS3Configuration={"S3Bucket": BUCKET, "OutputType": ["ERROR"]},
     )
     arn = begun["BulkOperationDescription"]["BulkOperationArn"]
     wait_until(lambda: objects.holds_some)

@@ -53,7 +53,7 @@ def begun(client: Any, database: Database, objects: MemoryObjects) -> MemoryObje
     client.start_bulk_put_items(
         TableName=TABLE,
         InputS3Configuration={"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "DYNAMODB_JSON"},
-        OutputS3Configuration={"OutputType": ["ERROR"]},
+        OutputS3Configuration={"S3Bucket": BUCKET, "OutputType": ["ERROR"]},
     )
     wait_until(lambda: objects.held == 2)
     objects.hold("/")

@@ -72,10 +72,14 @@ class StartBulkPutItemsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
 async def start_bulk_put_items(scope: Scope, request: StartBulkPutItemsRequest) -> Reply:
     """StartBulkPutItems: begin to put the items of objects into a table.
 
-    Order of checks: member constraints → members that do not go together → what this server can read → there is an S3 →
-    the table exists, serves items and has no index that is being created → the token's earlier use → the quota.
+    Order of checks: member constraints → missing members of the output → members that do not go together → what this
+    server can read → there is an S3 → the table exists → the token's earlier use → the table serves items and has no
+    index that is being created → the quota.
     """
     source, output = request.InputS3Configuration, request.OutputS3Configuration
+    for member, value in (("S3Bucket", output.S3Bucket), ("OutputType", output.OutputType)):
+        if not value:
+            raise ValidationException(say.OUTPUT_MEMBER_MISSING.format(member=member))
     if output.S3SseKmsKeyId is not None and output.S3SseAlgorithm != "KMS":
         raise ValidationException(say.KMS_KEY_WITHOUT_KMS)
     require_extras(ion=source.InputFormat == "ION", zstd=source.InputCompressionType == "ZSTD")

@@ -38,7 +38,7 @@ class InputS3Configuration(S3BucketSource, frozen=True, kw_only=True, omit_defau
 
 
 class OutputS3Configuration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the reports go, and which there are."""
+    """Where the reports go, and which there are. The model does not require S3Bucket, its documentation does."""
 
     S3BucketOwner: BucketOwner | None = None
     S3Bucket: BucketName | None = None
