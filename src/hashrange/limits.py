@@ -94,7 +94,9 @@ EXPORTS_AT_ONCE_MAX = 300
 IMPORTS_AT_ONCE_MAX = 50
 """Imports that may be in progress in one account and Region."""
 IMPORTED_OBJECTS_MAX = 50_000
-"""Objects that one import reads."""
+"""Objects that one import or bulk put reads."""
+BULK_OBJECT_BYTES_MAX = 5 * 1024**3
+"""Length of an object that a bulk put reads. Source: developer guide, best practices for bulk put items."""
 IMPORTS_LISTED_USUALLY = 10
 """Members on a page of ListImports whose size is not told."""
 TRANSFER_TOKEN_SECONDS = 8 * 3600

@@ -68,6 +68,7 @@ ITEMS_REFUSED = (
 )
 IMPORTED_NAME_TAKEN = "Table already exists: {name}"  # our own (unconfirmed), as is the next
 TOO_MANY_OBJECTS = "The prefix has more than {limit} objects"
+OBJECT_TOO_LARGE = "The object {key} has more than {limit} bytes"
 LOG_IMPORT_FAILED = "The import %s has failed: %s: %s"
 LOG_ITEM_REFUSED = "The import %s: object %s, line %d: %s"
 LOG_MORE_REFUSED = "The import %s: further lines that are refused are counted, and not logged."

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hashrange import limits
 from hashrange.clock import Clock
 from hashrange.errors import ApiError, ConditionalCheckFailedException, Malformed, ResourceNotFoundException
 from hashrange.items.row_layout import is_same_item, row_json, row_size_bytes
@@ -43,7 +44,15 @@ from hashrange.transfers.bulk_lines import record_reader, request_in
 from hashrange.transfers.bulk_reports import NEW_LINES_BYTES, ReportLines
 from hashrange.transfers.flows import Outflow
 from hashrange.transfers.formats.lines import FaultyLine
-from hashrange.transfers.reading import FREED_BYTES, LinePlace, ObjectsReading, ObjectsToRead, ReadItems, place_before
+from hashrange.transfers.reading import (
+    FREED_BYTES,
+    LinePlace,
+    ObjectsReading,
+    ObjectsToRead,
+    ReadItems,
+    place_before,
+    require_few_objects,
+)
 from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop, as_failed
 from hashrange.wire.piecewise import free_request
 
@@ -184,15 +193,22 @@ class BulkWork:
         return record is None or record.status == "CANCELLING"
 
     async def _count_objects(self) -> Steps:
-        """Find out how many bytes all objects have, and note that items may be put from now on."""
+        """Find out how many bytes all objects have, and note that items may be put from now on. Raises TransferFailed
+        for more objects, or larger ones, than a bulk put reads.
+        """
         listing = self._reading.list_objects()
-        total_bytes = 0
+        count = total_bytes = 0
         while not listing.is_over:
             info = listing.take()
             if info is None:
                 yield None
-            else:
-                total_bytes += info.size_bytes
+                continue
+            count += 1
+            total_bytes += info.size_bytes
+            require_few_objects(count)
+            if info.size_bytes > limits.BULK_OBJECT_BYTES_MAX:
+                message = say.OBJECT_TOO_LARGE.format(key=info.key, limit=limits.BULK_OBJECT_BYTES_MAX)
+                raise TransferFailed("S3ObjectTooLarge", message)
         self._progress = msgspec.structs.replace(self._progress, total_bytes=total_bytes, has_begun=True)
         await self._keep_progress()
 

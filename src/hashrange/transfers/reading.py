@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from hashrange import limits
 from hashrange.items.steps import look, spend
 from hashrange.jobs.job import AT_ONCE
-from hashrange.limits import IMPORTED_OBJECTS_MAX
 from hashrange.messages.transfers import TOO_MANY_OBJECTS
 from hashrange.operations.transfers.import_records import InputCompressionType, ReadingPlace, S3BucketSource
 from hashrange.s3.objects import ObjectInfo, Objects
@@ -66,6 +66,12 @@ class ReadItems(NamedTuple):
 def place_before(at: LinePlace, place: ReadingPlace) -> ReadingPlace:
     """The place up to which has been read if an item is the next one. `place`: another one of the same object."""
     return msgspec.structs.replace(place, object_key=at.object_key, lines_read=at.line - 1, items_read=at.item - 1)
+
+
+def require_few_objects(count: int) -> None:
+    """Raise TransferFailed if these are more objects than an import or bulk put reads."""
+    if count > limits.IMPORTED_OBJECTS_MAX:
+        raise TransferFailed("S3TooManyObjects", TOO_MANY_OBJECTS.format(limit=limits.IMPORTED_OBJECTS_MAX))
 
 
 class Sink(Protocol):
@@ -136,8 +142,7 @@ class ObjectsReading:
                 yield None
                 continue
             count += 1
-            if count > IMPORTED_OBJECTS_MAX:
-                raise TransferFailed("S3TooManyObjects", TOO_MANY_OBJECTS.format(limit=IMPORTED_OBJECTS_MAX))
+            require_few_objects(count)
             if info.key.encode() <= self._place.read_up_to.encode():
                 continue
             async with aclosing(self._read_object(info, sink)) as steps:

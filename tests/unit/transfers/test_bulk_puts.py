@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from hashrange import limits
 from hashrange.s3.objects import S3Failure
 from hashrange.testing.database import Database
 from hashrange.transfers import bulk_reports, bulk_work, reading
@@ -172,6 +173,21 @@ def test_what_s3_refuses_is_its_failure(client: Any, objects: MemoryObjects) -> 
         "S3NoSuchBucket",
         MISSING_BUCKET,
     )
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "code"),
+    [("IMPORTED_OBJECTS_MAX", 1, "S3TooManyObjects"), ("BULK_OBJECT_BYTES_MAX", 100, "S3ObjectTooLarge")],
+)
+def test_objects_beyond_the_quotas_fail_before_an_item_is_put(
+    client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, code: str
+) -> None:
+    monkeypatch.setattr(limits, limit, most)
+    objects[BUCKET].update({"in/a": lines({"Item": item(1)}), "in/b": lines({"Item": item(2, v={"S": "x" * 100})})})
+    told = ended(client, begun(client))
+    assert (told["BulkOperationStatus"], told["FailureCode"]) == ("FAILED", code)
+    assert str(most) in told["FailureMessage"]
+    assert client.scan(TableName=TABLE)["Items"] == []
 
 
 def test_the_reports_of_one_that_fails_are_whole(client: Any, objects: MemoryObjects) -> None:
