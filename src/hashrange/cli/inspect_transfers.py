@@ -12,6 +12,7 @@ from hashrange.operations.transfers.bulk_records import (
     BulkProgress,
     BulkRecord,
     bulk_counts,
+    bulk_input_bytes,
 )
 from hashrange.operations.transfers.export_records import (
     EXPORT_PREFIX,
@@ -98,4 +99,4 @@ def _figures(record: TransferRecord, progress: Any) -> tuple[int, ...]:
     assert isinstance(record, BulkRecord)
     counts = bulk_counts(record, progress)
     put = counts.processed - counts.failed - counts.refused
-    return put, counts.failed, counts.refused, counts.input_bytes
+    return put, counts.failed, counts.refused, bulk_input_bytes(record, progress)

@@ -49,6 +49,7 @@ from hashrange.transfers.reading import (
     LinePlace,
     ObjectsReading,
     ObjectsToRead,
+    ReadBytes,
     ReadItems,
     place_before,
     require_few_objects,
@@ -136,7 +137,7 @@ class BulkWork:
             except (S3Failure, TransferFailed) as failure:
                 failed = as_failed(failure)
                 self._progress = msgspec.structs.replace(self._progress, failure=(failed.code, failed.message))
-        await self.keep(self._progress.place, 0)
+        await self._keep(self._progress.place)
         async with aclosing(self._write_reports()) as steps:
             async for pause in steps:
                 yield pause
@@ -257,9 +258,9 @@ class BulkWork:
         """Implements `Sink.note_damage`."""
         self._refuse(at, reason, None)
 
-    def count_bytes(self, text_bytes: int, object_bytes: int) -> None:
+    def count_bytes(self, read: ReadBytes) -> None:
         """Implements `Sink.count_bytes`."""
-        self._counts.input_bytes += object_bytes
+        self._counts.input_bytes += read.compressed
 
     async def write(self) -> None:
         """Implements `Sink.write`. Stops when there are many lines of reports, which may be long."""
@@ -344,9 +345,10 @@ class BulkWork:
 
     # --- progress ---------------------------------------------------------------------------------
 
-    async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
+    async def keep(self, place: ReadingPlace, read: ReadBytes) -> None:
         """Implements `Sink.keep`."""
         self._may_repeat = False
+        self._progress = msgspec.structs.replace(self._progress, begun_bytes=read.compressed)
         await self._keep(place)
 
     async def _keep(self, place: ReadingPlace) -> None:
@@ -390,11 +392,12 @@ class BulkWork:
 
     async def _conclude(self, status: TransferStatus, code: str | None = None, message: str | None = None) -> None:
         """Keep that it has ended, and drop what is left of its reports."""
+        input_bytes = self._counts.input_bytes + self._progress.begun_bytes
         record = msgspec.structs.replace(
             self._record,
             status=status,
             ended_seconds=self._shop.clock.service_time(),
-            counts=self._counts,
+            counts=msgspec.structs.replace(self._counts, input_bytes=input_bytes),
             total_bytes=self._progress.total_bytes,
             failure_code=code,
             failure_message=message,

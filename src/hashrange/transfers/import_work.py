@@ -40,6 +40,7 @@ from hashrange.transfers.reading import (
     LinePlace,
     ObjectsReading,
     ObjectsToRead,
+    ReadBytes,
     ReadItems,
 )
 from hashrange.transfers.workshop import LOG, LOGGED_MAX, Steps, TransferFailed, Workshop
@@ -198,9 +199,9 @@ class ImportWork:
         elif self._logged == LOGGED_MAX + 1:
             LOG.warning(say.LOG_MORE_REFUSED, self._record.arn)
 
-    def count_bytes(self, text_bytes: int, object_bytes: int) -> None:
+    def count_bytes(self, read: ReadBytes) -> None:
         """Implements `Sink.count_bytes`."""
-        self._counts.processed_bytes += text_bytes
+        self._counts.processed_bytes += read.text
 
     async def write(self) -> None:
         """Implements `Sink.write`."""
@@ -221,9 +222,9 @@ class ImportWork:
             for item in large:
                 free(item)
 
-    async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
+    async def keep(self, place: ReadingPlace, read: ReadBytes) -> None:
         """Implements `Sink.keep`."""
-        counts = msgspec.structs.replace(self._counts, processed_bytes=self._counts.processed_bytes + text_bytes)
+        counts = msgspec.structs.replace(self._counts, processed_bytes=self._counts.processed_bytes + read.text)
         self._progress = ImportProgress(counts, place)
         await self._kept.keep_progress(self._record, self._progress)
 

@@ -63,6 +63,15 @@ class ReadItems(NamedTuple):
         return self.first._replace(line=self.first.line + number)
 
 
+class ReadBytes(NamedTuple):
+    """Bytes of one object that have been read."""
+
+    text: int = 0
+    """Length of its text, from where it was read."""
+    compressed: int = 0
+    """Its own, from its begin."""
+
+
 def place_before(at: LinePlace, place: ReadingPlace) -> ReadingPlace:
     """The place up to which has been read if an item is the next one. `place`: another one of the same object."""
     return msgspec.structs.replace(place, object_key=at.object_key, lines_read=at.line - 1, items_read=at.item - 1)
@@ -72,6 +81,9 @@ def require_few_objects(count: int) -> None:
     """Raise TransferFailed if these are more objects than an import or bulk put reads."""
     if count > limits.IMPORTED_OBJECTS_MAX:
         raise TransferFailed("S3TooManyObjects", TOO_MANY_OBJECTS.format(limit=limits.IMPORTED_OBJECTS_MAX))
+
+
+NOTHING_READ = ReadBytes()
 
 
 class Sink(Protocol):
@@ -91,15 +103,15 @@ class Sink(Protocol):
     def note_damage(self, at: LinePlace, reason: str) -> None:
         """Note that nothing of an object can be read from this line on."""
 
-    def count_bytes(self, text_bytes: int, object_bytes: int) -> None:
-        """Note that an object has been read to its end: length of its text, from where it was read, and its own."""
+    def count_bytes(self, read: ReadBytes) -> None:
+        """Note that an object has been read to its end."""
 
     async def write(self) -> None:
         """Write what was taken, or some of it. Raises StorageError and TransferFailed."""
 
-    async def keep(self, place: ReadingPlace, text_bytes: int) -> None:
-        """Keep how far has been read and written: a place behind which nothing has been taken. `text_bytes`: length of
-        the text of an object that is not at its end.
+    async def keep(self, place: ReadingPlace, read: ReadBytes) -> None:
+        """Keep how far has been read and written: a place behind which nothing has been taken. `read`: of an object
+        that is not at its end.
         """
 
 
@@ -177,7 +189,7 @@ class ObjectsReading:
             await sink.write()
             if sink.has_taken:
                 yield AT_ONCE
-        sink.count_bytes(reader.text_bytes, info.size_bytes)
+        sink.count_bytes(ReadBytes(reader.text_bytes, info.size_bytes))
 
     async def _take_items(self, reader: "ObjectReader", chunk: bytes, sink: Sink) -> Steps:
         """Give the items of an object's next bytes to the sink. Raises DamagedObject."""
@@ -190,11 +202,12 @@ class ObjectsReading:
                 yield AT_ONCE
             self._writes += 1
             if self._writes >= WRITES_BETWEEN_PLACES:
-                await self._keep(sink, place_before(reader.next_at, self._place), reader.bytes_before)
+                so_far = ReadBytes(reader.bytes_before, reader.fed_bytes)
+                await self._keep(sink, place_before(reader.next_at, self._place), so_far)
 
-    async def _keep(self, sink: Sink, place: ReadingPlace, text_bytes: int = 0) -> None:
+    async def _keep(self, sink: Sink, place: ReadingPlace, read: ReadBytes = NOTHING_READ) -> None:
         self._place, self._writes = place, 0
-        await sink.keep(place, text_bytes)
+        await sink.keep(place, read)
 
 
 class ObjectReader:
@@ -217,6 +230,8 @@ class ObjectReader:
         """Length of the text of its lines that were not skipped."""
         self.bytes_before = 0
         """The same, without a line that is being read."""
+        self.fed_bytes = 0
+        """Bytes of the object that it was given."""
 
     @property
     def next_at(self) -> LinePlace:
@@ -233,6 +248,7 @@ class ObjectReader:
             yield from self._read(self._lines.finish())
             self.text_bytes -= self._line - lines_before  # the last line has no end
             return
+        self.fed_bytes += len(chunk)
         for start in range(0, len(chunk), _DECOMPRESSED_BYTES):
             for piece in self._decompressor.feed(chunk[start : start + _DECOMPRESSED_BYTES]):
                 look()

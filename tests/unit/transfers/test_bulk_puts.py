@@ -228,6 +228,24 @@ def test_units_a_second_are_kept_to(database: Database, client: Any, objects: Me
     assert told["EndTime"].timestamp() == pytest.approx(told["StartTime"].timestamp() + 3000 / 1024, abs=0.1)
 
 
+def test_the_bytes_of_an_object_count_while_it_is_read(
+    database: Database, client: Any, objects: MemoryObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "WRITES_BETWEEN_PLACES", 1)
+    objects.chunk_bytes = 1000
+    database.clock.freeze()
+    objects[BUCKET]["in/a"] = content = lines(*({"Item": item(number)} for number in range(2000)))
+    arn = begun(client, MaxWriteRequestUnits=1024)
+    database.clock.advance(1)
+    told = described(client, arn)
+    assert 0 < told["ProcessedItemCount"] < 2000
+    assert len(content) // 4 < told["ProcessedInputBytes"] < told["TotalInputBytes"] == len(content)
+    client.cancel_bulk_operation(BulkOperationArn=arn)
+    cancelled = ended(client, arn)
+    assert cancelled["BulkOperationStatus"] == "CANCELLED"
+    assert told["ProcessedInputBytes"] <= cancelled["ProcessedInputBytes"] < len(content)
+
+
 def test_units_of_large_items_and_of_refused_ones_are_kept_to(
     database: Database, client: Any, objects: MemoryObjects
 ) -> None:

@@ -56,7 +56,7 @@ class BulkCounts(msgspec.Struct, omit_defaults=True):
     refused: int = 0
     """Items whose conditions were false."""
     input_bytes: int = 0
-    """Bytes of the objects that were read to their end."""
+    """Bytes of the objects that were read to their end; once it has ended, of what was read of another one, too."""
     table_bytes: int = 0
     index_bytes: dict[str, int] = {}
     """Name of each index → bytes of the entries that were put."""
@@ -91,6 +91,8 @@ class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     counts: BulkCounts | None = None
     """None until something has been read."""
     place: ReadingPlace = ReadingPlace()
+    begun_bytes: int = 0
+    """Bytes that were read of the object in which the place is."""
     has_begun: bool = False
     """True once it may have put an item."""
     total_bytes: int | None = None
@@ -104,6 +106,11 @@ class BulkProgress(msgspec.Struct, frozen=True, omit_defaults=True):
 def bulk_counts(record: BulkRecord, progress: BulkProgress | None) -> BulkCounts:
     """What a bulk put has done so far, or in all."""
     return record.counts or (None if progress is None else progress.counts) or BulkCounts()
+
+
+def bulk_input_bytes(record: BulkRecord, progress: BulkProgress | None) -> int:
+    """Bytes of the objects that have been read."""
+    return bulk_counts(record, progress).input_bytes + (0 if progress is None else progress.begun_bytes)
 
 
 def bulk_total_bytes(record: BulkRecord, progress: BulkProgress | None) -> int | None:
@@ -133,7 +140,7 @@ def described_bulk_put(record: BulkRecord, progress: BulkProgress | None) -> dic
         "OutputS3Configuration": msgspec.to_builtins(record.output),
         "StartTime": record.started_seconds,
         "ProcessedItemCount": counts.processed,
-        "ProcessedInputBytes": counts.input_bytes,
+        "ProcessedInputBytes": bulk_input_bytes(record, progress),
         "FailedItemCount": counts.failed,
         "PerformanceTier": record.tier,
     }

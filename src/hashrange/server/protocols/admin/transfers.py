@@ -11,6 +11,7 @@ from hashrange.operations.transfers.bulk_records import (
     BulkProgress,
     BulkRecord,
     bulk_counts,
+    bulk_input_bytes,
     bulk_total_bytes,
     kept_bulk_puts,
 )
@@ -63,7 +64,7 @@ def _shown_bulk_put(record: BulkRecord, progress: BulkProgress | None) -> dict[s
         "items": counts.processed - counts.failed - counts.refused,
         "errors": counts.failed,
         "refused": counts.refused,
-        "bytes": counts.input_bytes,
+        "bytes": bulk_input_bytes(record, progress),
         "bytes_total": bulk_total_bytes(record, progress),
     }
     return _shown(record, source.S3Bucket, source.S3KeyPrefix) | figures
