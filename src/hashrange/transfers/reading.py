@@ -16,6 +16,7 @@ from hashrange.operations.transfers.import_records import InputCompressionType, 
 from hashrange.s3.objects import ObjectInfo, Objects
 from hashrange.transfers.flows import Flows, Inflow
 from hashrange.transfers.formats.compression import DamagedObject, decompressor
+from hashrange.transfers.formats.ion_texts import IonTexts
 from hashrange.transfers.formats.lines import LineReader, Lines, ReadItem
 from hashrange.transfers.workshop import Steps, TransferFailed
 
@@ -217,12 +218,12 @@ class ObjectReader:
         """`place`: which of its lines and items have been read before."""
         self._key = key
         self._decompressor = decompressor(wanted.compression)
-        self._lines = Lines()
         self._lines_together = wanted.lines_together
         self._reader = wanted.new_reader()
+        self._lines = IonTexts() if self._reader.joins_lines else Lines()
         self._skipped_lines, self._skipped_items = place.lines_read, place.items_read
         self._line = 0
-        """Number of the line that was read last, from 1."""
+        """Number of the line that was read last, from 1; within a value of several lines, of its first one."""
         self._item = 0
         """Number of the item of this line that was read last, from 1; 0 between lines."""
         self._is_within_line = False
@@ -246,7 +247,7 @@ class ObjectReader:
             self._decompressor.finish()
             lines_before = self._line
             yield from self._read(self._lines.finish())
-            self.text_bytes -= self._line - lines_before  # the last line has no end
+            self.text_bytes -= self._line > lines_before  # the last line has no end
             return
         self.fed_bytes += len(chunk)
         for start in range(0, len(chunk), _DECOMPRESSED_BYTES):
@@ -296,4 +297,5 @@ class ObjectReader:
                     yield ReadItems(LinePlace(self._key, self._line, self._item), (read,))
                 else:
                     spend(1)
+        self._line += line.count(b"\n")
         self._item, self._is_within_line = 0, False

@@ -9,13 +9,15 @@ from botocore.exceptions import ClientError
 
 from hashrange import limits
 from hashrange.s3.objects import S3Failure
+from hashrange.settings import Settings
+from hashrange.testing import server
 from hashrange.testing.database import Database
 from hashrange.transfers import bulk_reports, bulk_work, reading
 from hashrange.transfers.bulk_reports import ReportLines
 from tests.conformance.vectors import vector, vector_index
 from tests.support.memory_objects import MISSING_BUCKET, MemoryObjects
 from tests.support.waiting import wait_until
-from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create
+from tests.unit.transfers.transferred import ARN, BUCKET, TABLE, create, give_objects
 
 pytestmark = pytest.mark.usefixtures("objects")
 NEW = {"ConditionExpression": "attribute_not_exists(#i)", "ExpressionAttributeNames": {"#i": "id"}}
@@ -151,6 +153,23 @@ def test_ion_has_conditions_too(client: Any, objects: MemoryObjects) -> None:
     assert (told["BulkOperationStatus"], told["ProcessedItemCount"]) == ("COMPLETED", 3)
     assert client.scan(TableName=TABLE)["Items"] == [item(1) | {"n": {"N": "3"}}]
     assert len(report(objects, "condition-check-failure")) == 1
+
+
+def test_a_struct_of_ion_may_have_many_lines(client: Any, objects: MemoryObjects) -> None:
+    """The model calls the input a sequence of Ion structs; such a struct ended its object as damaged."""
+    objects[BUCKET]["in/a"] = (
+        b'$ion_1_0\n{\n  Item:{\n    id:"1",\n    n:1.,\n  }\n}\n'
+        b'{Item:{id:"2",n:2.}} {\n  Item:{id:"3",n:3.}\n}\n'
+        b"{\n  Item:{x:'''}\n'''}\n}\n"
+        b'{Item:{id:"4",n:4.}}'
+    )
+    source = {"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "ION"}
+    told = ended(client, begun(client, InputS3Configuration=source))
+    assert (told["ProcessedItemCount"], told["FailedItemCount"]) == (5, 1)
+    found = client.scan(TableName=TABLE)["Items"]
+    assert sorted(found, key=str) == [item(number) for number in range(1, 5)]
+    (refused,) = report(objects, "error")
+    assert (refused["Line"], refused["Item"]) == (11, {"x": {"S": "}\n"}})
 
 
 def test_a_bulk_put_is_cancelled(client: Any, objects: MemoryObjects) -> None:
@@ -292,6 +311,19 @@ def test_what_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(client, ClientToken="t", MaxWriteRequestUnits=1024)[0] == "IdempotentParameterMismatchException"
     monkeypatch.undo()
     assert refusal(client)[0] == "UnsupportedOperationException"
+
+
+def test_no_bulk_put_begins_while_an_index_is_created() -> None:
+    """The guide: a table may be UPDATING, but not for a new index."""
+    with server(Settings(data_dir=None, port=0, vector_index_delay_seconds=10)) as database:
+        objects, client = give_objects(database), database.client()
+        create(client)
+        database.clock.freeze()
+        client.update_table(TableName=TABLE, VectorIndexUpdates=[{"Create": vector_index()}])
+        assert refusal(client)[0] == "ResourceInUseException"
+        database.clock.advance(10)
+        objects[BUCKET]["in/a"] = lines({"Item": item(1)})
+        assert ended(client, begun(client))["BulkOperationStatus"] == "COMPLETED"
 
 
 def test_lists_and_tokens(database: Database, client: Any) -> None:

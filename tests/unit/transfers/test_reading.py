@@ -1,6 +1,7 @@
 """How are the lines of an object read? Many at once, with the result of reading them one by one."""
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -8,7 +9,9 @@ import pytest
 
 from hashrange.operations.transfers.import_records import ReadingPlace, S3BucketSource
 from hashrange.transfers.formats.compression import DamagedObject
+from hashrange.transfers.formats.ion_reading import IonLineReader
 from hashrange.transfers.formats.json_lines import JsonLineReader
+from hashrange.transfers.formats.lines import LineReader
 from hashrange.transfers.reading import LinePlace, ObjectReader, ObjectsToRead, place_before
 
 LINES = [b'{"Item":{"id":{"S":"%d"}}}'] * 8 + [
@@ -31,9 +34,15 @@ class Found(NamedTuple):
     """Where the reader was behind each item, and the text before that."""
 
 
-def read(text: bytes, place: ReadingPlace, sizes: list[int], lines_together: int) -> Found:
+def read(
+    text: bytes,
+    place: ReadingPlace,
+    sizes: list[int],
+    lines_together: int,
+    new_reader: Callable[[], LineReader] = JsonLineReader,
+) -> Found:
     """Read an object in chunks of these sizes."""
-    wanted = ObjectsToRead(S3BucketSource(S3Bucket="bucket"), "NONE", JsonLineReader, lines_together)
+    wanted = ObjectsToRead(S3BucketSource(S3Bucket="bucket"), "NONE", new_reader, lines_together)
     reader = ObjectReader("key", wanted, place)
     found: list[tuple[LinePlace, Any]] = []
     places: list[tuple[ReadingPlace, int]] = []
@@ -79,6 +88,29 @@ def test_reading_goes_on_behind_any_place(seed: int) -> None:
     whole = read(text, ReadingPlace(), sizes, 5)
     for place, bytes_before in whole.places:
         rest = read(text, place, [len(text)], chance.choice([1, 5]))
+        behind = [one for one in whole.items if (one[0].line - 1, one[0].item) > (place.lines_read, place.items_read)]
+        assert rest.items == behind
+        assert rest.damage == whole.damage
+        assert bytes_before + rest.text_bytes == whole.text_bytes
+
+
+ION = [b'{Item:{id:"%d"}}', b'{\n  Item:{\n    id:"%d"\n  }\n}', b'{Item:{id:"%d"}} {Item:{\nid:"x"}}', b"\n", b"{\n}"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_reading_goes_on_behind_any_place_between_values_of_many_lines(seed: int) -> None:
+    chance = random.Random(seed)
+    values = [value.replace(b"%d", b"%d" % number) for number, value in enumerate(chance.choices(ION, k=30))]
+    text = b"\n".join(values) + chance.choice([b"", b"\n", b"\n{a:\n"])
+    ends = sorted(chance.sample(range(1, len(text)), k=chance.randrange(6)))
+    whole = read(text, ReadingPlace(), [*ends, len(text)], 5, IonLineReader)
+    assert (whole.damage is None) is not text.endswith(b"{a:\n")
+    begins = [text[: text.find(b'"%d"' % number)].count(b"\n") + 1 for number in range(30)]
+    for at, one in whole.items:
+        if isinstance(one, dict) and one["id"]["S"].isdigit():
+            assert at.line <= begins[int(one["id"]["S"])] <= at.line + 2
+    for place, bytes_before in whole.places:
+        rest = read(text, place, [len(text)], 5, IonLineReader)
         behind = [one for one in whole.items if (one[0].line - 1, one[0].item) > (place.lines_read, place.items_read)]
         assert rest.items == behind
         assert rest.damage == whole.damage

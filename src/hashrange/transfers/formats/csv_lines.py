@@ -28,6 +28,8 @@ _CELLS_TOGETHER = 512
 class CsvLineReader:
     """Reads the lines of one object of CSV."""
 
+    joins_lines = False
+
     def __init__(self, delimiter: str, header: Sequence[str] | None, key_types: Mapping[str, str]) -> None:
         """`header`: names of the columns; None: the first line has them. `key_types`: type of each key attribute."""
         self._delimiter = delimiter

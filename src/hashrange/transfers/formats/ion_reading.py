@@ -1,5 +1,6 @@
-"""How are lines of Ion text read as items? By the package `amazon.ion`, of the extra `ion`. It asks for the text of a
-line little by little, and each time gives way. `ion_text.py` says which types of Ion are which of DynamoDB.
+"""How are lines of Ion text read as items? The lines of one value are read together (`ion_texts.py`), by the package
+`amazon.ion`, of the extra `ion`. It asks for their text little by little, and each time gives way. `ion_text.py` says
+which types of Ion are which of DynamoDB.
 """
 
 import base64
@@ -51,6 +52,7 @@ class IonLineReader:
     """Reads lines of Ion text. Needs the extra."""
 
     wants_first = False
+    joins_lines = True
 
     def __init__(self, read_value: Callable[[Any], ReadItem] = _item_of) -> None:
         # Imported here, because few imports read Ion, and the package belongs to an extra.

@@ -60,6 +60,7 @@ class JsonLineReader:
     """Reads lines of DynamoDB JSON."""
 
     wants_first = False
+    joins_lines = False
 
     def __init__(
         self,

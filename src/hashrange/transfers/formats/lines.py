@@ -1,5 +1,5 @@
 """How does the text of an object become lines, and lines items? Each format has a reader of lines (`LineReader`);
-this file says what they have in common.
+this file says what they have in common. `ion_texts.py` puts lines of one value together.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from hashrange.transfers.formats.compression import DamagedObject
 
 LINE_MAX_BYTES = 16 * 1024 * 1024
-"""Longest line that is kept; a longer one damages its object. A line of JSON may have several items."""
+"""Longest line that is kept, or lines of one value of Ion; longer ones damage their object. A line of JSON may have several
+items.
+"""
 ITEM_TEXT_MAX_BYTES = 4 * 1024 * 1024
 """Longest text of an item in JSON or Ion that is decoded, as long as the longest row: an item of 400 KB has 2.4 MB if
 each character is escaped (`\\u0041`), and 3.3 MB if it consists of `{"NULL": true}`.
@@ -32,6 +34,10 @@ class LineReader(Protocol):
     @property
     def wants_first(self) -> bool:
         """True if the first line has yet to be read, without which no other can be."""
+
+    @property
+    def joins_lines(self) -> bool:
+        """True if a value may go over the end of its line: `read` then gets all lines of a value together."""
 
     def read(self, line: bytes) -> Iterable[ReadItem]:
         """The items of a line, which is not blank. Raises DamagedObject for one behind which nothing can be read."""
