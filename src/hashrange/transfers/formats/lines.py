@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 from hashrange.transfers.formats.compression import DamagedObject
 
 LINE_MAX_BYTES = 16 * 1024 * 1024
-"""Longest line that is kept, or lines of one value of Ion; longer ones damage their object. A line of JSON may have several
-items.
+"""Most bytes of a line, or of the lines of a value of Ion; longer ones damage their object. A line of JSON may have
+several items.
 """
 ITEM_TEXT_MAX_BYTES = 4 * 1024 * 1024
 """Longest text of an item in JSON or Ion that is decoded, as long as the longest row: an item of 400 KB has 2.4 MB if
