@@ -52,7 +52,7 @@ class IonTexts:
             yield [bytes(self._begun)]
 
     def _join(self, lines: list[bytes]) -> Iterator[list[bytes]]:
-        texts = []
+        texts: list[bytes] = []
         for line in lines:
             text = line
             if self._begun:
