@@ -60,6 +60,8 @@ def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds:
         return
     if name in {"Query", "Scan"}:
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(reply["Count"]))
+    elif name == "SearchVectors":
+        _count_of_operation(counts, call, RETURNED_ITEMS, names, float(len(reply["SearchResults"])))
     elif name == "ExecuteStatement" and _verb(request) == "SELECT":
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(len(reply["Items"])))
     elif name == "GetRecords":

@@ -158,7 +158,9 @@ class MetricRecording:
         count_units(self._counts, consumed)
 
     def _count_entries(self, table: OpenTable, entries: Sequence[EntryWrite]) -> float:
-        """Count the units of global indexes; returns those of local indexes, which are their table's."""
+        """Count the units of global indexes; returns those of local indexes, which are their table's. Entries of vector
+        indexes consume none.
+        """
         of_entries, local_units = self._of_entries, 0.0
         for entry in entries:
             source = entry.source
@@ -169,7 +171,7 @@ class MetricRecording:
                     values = array("d")
                     of_entries[source.source_id] = (table, source.index.name, values)  # type: ignore[union-attr]
                 values.append(entry_units(entry))
-            else:
+            elif source.index is not None:
                 local_units += entry_units(entry)
         return local_units
 

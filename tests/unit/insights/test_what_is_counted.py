@@ -335,3 +335,33 @@ def test_throttles_of_the_fault_plan_count(database: Database) -> None:
     assert values(database, rules["PKT"]) == {"a": 3.0}
     assert values(database, rules["SKT"]) == {"a,1": 3.0}
     assert values(database, rules["PKC"]) == {}
+
+
+def test_vector_indexes_count_for_no_key(database: Database) -> None:
+    client = database.client(config=ONCE)
+    index = {
+        "IndexName": "vix",
+        "VectorAttribute": {"AttributeName": "embedding"},
+        "SearchSchema": [{"AttributeName": "who", "SearchSchemaElementType": "HASH"}],
+        "Dimensions": 2,
+        "DistanceFunction": "COSINE",
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    client.create_table(**TABLE, VectorIndexes=[index])
+    counted = watch(client)["PKC"]
+    vector = [{"N": "1"}, {"N": "0"}]
+    reply = client.put_item(
+        TableName="visits", Item=item("a", "1", 3_000, embedding={"L": vector}), ReturnConsumedCapacity=INDEXES
+    )
+    found = client.search_vectors(
+        TableName="visits",
+        IndexName="vix",
+        SearchVector=vector,
+        TopK=1,
+        SearchConditionExpression="who = :who",
+        ExpressionAttributeValues={":who": {"S": "ann"}},
+    )
+    assert len(found["SearchResults"]) == 1
+    assert values(database, counted) == {"a": 3 * units(reply)}
+    with pytest.raises(client.exceptions.ResourceNotFoundException, match="vix"):
+        watch(client, IndexName="vix")

@@ -6,6 +6,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from hashrange.faults.fault import Fault
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
 from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key
@@ -37,7 +38,8 @@ def test_average_and_maximum_of_consumed_units_are_per_request(client: Any, seen
     assert (written.sample_count, written.sum) == (1, 9)
 
 
-def test_a_search_of_a_vector_index_consumes_no_units(client: Any, seen: Seen) -> None:
+def create_vector_table(client: Any) -> None:
+    """A table with a vector index, and two items that are in it."""
     index = {
         "IndexName": "vix",
         "VectorAttribute": {"AttributeName": "embedding"},
@@ -52,10 +54,56 @@ def test_a_search_of_a_vector_index_consumes_no_units(client: Any, seen: Seen) -
         BillingMode="PAY_PER_REQUEST",
         VectorIndexes=[index],
     )
-    client.search_vectors(TableName="vectors", IndexName="vix", SearchVector=[{"N": "1"}], TopK=1)
-    for name in ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"):
-        assert seen.all(name, TableName="vectors") is None
-    assert seen.all(LATENCY, Operation="SearchVectors", TableName="vectors") is None
+    for name in "ab":
+        item = {"pk": {"S": name}, "embedding": {"L": [{"N": "1"}]}, "text": {"S": "x" * 3_000}}
+        client.put_item(TableName="vectors", Item=item)
+
+
+def search(client: Any, **members: Any) -> Any:
+    wanted = {"TableName": "vectors", "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 5}
+    return client.search_vectors(**wanted | members)
+
+
+def test_entries_of_vector_indexes_consume_no_units(client: Any, seen: Seen) -> None:
+    create_vector_table(client)
+    item = {"pk": {"S": "c"}, "embedding": {"L": [{"N": "1"}]}}
+    client.transact_write_items(TransactItems=[{"Put": {"TableName": "vectors", "Item": item}}])
+    found = seen.all("ConsumedWriteCapacityUnits", TableName="vectors")
+    assert found is not None
+    assert (found.sample_count, found.sum) == (3, 3 + 3 + 2)
+
+
+def test_a_search_is_measured_and_consumes_no_units(client: Any, seen: Seen) -> None:
+    create_vector_table(client)
+    for most in (5, 1):
+        search(client, TopK=most)
+    with pytest.raises(client.exceptions.ClientError):
+        search(client, IndexName="none")
+    assert seen.all("ConsumedReadCapacityUnits", TableName="vectors") is None
+    of_searches = {"Operation": "SearchVectors", "TableName": "vectors"}
+    measured = seen.all(LATENCY, **of_searches)
+    returned = seen.all("ReturnedItemCount", **of_searches)
+    assert measured is not None
+    assert returned is not None
+    assert (measured.sample_count, returned.sample_count, returned.sum) == (2, 2, 3)
+    refused = seen.all("UserErrors")
+    assert refused is not None
+    assert refused.sum == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric"), [("throttle", "ThrottledRequests"), ("error", "FaultInjectionServiceInducedErrors")]
+)
+def test_a_search_that_meets_a_fault(database: Database, client: Any, seen: Seen, kind: Any, metric: str) -> None:
+    create_vector_table(client)
+    database.faults.use(Fault(kind, operation="SearchVectors"))
+    with pytest.raises(client.exceptions.ClientError):
+        search(client)
+    of_searches = {"Operation": "SearchVectors", "TableName": "vectors"}
+    found = seen.all(metric, **of_searches)
+    assert found is not None
+    assert found.sum == 1
+    assert seen.all(LATENCY, **of_searches) is None
 
 
 def test_a_batch_is_one_request_to_each_table(client: Any, seen: Seen) -> None:

@@ -146,6 +146,7 @@ MEASURED_OPERATIONS = frozenset(
         "BatchExecuteStatement",
         "ExecuteStatement",
         "GetRecords",
+        "SearchVectors",  # (unconfirmed): the service documents no metrics of searches
     }
 )
 """Values of the dimension Operation. Requests of other operations count in no metric that has it."""
