@@ -18,7 +18,16 @@ from hashrange.settings import Settings
 from hashrange.testing import server
 from hashrange.testing.database import Database
 
-READING = {"list_tables", "describe_table", "get_item", "query", "scan", "run_partiql", "advise_schema"}
+READING = {
+    "list_tables",
+    "describe_table",
+    "get_item",
+    "query",
+    "scan",
+    "search_vectors",
+    "run_partiql",
+    "advise_schema",
+}
 WRITING = {"create_table", "put_item", "update_item", "delete_item", "delete_table"}
 USERS = {
     "TableName": "Users",
@@ -120,6 +129,49 @@ def test_tools_read(reading: Tools) -> None:
     assert (item["item"]["moment"], item["item"]["city"], none) == (3, "c1", {"item": None})
     assert selected == {"items": [{"id": "u"}]}
     assert {one["subject"] for one in advised["advice"]} >= {"partition key", "index by-city"}
+
+
+def test_tools_create_and_search_vector_indexes(writing: Tools) -> None:
+    index = {
+        "IndexName": "by-meaning",
+        "VectorAttribute": {"AttributeName": "meaning"},
+        "SearchSchema": [{"AttributeName": "kind", "SearchSchemaElementType": "INLINE_FILTER"}],
+        "Dimensions": 2,
+        "DistanceFunction": "EUCLIDEAN",
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    definition = {
+        "TableName": "Notes",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "kind")],
+        "BillingMode": "PAY_PER_REQUEST",
+        "VectorIndexes": [index],
+    }
+    near, far, other = [
+        {"id": name, "kind": kind, "meaning": meaning, "text": "x" * 60_000}
+        for name, kind, meaning in (("near", "note", [1, 0.5]), ("far", "note", [3, 0.5]), ("other", "task", [1, 1]))
+    ]
+    calls = [("put_item", {"table": "Notes", "item": item}) for item in (near, far, other)]
+    writing.call_all([("create_table", {"definition": definition}), *calls])
+    try:
+        place = {"table": "Notes", "index": "by-meaning", "vector": [1, 0.5]}
+        condition = {"condition": "#k = :k", "names": {"#k": "kind"}, "values": {":k": "note"}}
+        described, found, shown, wrong = writing.call_all(
+            [
+                ("describe_table", {"table": "Notes"}),
+                ("search_vectors", place),
+                ("search_vectors", place | condition | {"projection": "id", "limit": 5}),
+                ("search_vectors", place | {"vector": [1]}),
+            ]
+        )
+        assert described["VectorIndexes"][0]["ItemCount"] == 3
+        assert [(one["item"]["id"], one["score"]) for one in found["items"]] == [("near", 0.0)]
+        assert found["found_items"] == 3
+        assert found["read_bytes"] > 180_000
+        assert shown["items"] == [{"item": {"id": "near"}, "score": 0.0}, {"item": {"id": "far"}, "score": 2.0}]
+        assert "Input search vector dimension 1 does not match vector index dimension 2" in wrong
+    finally:
+        writing.call("delete_table", {"table": "Notes"})
 
 
 def test_pages_are_short_and_go_on_where_they_ended(reading: Tools) -> None:

@@ -118,6 +118,10 @@ SHAPES: dict[str, Any] = {
     "PutItem": WRITTEN,
     "Query": PAGE,
     "Scan": PAGE,
+    "SearchVectors": _members(
+        {"ConsumedCapacity": _members({"VectorSearchRequestBytes": MEASURE})},
+        SearchResults=_list(_members(Item=ITEM, Score=float)),
+    ),
     "UpdateItem": WRITTEN,
     "GET info": _members(service_time=MOMENT),
     "GET dax": _members(nodes=_list(DAX_NODE)),

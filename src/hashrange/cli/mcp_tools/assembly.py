@@ -37,6 +37,7 @@ def make_tool_server(asking: AskedServer, *, may_write: bool) -> MCPServer[Any]:
         reading.get_item,
         reading.query,
         reading.scan,
+        reading.search_vectors,
         reading.advise_schema,
     )
     tools = [_strict(tool, READS) for tool in reads]

@@ -1,5 +1,5 @@
-"""Which tools are there? Some read tables, items, queries, scans and PartiQL; with --allow-writes, others put, update
-and delete items, and create and delete tables. Each is a method whose docstring models read.
+"""Which tools are there? Some read tables, items, queries, scans, vector searches and PartiQL; with --allow-writes,
+others put, update and delete items, and create and delete tables. Each is a method whose docstring models read.
 """
 
 import json
@@ -104,6 +104,48 @@ class ReadTools:
             ExclusiveStartKey=_typed(start_after),
             Limit=limit,
         )
+
+    def search_vectors(
+        self,
+        table: str,
+        index: str,
+        vector: Annotated[
+            list[int | float], Field(description="What is searched for, with as many dimensions as the index has.")
+        ],
+        condition: Annotated[
+            str | None,
+            Field(
+                description="SearchConditionExpression, on attributes of the index's SearchSchema, such as 'kind = :k'."
+            ),
+        ] = None,
+        values: ValueStandIns = None,
+        names: NameStandIns = None,
+        projection: Annotated[str | None, Field(description="ProjectionExpression: the attributes to show.")] = None,
+        *,
+        limit: Limit = 10,
+    ) -> dict[str, Any]:
+        """Find the items of a vector index whose vectors are most similar to a given one, the most similar first.
+        describe_table shows a table's VectorIndexes.
+        """
+        reply = self._asking.ask(
+            "SearchVectors",
+            TableName=table,
+            IndexName=index,
+            SearchVector=[typed_value(one) for one in vector],
+            TopK=limit,
+            SearchConditionExpression=condition,
+            ProjectionExpression=projection,
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=_typed(values),
+            ReturnConsumedCapacity="TOTAL",
+        )
+        results = reply["SearchResults"]
+        shown = results[: count_shown([one["Item"] for one in results])]
+        return {
+            "items": [{"item": plain_item(one["Item"]), "score": one["Score"]} for one in shown],
+            "found_items": len(results),
+            "read_bytes": reply.get("ConsumedCapacity", {}).get("VectorSearchRequestBytes"),
+        }
 
     def _page(self, operation: str, table: str, index: str | None, **members: Any) -> dict[str, Any]:
         """The reply of a tool that reads a page. Raises RemoteError."""
