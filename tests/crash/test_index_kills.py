@@ -80,16 +80,20 @@ class Changer(threading.Thread):
     def run(self) -> None:
         try:
             for round_number in range(1_000_000):
-                number = self.chance.randrange(ITEMS)
-                if self.chance.random() < 0.2:
-                    ask(self.server, "DeleteItem", Key={"id": {"S": f"t{number}"}})
-                else:
-                    ask(self.server, "PutItem", Item=thing(number, round_number))
+                self.step(round_number)
         except (OSError, AssertionError):
             pass
         except Exception as error:
             if "IncompleteRead" not in type(error).__name__ and "RemoteDisconnected" not in type(error).__name__:
                 raise
+
+    def step(self, round_number: int) -> None:
+        """One request."""
+        number = self.chance.randrange(ITEMS)
+        if self.chance.random() < 0.2:
+            ask(self.server, "DeleteItem", Key={"id": {"S": f"t{number}"}})
+        else:
+            ask(self.server, "PutItem", Item=thing(number, round_number))
 
 
 def test_an_index_is_complete_whenever_its_server_was_killed(tmp_path: Path) -> None:
