@@ -180,8 +180,17 @@ COPIED = (
     "OnDemandThroughput",
     "DeletionProtectionEnabled",
 )
-INDEX_COPIED = ("IndexName", "KeySchema", "Projection", "OnDemandThroughput")
-INDEX_KINDS = ("LocalSecondaryIndexes", "GlobalSecondaryIndexes")
+INDEX_COPIED = (
+    "IndexName",
+    "KeySchema",
+    "Projection",
+    "OnDemandThroughput",
+    "VectorAttribute",
+    "SearchSchema",
+    "Dimensions",
+    "DistanceFunction",
+)
+INDEX_KINDS = ("LocalSecondaryIndexes", "GlobalSecondaryIndexes", "VectorIndexes")
 ON_DEMAND = "PAY_PER_REQUEST"
 
 

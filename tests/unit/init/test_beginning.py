@@ -11,6 +11,7 @@ import pytest
 from botocore.config import Config
 
 from hashrange.settings import SettingUnusable
+from tests.conformance.vectors import search_schema, vector, vector_index
 from tests.unit.init.folders import USERS, begun, make_folder, users_in
 
 ADA = '{"id": "ada"}\n'
@@ -133,6 +134,35 @@ def test_a_described_table_is_made_again(tmp_path: Path, form: str) -> None:
         for before in described:
             after = client.describe_table(TableName=before["TableName"])["Table"]
             assert definition_of(after) == definition_of(before)
+
+
+def test_a_described_table_with_a_vector_index_is_made_again(tmp_path: Path) -> None:
+    index = vector_index(SearchSchema=search_schema("tenant"))
+    members = {
+        "TableName": "Notes",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "tenant")],
+        "BillingMode": "PAY_PER_REQUEST",
+        "VectorIndexes": [index],
+    }
+    with begun(make_folder(tmp_path / "first", {"a.json": members})) as database:
+        before = database.client().describe_table(TableName="Notes")["Table"]
+    note = {"id": "a", "tenant": "t", "embedding": [1, 0.5, 0]}
+    described = json.dumps({"Table": before}, default=str)
+    with begun(make_folder(tmp_path / "second", {"A.json": described, "Notes.jsonl": json.dumps(note)})) as database:
+        client = database.client()
+        after = client.describe_table(TableName="Notes")["Table"]
+        found = client.search_vectors(
+            TableName="Notes",
+            IndexName="plain",
+            SearchVector=vector(1, 0.5, 0)["L"],
+            TopK=1,
+            SearchConditionExpression="tenant = :t",
+            ExpressionAttributeValues={":t": {"S": "t"}},
+        )
+    assert definition_of(after) == definition_of(before)
+    assert {name: after["VectorIndexes"][0][name] for name in index} == index
+    assert [one["Item"]["id"]["S"] for one in found["SearchResults"]] == ["a"]
 
 
 def definition_of(table: dict[str, Any]) -> dict[str, Any]:
