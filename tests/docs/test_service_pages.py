@@ -1,5 +1,5 @@
-"""The examples of the pages on functions, archive, DAX and auto scaling, and of docs/examples, end in what the pages
-say, run as a reader runs them.
+"""The examples of the pages on functions, archive, vectors, DAX and auto scaling, and of docs/examples, end in what the
+pages say, run as a reader runs them.
 
 Their programs are files beside the servers that their commands start.
 One program of each page is run again, as readers do.
@@ -16,7 +16,14 @@ from tests.docs.pages import NOT_RUN, ROOT, RUN, Example, examples_of
 from tests.docs.runs import LOG, Commands
 from tests.support.waiting import wait_until
 
-PAGES = ("docs/functions.md", "docs/archive.md", "docs/dax.md", "docs/autoscaling.md", "docs/examples/README.md")
+PAGES = (
+    "docs/functions.md",
+    "docs/archive.md",
+    "docs/vectors.md",
+    "docs/dax.md",
+    "docs/autoscaling.md",
+    "docs/examples/README.md",
+)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 AWS_CLI = ROOT / "tests" / "clients" / "aws_cli"
 DAX_CLIENT = ROOT / "tests" / "clients" / "dax" / "python"
@@ -69,6 +76,14 @@ def test_archive(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "archive.zip") as zipped:
         files = {name for name in zipped.namelist() if not name.endswith("/")}
     assert files == {f"hashrange/archive/{name}.py" for name in ("__init__", "objects", "trigger")}
+
+
+def test_vectors(tmp_path: Path) -> None:
+    page = examples("docs/vectors.md")
+    with Commands(page, tmp_path) as commands:
+        (said,) = said_by(commands, "docs/vectors.md")
+        assert commands.run("python find_documents.py") == said
+    assert [said] == [one.text for one in page if one.language == "text"]
 
 
 @pytest.mark.packaging  # the DAX client and the AWS CLI are fetched
