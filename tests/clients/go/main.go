@@ -1,7 +1,7 @@
 // A smoke with the AWS SDK for Go v2: a league's games in a table with an index, by batch, pages, transaction and waiters.
 //
 // What it heard is printed as one line of JSON, which tests/clients/test_go.py holds against what must be heard. With a second argument,
-// it does what capacity.go has instead (test_capacity.py).
+// it does what capacity.go has instead (test_capacity.py), or vectors.go (test_vectors.py).
 package main
 
 import (
@@ -168,7 +168,11 @@ func mistakes(ctx context.Context, client *dynamodb.Client) []string {
 func main() {
 	ctx := context.Background()
 	if len(os.Args) > 2 {
-		must(os.Stdout.Write(must(json.Marshal(capacity(ctx, os.Args[1])))))
+		other := capacity
+		if os.Args[2] == "vectors" {
+			other = vectors
+		}
+		must(os.Stdout.Write(must(json.Marshal(other(ctx, os.Args[1])))))
 		return
 	}
 	client := dynamodb.New(dynamodb.Options{
