@@ -15,7 +15,7 @@ from hashrange.items.row_layout import is_packed, row_size_bytes
 from hashrange.items.types import Row
 from hashrange.limits import READ_UNIT_BYTES, TRANSACTION_FACTOR, VECTOR_WRITE_MIN_BYTES, WRITE_UNIT_BYTES
 from hashrange.tables.change import Change
-from hashrange.tables.entries import EntryWrite
+from hashrange.tables.entries import Entry, EntryWrite
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index
 from hashrange.tables.vector_billing import charged_row_bytes
@@ -69,9 +69,24 @@ def change_units(change: Change) -> float:
         return 1.0  # only packed rows (`items/rows.py`) are smaller than their items; they exceed WRITE_UNIT_BYTES
     table = change.table
     if table.vector_attributes:
-        before = 0 if old is None else charged_row_bytes(table, old, change.old_item)
-        return write_units(before, 0 if new is None else charged_row_bytes(table, new, change.new_item))
+        former, present = _list_sizes(change.entries)
+        before = 0 if old is None else charged_row_bytes(table, old, change.old_item, former)
+        return write_units(before, 0 if new is None else charged_row_bytes(table, new, change.new_item, present))
     return write_units(_size_bytes(old), _size_bytes(new))
+
+
+def _list_sizes(entries: Iterable[EntryWrite]) -> tuple[dict[str, int], dict[str, int]]:
+    """Vector attribute → size of the item's list of numbers before and after a write, as far as its entries tell."""
+    before: dict[str, int] = {}
+    after: dict[str, int] = {}
+    for source, old, new in entries:
+        if source.vectors is not None:
+            name = source.vectors.index.attribute
+            if old is not None:
+                before[name] = old.list_bytes
+            if new is not None:
+                after[name] = new.list_bytes
+    return before, after
 
 
 def entry_units(write: EntryWrite) -> float:
@@ -99,11 +114,16 @@ def vector_write_bytes(writes: Iterable[EntryWrite]) -> VectorBytes:
     """
     charged: VectorBytes = {}
     for source, old, new in writes:
-        if source.vectors is not None:
+        if source.vectors is not None and not _is_same(old, new):
             before, after = [0 if one is None else _charged_bytes(one.row) for one in (old, new)]
             is_moved = old is not None and new is not None and old.key != new.key
             charged[source.vectors.index.name] = before + after if is_moved else max(before, after)
     return charged
+
+
+def _is_same(old: Entry | None, new: Entry | None) -> bool:
+    """True if an entry stays as it was, although its item's list of numbers got another size."""
+    return old is not None and new is not None and old.key == new.key and old.row == new.row
 
 
 def _charged_bytes(row: Row) -> int:

@@ -25,6 +25,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     key: Key
     row: Row
+    list_bytes: int = 0
+    """Of an entry in a vector index: size of the list of numbers that the item's vector is."""
 
 
 class EntryWrite(NamedTuple):
@@ -85,7 +87,10 @@ def _has_same_key(source: ReadSource, old_item: Item, new_item: Item) -> bool:
 
 
 def _vector_writes(table: OpenTable, key: Key, old_item: Item | None, new_item: Item | None) -> list[EntryWrite]:
-    """The changes of the table's vector indexes. 0.3 µs per dimension of each vector attribute that changes."""
+    """The changes of the table's vector indexes. 0.6 µs per dimension of each vector attribute that changes.
+
+    If only digits change that 32-bit floats do not have, the entry stays the same except for the size of the list.
+    """
     after = {} if new_item is None else packed_vectors(table, new_item)
     before: PackedVectors = {}
     if old_item is not None and new_item is None:
@@ -107,11 +112,12 @@ def _vector_entry(source: ReadSource, key: Key, item: Item, packed: PackedVector
     """The entry in a vector index of the item at `key`, whose vectors are `packed`; None if the item has no entry."""
     vectors = source.vectors
     assert vectors is not None
-    vector = packed[vectors.index.attribute]
+    attribute = vectors.index.attribute
+    vector = packed[attribute]
     own_key = None if vector is None else vector_key(vectors, item, key)
     if vector is None or own_key is None:
         return None
-    return Entry(own_key, vector_row(source, vectors.index.attribute, item, vector))
+    return Entry(own_key, vector_row(source, attribute, item, vector.floats), vector.list_bytes)
 
 
 def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | None:

@@ -29,6 +29,13 @@ def make_source_id(table_id: int, index_id: int = 0) -> SourceId:
     return SourceId(table_id.to_bytes(TABLE_ID_BYTES, "big") + index_id.to_bytes(SOURCE_BYTES - TABLE_ID_BYTES, "big"))
 
 
+def vector_lists_id(source_id: bytes) -> bytes:
+    """The name under which a vector index has further statistics: of how many items it has entries, and how many bytes
+    their vectors have as lists of numbers.
+    """
+    return source_id + b"\x01"
+
+
 def is_row_of_source(engine_key: bytes) -> bool:
     """True if an engine key is that of an item's row or of an index entry's; all else that is stored has other keys."""
     return FIRST_TABLE <= engine_key[:TABLE_ID_BYTES] < BEHIND_TABLES and (

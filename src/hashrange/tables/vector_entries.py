@@ -9,30 +9,52 @@ behaviour, captures to 23 October 2026.
 """
 
 from base64 import b64encode
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from hashrange.items.keys import encode_partition_key
+from hashrange.items.numbers import number_size_bytes
 from hashrange.items.rows import encode_row
-from hashrange.items.sizes import item_size_bytes, value_size_bytes
+from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES, item_size_bytes, value_size_bytes
 from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import FILTER_VALUE_MAX_BYTES, PARTITION_KEY_MAX_BYTES
 from hashrange.tables.open_table import IndexedVectors, OpenTable, ReadSource, projected_attributes
 from hashrange.vectors.floats import packed
 
-PackedVectors = dict[str, bytes | None]
-"""Vector attribute → an item's vector as an entry holds it; None if the item has none, or one that is not valid."""
+
+class PackedVector(NamedTuple):
+    """A valid vector of an item."""
+
+    floats: bytes
+    """The vector as an entry holds it."""
+    list_bytes: int
+    """The size of the item's list of numbers."""
 
 
-def packed_vector(value: Value | None, dimensions: int) -> bytes | None:
-    """The 32-bit floats of a vector, little-endian; None if the value is no valid vector. 0.1 µs a dimension."""
+PackedVectors = dict[str, PackedVector | None]
+"""Vector attribute → an item's vector; None if the item has none, or one that is not valid."""
+
+
+def packed_vector(value: Value | None, dimensions: int) -> PackedVector | None:
+    """The 32-bit floats of a vector, little-endian, and the size of its list; None if the value is no valid vector.
+    0.6 µs a dimension.
+    """
     elements = None if value is None else value.get("L")
     if elements is None or len(elements) != dimensions:
         return None
-    spend(dimensions >> 3)
+    spend(dimensions >> 1)
     try:
-        return packed([float(element["N"]) for element in elements])
+        digits = [element["N"] for element in elements]
     except KeyError:
         return None
+    floats = packed([float(number) for number in digits])
+    return None if floats is None else PackedVector(floats, list_size_bytes(digits))
+
+
+def list_size_bytes(digits: Sequence[str]) -> int:
+    """The size of a list of numbers. 0.5 µs a number."""
+    return CONTAINER_BYTES + MEMBER_BYTES * len(digits) + sum([number_size_bytes(number) for number in digits])
 
 
 def vector_key(vectors: IndexedVectors, item: Item, key: Key) -> Key | None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from hashrange.items.keys import prefix_upper_bound
-from hashrange.store.embedded import late_entries
+from hashrange.store.embedded import late_entries, layout
+from hashrange.tables.source_id import SOURCE_BYTES, table_prefix
 from tests.conformance.vectors import vector, vector_index
 from tests.unit.jobs.world import TABLE, World
 
@@ -96,3 +97,19 @@ def test_partitions_of_an_index_split(tmp_path: Path) -> None:
     world.split()
     assert len(entry_keys(world)) == 100
     assert world.close() == []
+
+
+def test_a_check_counts_lists_of_numbers(tmp_path: Path) -> None:
+    world = world_with(tmp_path / "data", "plain")
+    world.ask("PutItem", Item={"id": {"S": "a"}, "embedding": vector(1, 2, 3)})
+    world.kill()
+    world.ask("PutItem", Item={"id": {"S": "a"}, "embedding": vector("0.1111", 2, 3)})
+    assert world.described()["TableSizeBytes"] == 3 + 9 + 12
+    statistics = world.embedded.site.statistics.by_table
+    (by_source,) = [one for one in statistics.values() if any(len(source_id) > SOURCE_BYTES for source_id in one)]
+    ((name, (count, size_bytes)),) = [one for one in by_source.items() if len(one[0]) > SOURCE_BYTES]
+    assert (count, size_bytes) == (1, 3 + 4 + 3 + 3)
+    world.embedded.engine.put(
+        layout.STATISTICS_PREFIX + table_prefix(name), layout.encode_statistics(by_source | {name: (1, 1)})
+    )
+    assert any("is said to hold 1 rows of 1 bytes" in fault for fault in world.close())

@@ -69,6 +69,11 @@ def found(client: Any, name: str = "documents") -> dict[str, list[tuple[str, flo
     return {name: [(one["Item"]["id"]["S"], one["Score"]) for one in of_index] for name, of_index in results.items()}
 
 
+def size_of(client: Any, name: str = "documents") -> int:
+    """TableSizeBytes, which counts vectors that indexes hold by their dimensions."""
+    return int(client.describe_table(TableName=name)["Table"]["TableSizeBytes"])
+
+
 def is_followed(client: Any, name: str = "documents") -> bool:
     """True if the indexes of a copy follow further writes."""
     put(client, 101, name)
@@ -129,6 +134,7 @@ def test_restored_tables(database: Database) -> None:
     for name in ("of-backup", "of-moment"):
         client.get_waiter("table_exists").wait(TableName=name)
         assert found(client, name) == before
+        assert size_of(client, name) == size_of(client)
         assert is_followed(client, name)
     assert found(client) == before
 
@@ -152,6 +158,7 @@ def test_exported_and_imported_tables(database: Database) -> None:
     arn = imported["ImportArn"]
     wait_until(lambda: client.describe_import(ImportArn=arn)["ImportTableDescription"]["ImportStatus"] == "COMPLETED")
     assert found(client, "imported") == found(client)
+    assert size_of(client, "imported") == size_of(client)
     assert is_followed(client, "imported")
 
 
@@ -159,7 +166,7 @@ def test_commands_over_data_folders(tmp_path: Path, capsys: Printed) -> None:
     data_dir, copies, restored = [str(tmp_path / name) for name in ("data", "copies", "restored")]
     with server(Settings(data_dir=data_dir, port=0, admin=True)) as database:
         fill(database.client())
-        before = found(database.client())
+        before, size = found(database.client()), size_of(database.client())
         assert main(["backup", database.endpoint, copies]) == DONE
         assert is_followed(database.client())
     assert main(["restore", copies, restored]) == DONE
@@ -171,6 +178,7 @@ def test_commands_over_data_folders(tmp_path: Path, capsys: Printed) -> None:
         assert re.search(rf"\b{rows} rows\b", told), told
     with server(Settings(data_dir=restored, port=0)) as database:
         assert found(database.client()) == before
+        assert size_of(database.client()) == size
         assert is_followed(database.client())
     for folder in (data_dir, restored):
         assert main(["check", folder]) == DONE

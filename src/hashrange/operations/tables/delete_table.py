@@ -20,7 +20,7 @@ from hashrange.operations.naming import table_operation
 from hashrange.operations.operation import Scope
 from hashrange.operations.reply import Reply
 from hashrange.operations.tables.account_quotas import check_changes
-from hashrange.tables.description import describe_deleted
+from hashrange.tables.description import describe_deleted, table_sources
 from hashrange.tables.schema import Table
 from hashrange.tables.states import has_unfinished_index, is_changing, status
 
@@ -30,8 +30,8 @@ async def delete_table(scope: Scope, request: TableRequest) -> Reply:
     while True:
         table = await described_table(scope, request.TableName)
         now_seconds = scope.clock.service_time()
-        count, size_bytes = (await scope.store.statistics((table.source_id,)))[table.source_id]
-        reply = {"TableDescription": describe_deleted(table, now_seconds, count, size_bytes)}
+        statistics = await scope.store.statistics(table_sources(table))
+        reply = {"TableDescription": describe_deleted(table, now_seconds, statistics)}
         if status(table, now_seconds) == "DELETING":
             return reply
         if status(table, now_seconds) == "UPDATING" and table.updating_for == "stream":

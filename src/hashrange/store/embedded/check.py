@@ -56,6 +56,7 @@ from hashrange.tables.source_id import (
     source_id_of,
     table_id_of,
     table_prefix,
+    vector_lists_id,
 )
 
 FAULTS_MAX = 100
@@ -137,7 +138,7 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
         if table is not None and fault is None and source_id == table.source_id:
             yield from indexes.item_faults(table, key_in_source(engine_key), Row(row))
             yield from expiries.item_faults(table, key_in_source(engine_key), Row(row))
-    yield from _check_statistics(engine, counted)
+    yield from _check_statistics(engine, counted | indexes.lists)
     yield from _collection_faults(engine, tables)
     if format_version(engine) >= PARTITIONS_SINCE_VERSION:
         yield from partition_faults(engine, [table.schema for table in tables])
@@ -407,6 +408,10 @@ class IndexCheck:
         self._positions = {
             source: stored.get(source, b"") for source, index in self._sources.items() if _is_building(index)
         }
+        self.lists: defaultdict[bytes, list[int]] = defaultdict(lambda: [0, 0])
+        """Name of further statistics of a vector index → how many items that `item_faults` has seen have entries, and
+        the bytes of their vectors as lists.
+        """
 
     def item_faults(self, table: OpenTable, key: Key, row: Row) -> Iterator[str]:
         """Report missing and wrong index entries of the item at `key`."""
@@ -417,6 +422,10 @@ class IndexCheck:
             if not _covers(self._positions, source.source_id, key):
                 continue
             entry = derive_entry(source, key, item, row)
+            if entry is not None and source.vectors is not None:
+                lists = self.lists[vector_lists_id(source.source_id)]
+                lists[0] += 1
+                lists[1] += entry.list_bytes
             if entry is not None and self._entry(source.source_id + entry.key) != entry.row:
                 yield (
                     f"row {(table.source_id + key).hex()} of table {table.name} has no entry, or"

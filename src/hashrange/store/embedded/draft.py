@@ -13,7 +13,8 @@ from hashrange.items.types import Row
 from hashrange.store.embedded.engine import Engine, WriteBatch, new_batch
 from hashrange.store.interface import Payer
 from hashrange.tables.change import Change
-from hashrange.tables.entries import EntryWrite
+from hashrange.tables.entries import Entry, EntryWrite
+from hashrange.tables.source_id import vector_lists_id
 
 ROOM_BYTES_MIN = 1024 * 1024
 """Batches for fewer bytes than this are not preallocated, but grow as rows are added."""
@@ -74,6 +75,15 @@ class Draft(msgspec.Struct):
             count_before, size_before = deltas[source_id]
             count, size_bytes = count + count_before, size_bytes + size_before
         deltas[source_id] = (count, size_bytes)
+
+    def count_list(self, source_id: bytes, old: Entry | None, new: Entry | None) -> None:
+        """Add to `deltas` that `new` replaces `old` in a vector index: how large the items' vectors are as lists."""
+        count = (new is not None) - (old is not None)
+        size_bytes = (0 if new is None else new.list_bytes) - (0 if old is None else old.list_bytes)
+        if count or size_bytes:
+            name = vector_lists_id(source_id)
+            count_before, size_before = self.deltas.get(name, (0, 0))
+            self.deltas[name] = (count + count_before, size_bytes + size_before)
 
     def write_entry(self, entry: EntryWrite) -> None:
         """Add the write of an index entry, with its change of the index's statistics. Its old row may be a header."""

@@ -67,6 +67,8 @@ class IndexEntries(Participant):
             if entry is not None:
                 draft.batch.put(source_id + entry.key, entry.row)
                 draft.count(source_id, None, entry.row)
+                if entry.list_bytes:
+                    draft.count_list(source_id, None, entry)
 
     def filled(self, table: Table, source_id: bytes) -> Table:
         """The table's description with the index `source_id` ACTIVE."""

@@ -16,7 +16,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.embedded.statistics import NO_ROWS, TableStatistics, read_statistics
 from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.source_id import make_source_id, table_prefix
+from hashrange.tables.source_id import SOURCE_BYTES, make_source_id, table_prefix
 from hashrange.written.names import did_you_mean
 
 
@@ -47,7 +47,12 @@ def inspect_store(data_dir: str, *prefixes: str) -> StoreOverview:
         return StoreOverview(
             format_version(engine),
             files.folder_size_bytes(data_dir),
-            sum(count for _, by_source in found for count, _ in by_source.values()),
+            sum(
+                count
+                for _, by_source in found
+                for source_id, (count, _) in by_source.items()
+                if len(source_id) == SOURCE_BYTES
+            ),
             tables,
             sorted(_documents(engine, prefixes)),
             _kept(engine, statistics),

@@ -8,11 +8,13 @@ from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.row_copies import StagedRows
+from hashrange.store.embedded.vector_lists import VectorLists
 
 MakeParticipant = Callable[[Terms], Participant]
 
 PARTICIPANTS: tuple[MakeParticipant, ...] = (
     ItemCollections,
+    VectorLists,
     ChangeLog,
     IndexEntries,
     Expiries,
