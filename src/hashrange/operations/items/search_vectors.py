@@ -5,13 +5,13 @@ ReturnConsumedCapacity → TopK above 100 → values of the vector → Expressio
 empty or malformed → SearchConditionExpression → ProjectionExpression → unused names and values → table → index →
 dimensions → attributes of the search condition → its HASH attribute → types of its values → empty HASH.
 
-Results hold what the entry holds, without the vector unless the projection names it; then it is the index's copy. A
-search is eventually consistent. Source: vectors.md 8 to 11 (captures of 11 August to 23 October 2026).
+Table and index are looked at again when the store has read. Results hold what the entry holds, without the vector
+unless the projection names it; then it is the index's copy. A search is eventually consistent.
+Source: vectors.md 8 to 11 (captures of 11 August to 23 October 2026).
 """
 
 from binascii import a2b_base64
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -81,8 +81,24 @@ def search_vectors(scope: Scope, request: SearchVectorsRequest, meter: Meter) ->
     if query is None:
         return _reply(table, source, asked.projection, request.TableName, meter, FoundEntries([], 0))
     found = scope.store.search_vectors(table, source, query, meter)
-    reply = partial(_reply, table, source, asked.projection, request.TableName, meter)
+
+    def reply(entries: FoundEntries) -> Reply:
+        _require_index(scope, request, source)
+        return _reply(table, source, asked.projection, request.TableName, meter, entries)
+
     return reply(found) if isinstance(found, FoundEntries) else then(found, reply)
+
+
+def _require_index(scope: Scope, request: SearchVectorsRequest, source: ReadSource) -> None:
+    """Raise the refusal of a search that begins now, if table or index have been deleted while this one was reading:
+    then it may not have found all.
+    """
+    table = find_active_table(scope, request.TableName)
+    if table is None:
+        raise ResourceNotFoundException(reads.TABLE_NOT_FOUND)
+    present = table.vector_source(request.IndexName)
+    if present is None or present.source_id != source.source_id:
+        raise IndexNotFound(reads.INDEX_NOT_FOUND.format(name=request.IndexName))
 
 
 # --- checks that need no table ------------------------------------------------------------------
