@@ -21,7 +21,8 @@ Distance = Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
 Score = Callable[[bytes], float]
 """A function from a vector's floats to its score against the vector that is searched for."""
 
-_ELEMENTS_PER_STEP = 16
+ELEMENTS_PER_STEP = 16
+"""Elements of a vector whose comparison counts as one step."""
 _COSINE_MAX = 2.0
 _UNRELATED = 1.0
 """The COSINE score of a vector of zeros, which has no direction."""
@@ -39,10 +40,9 @@ class Ranking:
 
     def __init__(self, distance: Distance, vector: bytes, top_k: int) -> None:
         """`vector`: the floats that are searched for; `top_k`: how many entries are wanted, at least 1."""
-        self._score = _SCORES[distance](vector)
-        self._sign = 1.0 if distance == "DOT_PRODUCT" else -1.0
+        self._score, self._sign = scorer(distance, vector), sign_of(distance)
         self._top_k = top_k
-        self._steps = 1 + len(vector) // FLOAT_BYTES // _ELEMENTS_PER_STEP
+        self._steps = 1 + len(vector) // FLOAT_BYTES // ELEMENTS_PER_STEP
         self._seen_count = 0
         self._best: list[tuple[float, int, RankedRow]] = []
         """A heap: merit, negative place among the entries seen, entry. The first is the worst of the best."""
@@ -50,7 +50,7 @@ class Ranking:
     def see(self, row: Row, vector: bytes) -> None:
         """Compare one more entry, whose vector has the length of the one searched for. Gives way."""
         spend(self._steps)
-        score = max(-FLOAT32_MAX, min(FLOAT32_MAX, self._score(vector)))
+        score = self._score(vector)
         merit = self._sign * score
         self._seen_count += 1
         if len(self._best) < self._top_k:
@@ -74,9 +74,22 @@ def ranked(entries: Iterable[tuple[Row, bytes]], distance: Distance, vector: byt
 # --- scores -------------------------------------------------------------------------------------
 
 
+def scorer(distance: Distance, vector: bytes) -> Score:
+    """A function that scores vectors against `vector`."""
+    score = _SCORES[distance](vector)
+    return lambda other: max(-FLOAT32_MAX, min(FLOAT32_MAX, score(other)))
+
+
+def sign_of(distance: Distance) -> float:
+    """The factor by which a score is multiplied, so that greater ones are better."""
+    return 1.0 if distance == "DOT_PRODUCT" else -1.0
+
+
 def _cosine_to(wanted: bytes) -> Score:
     own = list(unpack_floats(wanted))
     own_square = sum(map(mul, own, own))
+    if not own_square:
+        return lambda _: _UNRELATED
 
     def score(vector: bytes) -> float:
         other = list(unpack_floats(vector))

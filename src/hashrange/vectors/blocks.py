@@ -1,0 +1,141 @@
+"""How are many vectors held so that one call compares them all with another? As rows of 32-bit floats in blocks of some
+4 MB, next to what else a search asks of an entry. Needs numpy, so it is imported when the first part is loaded.
+
+A block grows by copying itself, which takes less than a millisecond; a full one never moves. An entry stays in its
+place until it is removed. Nothing here gives way.
+"""
+
+from array import array
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float32]
+DoubleArray: TypeAlias = npt.NDArray[np.float64]
+BLOCK_BYTES = 4 * 1024 * 1024
+BLOCK_ENTRIES_MAX = 4_096
+_FIRST_ENTRIES = 32
+PRODUCT_NUMBERS_MAX = 9_215
+"""A product of a matrix and a vector that has more numbers than this is split among threads by OpenBLAS, which takes
+several times the CPU and keeps other cores busy."""
+_PRODUCT_ROWS_MAX = 32
+_KEYS_TOGETHER_MAX = 16_384
+"""With more keys than this, they are in several dictionaries: the growth of one that has a million takes 50 ms."""
+_DICTIONARIES = 64
+_KEY_EXTRA_BYTES = 140
+"""Memory that an entry takes besides the bytes of its key: the object, its number, slots of dictionary and list."""
+_PLACE_EXTRA_BYTES = 12
+"""Memory of a place of a block besides its floats: the vector's length and the entry's size."""
+
+
+class VectorBlock:
+    """Places for entries, of which some may be free."""
+
+    def __init__(self, dimensions: int) -> None:
+        together = max(1, min(_PRODUCT_ROWS_MAX, PRODUCT_NUMBERS_MAX // dimensions))
+        most = min(BLOCK_ENTRIES_MAX, BLOCK_BYTES // (4 * dimensions))
+        self._shape = together, dimensions
+        """The numbers of rows and columns of the matrices that are multiplied at once."""
+        self.places_max = max(1, most // together) * together
+        places = min(self.places_max, -(-_FIRST_ENTRIES // together) * together)
+        self.floats: FloatArray = np.zeros((places, dimensions), np.float32)
+        self.lengths: DoubleArray = np.full(places, np.nan)
+        """The length of each vector; NaN for a free place."""
+        self.keys: list[bytes | None] = []
+        """The key of the entry in each place that was ever used; None: the place is free."""
+        self.sizes = array("I")
+        self.tested: list[bytes] = []
+        """The attributes that search conditions may read, as rows."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of the block without that of keys and rows."""
+        return self.floats.nbytes + len(self.lengths) * _PLACE_EXTRA_BYTES
+
+    @property
+    def is_full(self) -> bool:
+        """True if every place was used."""
+        return len(self.keys) == self.places_max
+
+    def add_place(self) -> int:
+        """A place that was not used yet. The block must not be full."""
+        place = len(self.keys)
+        before = self.floats.shape[0]
+        if place == before:
+            places = min(self.places_max, 2 * before)
+            floats = np.zeros((places, self.floats.shape[1]), np.float32)
+            floats[:before] = self.floats
+            lengths = np.full(places, np.nan)
+            lengths[:before] = self.lengths
+            self.floats, self.lengths = floats, lengths
+        self.keys.append(None)
+        self.sizes.append(0)
+        self.tested.append(b"")
+        return place
+
+    def fill(self, place: int, key: bytes, vector: bytes, size_bytes: int, tested: bytes) -> None:
+        """Put an entry in a place, free or not. 3 µs."""
+        floats = np.frombuffer(vector, "<f4")
+        self.floats[place] = floats
+        wide = floats.astype(np.float64)
+        self.lengths[place] = np.sqrt(wide @ wide)
+        self.keys[place], self.sizes[place], self.tested[place] = key, size_bytes, tested
+
+    def clear(self, place: int) -> None:
+        """Make a place free."""
+        self.lengths[place] = np.nan
+        self.keys[place], self.sizes[place], self.tested[place] = None, 0, b""
+
+    def vector(self, place: int) -> bytes:
+        """The floats of an entry, little-endian."""
+        return bytes(self.floats[place].astype("<f4", copy=False))
+
+    def products(self, column: FloatArray) -> FloatArray:
+        """The product of every vector with `column`, which has one column. 0.2 ms for 4 MB, in this thread alone.
+
+        They may be infinite, or not a number, if numbers are large.
+        """
+        used = len(self.keys)
+        together, dimensions = self._shape
+        matrices = self.floats[: -(-used // together) * together].reshape(-1, together, dimensions)
+        with np.errstate(all="ignore"):
+            products: FloatArray = np.matmul(matrices, column)
+        return products.reshape(-1)[:used]
+
+
+class KeyPlaces:
+    """Key of an entry → its place, as a number."""
+
+    def __init__(self) -> None:
+        self._dictionaries: list[dict[bytes, int]] = [{}]
+        self.count = 0
+        self.memory_bytes = 0
+
+    def find(self, key: bytes) -> int | None:
+        """The place of a key; None if there is none."""
+        return self._dictionaries[hash(key) % len(self._dictionaries)].get(key)
+
+    def add(self, key: bytes, place: int) -> None:
+        """Note the place of a new key."""
+        if self.count == _KEYS_TOGETHER_MAX and len(self._dictionaries) == 1:
+            (former,) = self._dictionaries
+            self._dictionaries = [{} for _ in range(_DICTIONARIES)]
+            for one, number in former.items():
+                self._dictionaries[hash(one) % _DICTIONARIES][one] = number
+        self._dictionaries[hash(key) % len(self._dictionaries)][key] = place
+        self.count += 1
+        self.memory_bytes += len(key) + _KEY_EXTRA_BYTES
+
+    def remove(self, key: bytes) -> int | None:
+        """Forget a key; returns its place, None if there was none."""
+        place = self._dictionaries[hash(key) % len(self._dictionaries)].pop(key, None)
+        if place is not None:
+            self.count -= 1
+            self.memory_bytes -= len(key) + _KEY_EXTRA_BYTES
+        return place
+
+    def free(self) -> list[dict[bytes, int]]:
+        """Forget all keys; returns the dictionaries, which take long to free."""
+        former, self._dictionaries = self._dictionaries, [{}]
+        return former
