@@ -1,11 +1,13 @@
 """Random items with vectors in a table whose vector indexes come and go, with all kinds of writes, kills and restarts,
-against a simple model: which items are in an index, what their entries hold, and what writes are charged for.
+against a simple model: which items are in an index, what their entries hold, what writes are charged for, and what
+searches in memory find.
 """
 
 import random
 import struct
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import pytest
 from hashrange.errors import ApiError
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Row
+from hashrange.store.embedded import vector_parts, vector_search
+from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.tables.source_id import key_in_source, make_source_id
 from tests.conformance.vectors import charged
 from tests.support.seeds import seeds
@@ -115,7 +119,7 @@ class VectorWalk:
         self.world = World(data_dir, is_suspending=bool(seed % 2), index_delay=index_delay)
         self.items: dict[str, Item] = {}
         self.indexes: dict[str, VectorIndex] = {}
-        self.made = self.refused = self.entries_seen = 0
+        self.made = self.refused = self.entries_seen = self.searched = self.loaded = 0
         self.world.request(
             "CreateTable",
             TableName=NAME,
@@ -138,6 +142,7 @@ class VectorWalk:
         actions = {
             self.put: 30, self.update: 30, self.delete: 10, self.batch: 10, self.transact: 10,
             self.create_index: 4, self.delete_index: 3, self.restart: 1, self.kill: 2, self.compare: 8,
+            self.search: 60,
         }  # fmt: skip
         (action,) = self.chance.choices(list(actions), list(actions.values()))
         action()
@@ -226,6 +231,49 @@ class VectorWalk:
                 actions.append({"Update": {"TableName": NAME} | members})
         self.written("TransactWriteItems", changes, checked, TableName=None, TransactItems=actions)
 
+    # --- searches -------------------------------------------------------------------------------
+
+    def search(self) -> None:
+        """Search an index, in memory; all pages give the same. Some searches change the table where they give way."""
+        if not self.indexes:
+            return
+        index = self.chance.choice(list(self.indexes.values()))
+        conditions, values = [], {}
+        if index.has_hash:
+            values[":t"] = {"S": self.chance.choice("tu")}
+            conditions.append("tenant = :t")
+        if index.has_filter and self.chance.random() < 0.5:
+            values[":r"] = {"N": self.chance.choice("012")}
+            conditions.append("#r = :r")
+        members: dict[str, Any] = {"IndexName": index.name, "TopK": self.chance.choice((1, 3, 100))}
+        members["SearchVector"] = [{"N": self.chance.choice(NUMBERS)} for _ in range(DIMENSIONS)]
+        if conditions:
+            members |= {"SearchConditionExpression": " AND ".join(conditions), "ExpressionAttributeValues": values}
+        if ":r" in values:
+            members["ExpressionAttributeNames"] = {"#r": "rank"}
+        parts = self.world.embedded.site.vector_parts
+        parts.limit_bytes = self.chance.choice((10**9, 10**9, 3_000))
+        try:
+            found = self.ask("SearchVectors", ReturnConsumedCapacity="TOTAL", **members)
+        except ApiError as error:
+            assert "backfilling" in str(error) or "does not have the specified index" in str(error)
+            return
+        self.searched += len(found["SearchResults"])
+        self.loaded += len(parts)
+        searches = self.world.embedded.vector_searches
+        searches.may_load = False
+        with suspended_parts(parts):
+            assert self.ask("SearchVectors", ReturnConsumedCapacity="TOTAL", **members) == found
+        searches.may_load = True
+        matching = [
+            entry
+            for item in self.items.values()
+            if (entry := index.entry(item)) is not None
+            and values.get(":t", entry.get("tenant")) == entry.get("tenant")
+            and (":r" not in values or entry.get("rank") == values[":r"])
+        ]
+        assert len(found["SearchResults"]) == min(members["TopK"], len(matching))
+
     # --- indexes, restarts and what is there ------------------------------------------------------
 
     def settle(self) -> None:
@@ -283,12 +331,22 @@ class VectorWalk:
             self.entries_seen += len(found)
 
 
+@contextmanager
+def suspended_parts(parts: VectorParts) -> Iterator[None]:
+    """Meanwhile no search finds a part, and parts are followed as always."""
+    find, parts.find = parts.find, lambda prefix: None  # type: ignore[method-assign, assignment]
+    yield
+    parts.find = find  # type: ignore[method-assign]
+
+
 def sorted_entry(entry: Item) -> Any:
     return sorted(entry.items())
 
 
 @pytest.mark.parametrize("seed", seeds(4, 200))
-def test_random_histories(seed: int, tmp_path: Path) -> None:
+def test_random_histories(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_search, "LOADED_ENTRIES_MIN", 1)
+    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 2)
     walk = VectorWalk(tmp_path / "data", seed)
     for _ in range(STEPS):
         walk.step()
@@ -296,4 +354,6 @@ def test_random_histories(seed: int, tmp_path: Path) -> None:
     walk.compare()
     assert walk.refused
     assert walk.entries_seen
+    assert walk.searched
+    assert walk.loaded
     assert walk.world.close() == []

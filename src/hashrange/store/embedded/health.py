@@ -34,6 +34,7 @@ from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.stand_ins import ReadOnlyEngine, RefusingEngine
 from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.embedded.synced import SyncedFile
+from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.store.pause import PAUSE
 
 REOPEN_DELAY_SECONDS_MIN = 0.1
@@ -62,6 +63,7 @@ class Site:
         self.tables = OpenTables()
         self.reads = ReadCache(Admission(is_in_memory=self.is_in_memory))
         self.statistics = SourceStatistics(self.wake_jobs)
+        self.vector_parts = VectorParts(self.statistics.of)
         self.health = Health(self, loop, lock, load)
         self.barrier = self.health.barrier
         self.housekeeper = Housekeeper(self.health.require_folder, partial(self.barrier.report, self.health.lose))
@@ -81,9 +83,10 @@ class Site:
         self.wake()
 
     def use(self, engine: Engine) -> None:
-        """Switch to another engine, and clear the read cache."""
+        """Switch to another engine, and drop what was read of the former one."""
         self.engine = engine
         self.reads.clear()
+        self.vector_parts.clear()
 
     def let_engine_go(self) -> Engine:
         """Sync all commits and return the engine, which may then be closed; the store must take another one."""

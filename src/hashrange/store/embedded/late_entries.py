@@ -143,6 +143,7 @@ class LateEntries:
 
     def _written(self, late: LateCommit) -> None:
         _, write = late.left.popleft()
+        self._terms.vector_parts.follow([write])
         self._sources -= Counter([write.source.source_id])
         if not late.left:
             self._waiting.remove(late)

@@ -20,6 +20,7 @@ from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.streams import EmbeddedStreams
+from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.partitions import CountInitialPartitions, Partition, one_partition
@@ -65,6 +66,8 @@ class Terms(NamedTuple):
     """Source id of an index → number of its late entries that are still to be written."""
     wake: Callable[[], None]
     """Notifies the jobs of new work."""
+    vector_parts: VectorParts
+    """The parts of vector indexes in memory, which follow commits."""
 
 
 class Participant:

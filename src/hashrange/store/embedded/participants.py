@@ -8,6 +8,7 @@ from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.row_copies import StagedRows
+from hashrange.store.embedded.vector_following import FollowingParts
 from hashrange.store.embedded.vector_lists import VectorLists
 
 MakeParticipant = Callable[[Terms], Participant]
@@ -17,6 +18,7 @@ PARTICIPANTS: tuple[MakeParticipant, ...] = (
     VectorLists,
     ChangeLog,
     IndexEntries,
+    FollowingParts,
     Expiries,
     StagedRows,
 )

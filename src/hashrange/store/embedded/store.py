@@ -36,7 +36,7 @@ from hashrange.store.embedded.stream_reads import StreamReads
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
-from hashrange.store.embedded.vector_search import search_entries
+from hashrange.store.embedded.vector_search import VectorSearches
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import Page, Payer
 from hashrange.store.pause import PAUSE
@@ -94,6 +94,7 @@ class EmbeddedStore(Commits):
             claims,
             self._late_sources,
             site.wake_jobs,
+            site.vector_parts,
         )
         site.tables.take_participants([make(terms) for make in participants])
         super().__init__(site, walks, Tokens(site.housekeeper), claims)
@@ -101,6 +102,7 @@ class EmbeddedStore(Commits):
         self.catalog = EmbeddedCatalog(self, walks, options, staged.needs)
         self.row_copies = EmbeddedRowCopies(self, self.catalog)
         self.streams, self.documents = StreamReads(site, streams), EmbeddedDocuments(self)
+        self.vector_searches = VectorSearches(self, site)
         self.maintenance = Upkeep(self, walks, self.catalog, streams, options)
         self.copying = Copies(site, self.read, self.take_engine, lock, home)
         self.is_kept = self.copying.is_kept
@@ -152,8 +154,8 @@ class EmbeddedStore(Commits):
     def search_vectors(
         self, table: OpenTable, source: ReadSource, query: VectorQuery, meter: Payer = None
     ) -> Soon[FoundEntries]:
-        """The most similar entries of a vector index; all entries that may be found are read. Raises StorageError."""
-        return search_entries(self, source, query, self.site.clock.monotonic)
+        """The most similar entries of a vector index, of all that may be found. Raises StorageError."""
+        return self.vector_searches.search(source, query)
 
     async def _page_behind_late_entries(self, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int) -> Page:
         while source_id in self._late_sources:

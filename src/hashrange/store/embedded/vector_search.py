@@ -1,28 +1,45 @@
-"""How does the embedded store search a vector index? It reads all entries that may be found, page by page, and ranks
-them exactly.
+"""How does the embedded store search a vector index? In a part of it in memory, which the first search loads, if numpy
+is there; else it reads all entries that may be found, page by page, and ranks them exactly. Both find the same.
 
-The entries are not those of one moment: other requests may write between two pages. They are read in the order of
-their keys, so of entries with equal scores those with the lesser keys are found.
+The entries are not those of one moment: other requests may write while a search gives way. Rows that are found in
+memory are read from the engine at the end, so that an entry that has gone is not found. Of entries with equal scores,
+those with the lesser keys are found.
 """
 
-from binascii import a2b_base64
+import logging
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
+from hashrange.errors import StorageBusy
 from hashrange.items.keys import prefix_upper_bound
-from hashrange.items.rows import attributes_reader, decode_for
+from hashrange.items.rows import decode_for
+from hashrange.items.steps import READ_BYTES_PER_STEP, spend, undisturbed
+from hashrange.items.types import Key, Row
 from hashrange.soon import settled
+from hashrange.store.embedded.health import Site
+from hashrange.store.embedded.vector_parts import StoredPart, VectorParts, stored_part, vector_reader
 from hashrange.store.interface import Store
-from hashrange.store.pause import FIRST_SLICE, hand_back
+from hashrange.store.pause import FIRST_SLICE, PAUSE, hand_back
 from hashrange.tables.open_table import ReadSource
 from hashrange.tables.read_spans import narrow, scan_span
 from hashrange.tables.span import Span
-from hashrange.vectors.ranking import Ranking
+from hashrange.vectors.ranking import RankedRow, Ranking, scorer, sign_of
 from hashrange.vectors.search import FoundEntries, VectorQuery
+from hashrange.work_threads import WorkThread
+
+if TYPE_CHECKING:
+    from hashrange.vectors.loaded_part import LoadedPart, RankedKey
 
 PAGE_ROWS_MAX = 1_024
 PAGE_BYTES = 1024 * 1024
-_BEFORE, _BEHIND = len(b'{"B":"'), -len(b'"}')
-"""What is around the base64 of a vector in the JSON of its value."""
+LOADED_ENTRIES_MIN = 32
+"""Up to so many entries are read for each search, which takes no longer than a millisecond or two."""
+_ATTEMPTS = 4
+"""How often a search in memory is repeated because an entry that it has found has gone."""
+_CODE = "hashrange.vectors.loaded_part"
+_importing = WorkThread("hashrange-vectors-code")
+_log = logging.getLogger("hashrange.store")
 
 
 def _span_of(hash_key: bytes | None) -> Span:
@@ -32,11 +49,11 @@ def _span_of(hash_key: bytes | None) -> Span:
 async def search_entries(
     store: Store, source: ReadSource, query: VectorQuery, monotonic: Callable[[], float]
 ) -> FoundEntries:
-    """What a search of a vector index finds. Lets other requests run between pages. Raises StorageError."""
+    """What a search of a vector index finds, page by page. Gives way between pages. Raises StorageError."""
     vectors = source.vectors
     assert vectors is not None, "only a vector index can be searched"
     ranking = Ranking(vectors.index.distance, query.vector, query.top_k)
-    read_vector = attributes_reader((vectors.index.attribute,))
+    vector_of = vector_reader(source)
     span = _span_of(query.hash_key)
     rows_max = FIRST_SLICE
     read_bytes = 0
@@ -45,9 +62,148 @@ async def search_entries(
         read_bytes += page.size_bytes
         for row in page.rows:
             if query.test is None or query.test(decode_for(row, query.tested_names)):
-                (value,) = read_vector(row)
-                ranking.see(row, a2b_base64(value[_BEFORE:_BEHIND]))
+                ranking.see(row, vector_of(row))
         if page.last_key is None:
             return FoundEntries(ranking.result(), read_bytes)
         span = narrow(span, page.last_key)
         rows_max = await hand_back(monotonic, rows_max, PAGE_ROWS_MAX)
+
+
+class VectorSearches:
+    """The searches of one store."""
+
+    def __init__(self, store: Store, site: Site) -> None:
+        self._store, self._site = store, site
+        self._parts: VectorParts = site.vector_parts
+        self._make: type[LoadedPart] | None = None
+        """Makes a part; None: the code has not been imported."""
+        self.may_load = True
+        """False if there is no numpy."""
+
+    async def search(self, source: ReadSource, query: VectorQuery) -> FoundEntries:
+        """What a search of a vector index finds. Gives way. Raises StorageError."""
+        health = self._site.health
+        for _ in range(_ATTEMPTS):
+            generation = health.generation
+            part = await self._part(source, query)
+            if part is None:
+                break
+            part.searches += 1
+            try:
+                found = self._found(part, source, query)
+            finally:
+                part.searches -= 1
+            health.require(generation)
+            if found is not None:
+                return FoundEntries(found, part.entries.read_bytes)
+        return await search_entries(self._store, source, query, self._site.clock.monotonic)
+
+    # --- the part -------------------------------------------------------------------------------
+
+    async def _part(self, source: ReadSource, query: VectorQuery) -> StoredPart | None:
+        """The complete part that holds what may be found; None: there is none, and the pages must be read.
+
+        Loads it, if there is none yet. Gives way. Raises StorageError.
+        """
+        prefix = source.source_id + (query.hash_key or b"")
+        part = self._parts.find(prefix)
+        if part is None:
+            part = await self._begun(source, query, prefix)
+        generation = self._site.health.generation
+        while part is not None and not part.is_complete:
+            await self._load_slice(part)
+            await PAUSE
+            self._site.health.require(generation)
+            if not self._parts.holds(part):
+                return None
+        return part
+
+    async def _begun(self, source: ReadSource, query: VectorQuery, prefix: bytes) -> StoredPart | None:
+        """A part that has just been added; None if there should be none."""
+        vectors = source.vectors
+        assert vectors is not None, "only a vector index can be searched"
+        is_whole = query.hash_key is None and vectors.hash_name is not None
+        if not self.may_load or is_whole or vectors.index.state != "ACTIVE":
+            return None
+        if not self._parts.may_hold(source, prefix):
+            return None
+        generation = self._site.health.generation
+        span = _span_of(query.hash_key)
+        page = await settled(self._store.page(source.source_id, span, LOADED_ENTRIES_MIN, PAGE_BYTES, consistent=False))
+        make = None if page.last_key is None else await self._code()
+        self._site.health.require(generation)
+        if make is None or self._site.tables.find_index(source.source_id) is None:
+            return None
+        part = self._parts.find(prefix)  # another search may have added it meanwhile
+        if part is None:
+            part = stored_part(source, prefix, make)
+            self._parts.add(part)
+        return part
+
+    async def _code(self) -> "type[LoadedPart] | None":
+        """The class of parts; None if its code cannot be imported. The first call imports numpy, which takes 0.1 s, on
+        a thread if there is an event loop.
+        """
+        if self._make is None and self.may_load:
+            try:
+                if self._site.is_served:
+                    await _importing.run(import_module, _CODE)
+                self._make = import_module(_CODE).LoadedPart
+            except ImportError as error:
+                self.may_load = False
+                if not isinstance(error, ModuleNotFoundError):
+                    _log.warning("numpy cannot be imported, so vectors are compared one by one: %s", error)
+        return self._make
+
+    async def _load_slice(self, part: StoredPart) -> None:
+        """Load the next rows of a part. Raises StorageError."""
+        site = self._site
+        try:
+            with undisturbed:
+                with site.failures():
+                    rows, are_last = part.next_rows(site.engine)
+                part.load(rows, are_last=are_last)
+        except StorageBusy:
+            if not part.skipped_keys_max:
+                raise
+            await site.compact(part.next_key, prefix_upper_bound(part.prefix))
+            part.skipped_keys_max = 0
+        except MemoryError:
+            if self._parts.holds(part):
+                self._parts.refuse(part)
+        else:
+            if self._parts.holds(part):
+                self._parts.count(part)
+
+    # --- what is found --------------------------------------------------------------------------
+
+    def _found(self, part: StoredPart, source: ReadSource, query: VectorQuery) -> list[RankedRow] | None:
+        """The best entries of the part, most similar first; None if one of them has gone. Gives way."""
+        found: list[tuple[float, bytes, RankedRow]] = []
+        for one in part.entries.search(query):
+            ranked = self._ranked(part, source, query, one)
+            if ranked is None:
+                return None
+            found.append(ranked)
+        found.sort()
+        return [row for _, _, row in found]
+
+    def _ranked(
+        self, part: StoredPart, source: ReadSource, query: VectorQuery, one: "RankedKey"
+    ) -> tuple[float, bytes, RankedRow] | None:
+        """Negative merit, key, and row with score of an entry as it is now; None if it may not be found any more."""
+        with self._site.failures():
+            stored = self._site.engine.get(source.source_id + Key(one.key))
+        if stored is None:
+            return None
+        row, score, merit = Row(stored), one.score, one.merit
+        if query.test is not None and not query.test(decode_for(row, query.tested_names)):
+            return None
+        spend(1 + len(row) // READ_BYTES_PER_STEP)
+        vector = part.vector_of(row)
+        if vector != one.vector:
+            assert source.vectors is not None
+            distance = source.vectors.index.distance
+            score = scorer(distance, query.vector)(vector)
+            merit = sign_of(distance) * score
+        return -merit, one.key, RankedRow(row, score)

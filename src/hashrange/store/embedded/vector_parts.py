@@ -1,0 +1,212 @@
+"""Which parts of vector indexes are in memory? Those searched lately, as many as fit; each holds the entries of an
+index, or those with one value of its HASH attribute.
+
+A commit's changes are made to the parts in the step in which the commit becomes visible, also while a part is being
+loaded: a slice of rows is read from the engine and added in one step, so it cannot bring what a commit has changed
+meanwhile. Parts that have been dropped are followed no more, so nobody begins to search them. As of the read cache, all
+are dropped with the engine, and those of a source with the source.
+Why: docs/adr/0078-vectors-in-memory.md.
+"""
+
+from binascii import a2b_base64
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hashrange.items.keys import key_end, prefix_upper_bound
+from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.rows import attributes_reader, decode_attributes, part_row
+from hashrange.items.types import Row
+from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.reading import read_range
+from hashrange.store.statistics import Statistics
+from hashrange.tables.entries import Entry, EntryWrite
+from hashrange.tables.open_table import ReadSource
+from hashrange.tables.source_id import SOURCE_BYTES, key_in_source
+from hashrange.work_threads import WorkThread
+
+if TYPE_CHECKING:
+    from hashrange.vectors.loaded_part import LoadedPart
+
+PARTS_BYTES_MAX = 2 * 1024 * 1024 * 1024
+"""Memory of all parts of a store."""
+SLICE_ROWS, SLICE_BYTES = 128, 256 * 1024
+"""Rows that are loaded in one step, in about 2 ms."""
+_ENTRY_EXTRA_BYTES = 200
+"""Memory of an entry in a part besides its floats, about."""
+_REFUSED_MAX = 1_024
+_FREED_TOGETHER_MAX = 8_192
+"""A part with more entries than this is freed on a thread: a million take 0.1 s."""
+_BEFORE, _BEHIND = len(b'{"B":"'), -len(b'"}')
+"""What is around the base64 of a vector in the JSON of its value."""
+_freeing = WorkThread("hashrange-vectors-freed")
+
+
+def vector_reader(source: ReadSource) -> Callable[[Row], bytes]:
+    """A function from the row of an entry of this index to the entry's vector. 10 µs for 384 dimensions."""
+    assert source.vectors is not None
+    read = attributes_reader((source.vectors.index.attribute,))
+
+    def vector_of(row: Row) -> bytes:
+        (value,) = read(row)
+        return a2b_base64(value[_BEFORE:_BEHIND])
+
+    return vector_of
+
+
+class StoredPart(msgspec.Struct, eq=False):
+    """A part of an index, with how far it has been loaded."""
+
+    prefix: bytes
+    """How the engine keys of its entries begin."""
+    entries: "LoadedPart"
+    names: tuple[str, ...]
+    """The attributes of the index's search schema, which conditions may read."""
+    vector_of: Callable[[Row], bytes]
+    next_key: bytes
+    """Engine key at which the next slice begins."""
+    skipped_keys_max: int = SKIPPED_KEYS_MAX
+    is_complete: bool = False
+    counted_bytes: int = 0
+    """The memory with which the part is counted."""
+    searches: int = 0
+    """How many searches use the part now."""
+
+    def next_rows(self, engine: Engine) -> tuple[list[tuple[bytes, bytes]], bool]:
+        """The next rows to be loaded, and True if they are the last. Raises the engine's bare exceptions."""
+        upper = prefix_upper_bound(self.prefix)
+        return read_range(engine, self.next_key, upper, SLICE_ROWS, SLICE_BYTES, self.skipped_keys_max)
+
+    def load(self, rows: Sequence[tuple[bytes, bytes]], *, are_last: bool) -> None:
+        """Add what `next_rows` has returned; nothing may have given way since."""
+        for engine_key, row in rows:
+            self.put(key_in_source(engine_key), Row(row))
+        if rows:
+            self.next_key = rows[-1][0] + b"\x00"
+        self.is_complete = are_last
+
+    def put(self, key: bytes, row: Row) -> None:
+        """Add an entry, or replace it."""
+        tested = part_row(decode_attributes(row, self.names)) if self.names else b""
+        self.entries.put(key, self.vector_of(row), row_size_bytes(row), tested)
+
+
+def stored_part(source: ReadSource, prefix: bytes, make: "type[LoadedPart]") -> StoredPart:
+    """An empty part of the index: of the entries whose engine keys have the `prefix`."""
+    assert source.vectors is not None
+    index = source.vectors.index
+    made = make(index.distance, index.dimensions)
+    return StoredPart(prefix, made, index.search_names, vector_reader(source), prefix)
+
+
+class VectorParts:
+    """The parts of one store."""
+
+    def __init__(self, statistics_of: Callable[[bytes], Statistics], limit_bytes: int = PARTS_BYTES_MAX) -> None:
+        """`statistics_of` returns item count and size of a source."""
+        self._statistics_of = statistics_of
+        self.limit_bytes = limit_bytes
+        self._used_bytes = 0
+        self._by_prefix: OrderedDict[bytes, StoredPart] = OrderedDict()
+        self._refused: OrderedDict[bytes, int] = OrderedDict()
+        """Prefix of a part that did not fit → how many entries its index had."""
+
+    def __len__(self) -> int:
+        return len(self._by_prefix)
+
+    def find(self, prefix: bytes) -> StoredPart | None:
+        """The part with this prefix, complete or not, which is used now."""
+        part = self._by_prefix.get(prefix)
+        if part is not None:
+            self._by_prefix.move_to_end(prefix)
+        return part
+
+    def holds(self, part: StoredPart) -> bool:
+        """True if the part has not been dropped."""
+        return self._by_prefix.get(part.prefix) is part
+
+    def may_hold(self, source: ReadSource, prefix: bytes) -> bool:
+        """False if a part is known to be too large."""
+        assert source.vectors is not None
+        count = self._statistics_of(source.source_id).item_count
+        entry_bytes = 4 * source.vectors.index.dimensions + _ENTRY_EXTRA_BYTES
+        if source.vectors.hash_name is None and count * entry_bytes > self.limit_bytes:
+            return False
+        refused = self._refused.get(prefix)
+        return refused is None or 4 * count < 3 * refused
+
+    def add(self, part: StoredPart) -> None:
+        """Add a new part, which is then followed."""
+        assert part.prefix not in self._by_prefix
+        self._by_prefix[part.prefix] = part
+        self.count(part)
+
+    def count(self, part: StoredPart) -> None:
+        """Count the memory of a part that has changed; drop those unused for longest beyond the limit."""
+        size_bytes = part.entries.memory_bytes
+        self._used_bytes += size_bytes - part.counted_bytes
+        part.counted_bytes = size_bytes
+        while self._used_bytes > self.limit_bytes:
+            oldest = next(iter(self._by_prefix.values()))
+            if oldest is part:
+                self.refuse(part)
+            else:
+                self._drop(oldest)
+
+    def refuse(self, part: StoredPart) -> None:
+        """Drop a part that does not fit, and do not load it again while its index is as large as now."""
+        if len(self._refused) == _REFUSED_MAX:
+            self._refused.popitem(last=False)
+        self._refused[part.prefix] = self._statistics_of(part.prefix[:SOURCE_BYTES]).item_count
+        self._drop(part)
+
+    def _drop(self, part: StoredPart) -> None:
+        del self._by_prefix[part.prefix]
+        self._used_bytes -= part.counted_bytes
+        if part.entries.count > _FREED_TOGETHER_MAX and not part.searches:
+            _freeing.submit(part.entries.free)
+
+    # --- what the parts follow --------------------------------------------------------------------
+
+    def follow(self, entries: Iterable[EntryWrite]) -> None:
+        """Make the changes of a commit to the parts; must not give way. 20 µs for an entry of 384 dimensions."""
+        if not self._by_prefix:
+            return
+        for source, old, new in entries:
+            if source.vectors is None:
+                continue
+            if old is not None and (new is None or new.key != old.key):
+                part = self._part_of(source, old.key)
+                if part is not None:
+                    part.entries.remove(old.key)
+                    if part.entries.is_sparse:
+                        self._drop(part)
+            if new is not None:
+                part = self._part_of(source, new.key)
+                if part is not None:
+                    self._put(part, new)
+
+    def _put(self, part: StoredPart, entry: Entry) -> None:
+        try:
+            part.put(entry.key, entry.row)
+        except MemoryError:
+            self.refuse(part)
+        else:
+            self.count(part)
+
+    def _part_of(self, source: ReadSource, key: bytes) -> StoredPart | None:
+        assert source.vectors is not None
+        has_hash = source.vectors.hash_name is not None
+        return self._by_prefix.get(source.source_id + (key[: key_end(key, ())] if has_hash else b""))
+
+    def clear(self) -> None:
+        """Drop all parts, because the engine was replaced."""
+        self.drop(b"", b"\xff" * (SOURCE_BYTES + 1))
+        self._refused.clear()
+
+    def drop(self, lower: bytes, upper: bytes) -> None:
+        """Drop the parts of deleted sources with `lower <= source id < upper`."""
+        for part in [one for prefix, one in self._by_prefix.items() if lower <= prefix < upper]:
+            self._drop(part)
