@@ -334,7 +334,7 @@ class VectorWalk:
 @contextmanager
 def suspended_parts(parts: VectorParts) -> Iterator[None]:
     """Meanwhile no search finds a part, and parts are followed as always."""
-    find, parts.find = parts.find, lambda prefix: None  # type: ignore[method-assign, assignment]
+    find, parts.find = parts.find, lambda prefix: None  # type: ignore[method-assign]
     yield
     parts.find = find  # type: ignore[method-assign]
 
