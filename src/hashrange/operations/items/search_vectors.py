@@ -127,8 +127,8 @@ def _packed(elements: Sequence[Value]) -> bytes:
     """
     texts = [element.get("N") for element in walk(elements) if len(element) == 1]
     vector = None
-    if len(texts) == len(elements) and all(text.__class__ is str for text in texts):
-        vector = pack_floats([str(text) for text in texts])
+    if len(texts) == len(elements) and set(map(type, texts)) == {str}:
+        vector = pack_floats(texts)  # type: ignore[arg-type]  # see the line above
     if vector is None:
         raise ValidationException(say.VECTOR_VALUES)
     return vector

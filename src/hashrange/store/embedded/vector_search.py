@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hashrange.errors import StorageBusy
 from hashrange.items.keys import prefix_upper_bound
 from hashrange.items.rows import decode_for
-from hashrange.items.steps import READ_BYTES_PER_STEP, spend, undisturbed
+from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.embedded.health import Site
@@ -179,31 +179,38 @@ class VectorSearches:
 
     def _found(self, part: StoredPart, source: ReadSource, query: VectorQuery) -> list[RankedRow] | None:
         """The best entries of the part, most similar first; None if one of them has gone. Gives way."""
-        found: list[tuple[float, bytes, RankedRow]] = []
-        for one in part.entries.search(query):
-            ranked = self._ranked(part, source, query, one)
-            if ranked is None:
+        ways_given = gave_way()
+        best = part.entries.search(query)
+        found = []
+        for one in best:
+            with self._site.failures():
+                stored = self._site.engine.get(source.source_id + Key(one.key))
+            if stored is None:
                 return None
-            found.append(ranked)
+            entry = (-one.merit, one.key, RankedRow(Row(stored), one.score))
+            if gave_way() != ways_given:
+                changed = _as_it_is(part, source, query, one, Row(stored))
+                if changed is None:
+                    return None
+                entry = changed
+            found.append(entry)
+            spend(len(stored) // READ_BYTES_PER_STEP)
         found.sort()
         return [row for _, _, row in found]
 
-    def _ranked(
-        self, part: StoredPart, source: ReadSource, query: VectorQuery, one: "RankedKey"
-    ) -> tuple[float, bytes, RankedRow] | None:
-        """Negative merit, key, and row with score of an entry as it is now; None if it may not be found any more."""
-        with self._site.failures():
-            stored = self._site.engine.get(source.source_id + Key(one.key))
-        if stored is None:
-            return None
-        row, score, merit = Row(stored), one.score, one.merit
-        if query.test is not None and not query.test(decode_for(row, query.tested_names)):
-            return None
-        spend(1 + len(row) // READ_BYTES_PER_STEP)
-        vector = part.vector_of(row)
-        if vector != one.vector:
-            assert source.vectors is not None
-            distance = source.vectors.index.distance
-            score = scorer(distance, query.vector)(vector)
-            merit = sign_of(distance) * score
-        return -merit, one.key, RankedRow(row, score)
+
+def _as_it_is(
+    part: StoredPart, source: ReadSource, query: VectorQuery, one: "RankedKey", row: Row
+) -> tuple[float, bytes, RankedRow] | None:
+    """Negative merit, key, and row with score of an entry that may have changed since it was found; None if it may not
+    be found any more.
+    """
+    if query.test is not None and not query.test(decode_for(row, query.tested_names)):
+        return None
+    vector = part.vector_of(row)
+    if vector == one.vector:
+        return -one.merit, one.key, RankedRow(row, one.score)
+    assert source.vectors is not None
+    distance = source.vectors.index.distance
+    score = scorer(distance, query.vector)(vector)
+    return -sign_of(distance) * score, one.key, RankedRow(row, score)
