@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import random
 import resource
+import struct
 import sys
 import tempfile
 import time
@@ -192,7 +193,7 @@ def compare_memory(number: int) -> None:
 
     chance = random.Random(3)
     part = LoadedPart("COSINE", DIMENSIONS)
-    vector = chance.randbytes(DIMENSIONS * 4)
+    vector = struct.pack(f"<{DIMENSIONS}f", *[chance.gauss(0, 1) for _ in range(DIMENSIONS)])
     for place in count():
         if place == number:
             break

@@ -43,8 +43,11 @@ class MeritBounds:
         """Upper bounds of the merits of vectors with these products and lengths; minus infinity for free places."""
         with np.errstate(all="ignore"):
             bounds = self._upper(products.astype(np.float64), lengths, self._of_32_bits + self._of_64_bits)
-            bounds[~np.isfinite(products)] = np.inf
-            bounds[np.isnan(lengths)] = -np.inf
+            are_bounded, are_free = np.isfinite(products), np.isnan(lengths)
+            if not are_bounded.all():
+                bounds[~are_bounded] = np.inf
+            if are_free.any():
+                bounds[are_free] = -np.inf
         return bounds
 
     def _upper(self, products: DoubleArray, lengths: DoubleArray, relative: float) -> DoubleArray:

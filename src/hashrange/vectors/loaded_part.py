@@ -220,17 +220,19 @@ def _descending(bounds: DoubleArray, number: int) -> Iterator[tuple[float, int, 
     """Negative bound, `number` and place of each bound above minus infinity, the greatest first. 0.05 ms for the first
     32 of 4,096, and less than a millisecond for all.
     """
-    left = np.flatnonzero(bounds > -np.inf)
+    left = np.arange(bounds.size)
     count = _ORDERED_FIRST
     while left.size:
         look()
-        chosen = left
+        values = bounds[left]
         if left.size > count:
-            order = np.argpartition(bounds[left], left.size - count)
-            chosen, left = left[order[-count:]], left[order[:-count]]
+            order = np.argpartition(values, left.size - count)
+            chosen, values, left = left[order[-count:]], values[order[-count:]], left[order[:-count]]
         else:
-            left = left[:0]
-        chosen = chosen[np.argsort(-bounds[chosen])]
-        for negative_bound, place in zip((-bounds[chosen]).tolist(), chosen.tolist(), strict=True):
-            yield negative_bound, number, place
+            chosen, left = left, left[:0]
+        order = np.argsort(-values)
+        for bound, place in zip(values[order].tolist(), chosen[order].tolist(), strict=True):
+            if bound == -np.inf:
+                return
+            yield -bound, number, place
         count *= _ORDERED_FACTOR

@@ -187,6 +187,21 @@ def test_help_imports_no_server() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_a_server_imports_numpy_only_for_a_search() -> None:
+    code = (
+        "import sys\nfrom hashrange.testing import server\nwith server() as database:\n"
+        "    print('hashrange.store.embedded.vector_search' in sys.modules, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == "True False\n"
+
+
 def test_the_limit_of_item_collections_is_an_option(start: Starter) -> None:
     serving = start("serve", "--port", "0", "--in-memory", "--item-collection-limit", "100")
     raw = RawClient("127.0.0.1", int(serving.endpoint.rpartition(":")[2]), REGION, ACCESS_KEY, SECRET_KEY)

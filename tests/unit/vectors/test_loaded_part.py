@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hashrange.items import steps
@@ -232,3 +233,23 @@ def test_it_gives_way() -> None:
     part = filled(entries, "COSINE", 16)
     query: Any = VectorQuery(None, packed([1.0] * 16), 100, lambda item: int(item["n"]["N"]) % 100 == 0)
     assert lines_between_looks(lambda: part.search(query)) < 3_000
+
+
+@pytest.mark.parametrize("dimensions", [1, 3, 384, 1_536, 4_096])
+def test_no_product_is_so_large_that_it_is_split_among_threads(
+    dimensions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes: list[tuple[int, ...]] = []
+    multiply = np.matmul
+
+    def noting(matrices: Any, column: Any) -> Any:
+        shapes.append(matrices.shape)
+        return multiply(matrices, column)
+
+    part = LoadedPart("COSINE", dimensions)
+    for number in range(100):
+        part.put(b"%d" % number, packed([1.0] * dimensions), 1)
+    monkeypatch.setattr(np, "matmul", noting)
+    assert len(part.search(VectorQuery(None, packed([1.0] * dimensions), 100))) == 100
+    assert shapes
+    assert all(rows * columns < 9_216 for _, rows, columns in shapes)
