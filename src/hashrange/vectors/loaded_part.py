@@ -134,7 +134,7 @@ class _PartSearch:
         self._query = query
         self._bounds = MeritBounds(distance, query.vector)
         self._score, self._sign = scorer(distance, query.vector), sign_of(distance)
-        self._steps = 1 + len(self._bounds.column) // ELEMENTS_PER_STEP
+        self._steps = 3 + len(self._bounds.column) // ELEMENTS_PER_STEP
         self._best: list[tuple[float, bytes, bytes, float]] = []
         """Negative merit, key, vector and score of the best entries so far, in this order."""
         self._keys: set[bytes] = set()

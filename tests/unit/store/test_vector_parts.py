@@ -1,8 +1,11 @@
 """Do the parts of vector indexes in memory follow all that happens, and is nothing found that is not there?"""
 
+import importlib
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,11 +17,14 @@ from hashrange.items.rows import decode_row
 from hashrange.store.embedded import late_entries, vector_parts, vector_search
 from hashrange.store.embedded.vector_search import search_entries
 from hashrange.tables.open_table import OpenTable, ReadSource
+from hashrange.testing.database import server
 from hashrange.vectors import blocks
 from hashrange.vectors.floats import packed
 from hashrange.vectors.ranking import ranked
 from hashrange.vectors.search import FoundEntries, VectorQuery
+from tests.conformance.vectors import vector, vector_index
 from tests.support.engines import FaultyEngine
+from tests.support.working import lines_between_looks
 from tests.unit.jobs.world import World, drive
 
 NAME = "near"
@@ -152,6 +158,41 @@ def test_few_entries_are_read_for_each_search(vectors: Vectors) -> None:
     vectors.fill(vector_search.LOADED_ENTRIES_MIN - 1)
     vectors.require_right()
     assert len(vectors.parts) == 0
+
+
+def test_searches_over_http_import_numpy_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def noting(name: str) -> Any:
+        threads.append(threading.current_thread().name)
+        return importlib.import_module(name)
+
+    monkeypatch.setattr(vector_search, "import_module", noting)
+    with server() as database:
+        client: Any = database.client()
+        client.create_table(
+            TableName=NAME,
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+            VectorIndexes=[vector_index("vix", Dimensions=1)],
+        )
+        for number in range(40):
+            client.put_item(TableName=NAME, Item={"id": {"S": str(number)}, "embedding": vector(number + 1)})
+        wanted = {"TableName": NAME, "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 100}
+        with ThreadPoolExecutor(4) as clients:
+            replies = list(clients.map(lambda _: client.search_vectors(**wanted)["SearchResults"], range(12)))
+        assert all(len(results) == 40 for results in replies)
+        client.delete_item(TableName=NAME, Key={"id": {"S": "7"}})
+        assert "7" not in [one["Item"]["id"]["S"] for one in client.search_vectors(**wanted)["SearchResults"]]
+    assert threads[0].startswith("hashrange-vectors-code")
+
+
+def test_a_search_gives_way(vectors: Vectors) -> None:
+    vectors.fill(400)
+    query = vectors.query(100, "2")
+    vectors.search(query)
+    assert lines_between_looks(lambda: vectors.search(query)) < 3_000
 
 
 @pytest.mark.parametrize("is_late", [False, True])

@@ -37,6 +37,7 @@ LOADED_ENTRIES_MIN = 32
 """Up to so many entries are read for each search, which takes no longer than a millisecond or two."""
 _ATTEMPTS = 4
 """How often a search in memory is repeated because an entry that it has found has gone."""
+_ROW_STEPS = 4
 _CODE = "hashrange.vectors.loaded_part"
 _importing = WorkThread("hashrange-vectors-code")
 _log = logging.getLogger("hashrange.store")
@@ -194,7 +195,7 @@ class VectorSearches:
                     return None
                 entry = changed
             found.append(entry)
-            spend(len(stored) // READ_BYTES_PER_STEP)
+            spend(_ROW_STEPS + len(stored) // READ_BYTES_PER_STEP)
         found.sort()
         return [row for _, _, row in found]
 
