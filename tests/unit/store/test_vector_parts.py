@@ -328,6 +328,27 @@ def test_parts_leave_memory_when_others_need_it(vectors: Vectors) -> None:
     assert sum(one.counted_bytes for one in parts_of(vectors)) <= vectors.parts.limit_bytes
 
 
+@pytest.mark.parametrize("is_searched", [False, True])
+def test_a_large_part_is_freed_on_a_thread_unless_it_is_searched(
+    vectors: Vectors, is_searched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_parts, "_FREED_TOGETHER_MAX", 10)
+    vectors.fill(200)
+    vectors.require_right()
+    (part,) = parts_of(vectors)
+    query = vectors.query()
+    expected = vectors.by_pages(query)
+    if is_searched:
+        with monkeypatch.context() as patched:
+            giving_way(vectors, patched, vectors.parts.clear)
+            assert vectors.search(query) == expected
+    else:
+        vectors.parts.clear()
+    vector_parts._freeing.submit(int).result()
+    assert (part.entries.search(query) == []) is not is_searched
+    vectors.require_right()
+
+
 def test_the_part_that_was_used_least_recently_leaves_first(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = Vectors(has_hash=True)
     vectors.fill(300)
