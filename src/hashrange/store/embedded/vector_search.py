@@ -108,6 +108,7 @@ class VectorSearches:
         """
         prefix = source.source_id + (query.hash_key or b"")
         part = self._parts.find(prefix)
+        assert part is None or query.tested_names.issubset(part.names)
         if part is None:
             part = await self._begun(source, query, prefix)
         generation = self._site.health.generation
