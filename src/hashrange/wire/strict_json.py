@@ -21,8 +21,9 @@ import msgspec
 from hashrange.errors import Malformed, SerializationException, StrictTypeFault, ValidationException
 from hashrange.items.binary import decode_base64
 from hashrange.items.numbers import float_text
-from hashrange.items.steps import spend
+from hashrange.items.steps import PIECE_BYTES, spend, spend_decoding
 from hashrange.items.types import TYPE_NAMES
+from hashrange.limits import MESSAGE_CHARACTERS_MAX
 from hashrange.messages import vectors as say
 from hashrange.wire.shape import Shape
 
@@ -32,12 +33,15 @@ _VARIANTS = ", ".join([f"`{name}`" for name in sorted({*TYPE_NAMES, *INTERNAL_TY
 _BRACKETS_MAX = 127
 """Most brackets of the values that are read around each other; the parser gives up on more."""
 
-_blanks = re.compile(rb"[ \t\n\r]*+").match
-_text = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL).match
-_number = re.compile(rb"-?+[0-9]++(\.[0-9]++)?+([eE][+-]?+[0-9]++)?+").match
-_next_token = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL).search
+_match_blanks = re.compile(rb"[ \t\n\r]*+").match
+_match_number = re.compile(rb"[-+.0-9eE]*+").match
+_decode_text = msgspec.json.Decoder(str).decode
+_next_mark = re.compile(rb'["\[\]{}]').search
+_FIRST_PIECE_BYTES = 64
+"""Bytes in which the end of a text is sought first; each further piece is twice as long, up to PIECE_BYTES."""
 _WORDS = {ord("n"): b"null", ord("t"): b"true", ord("f"): b"false"}
 _INT32_MAX, _INT64_MAX = 2**31 - 1, 2**63 - 1
+_INTEGER_BYTES_MAX = len(str(2**64))
 _PLAIN = range(-5, 16)
 """Exponents of floats that are quoted without one."""
 
@@ -67,7 +71,10 @@ class _StrictReader:
 
     def words(self, fault: str) -> str:
         """The fault with the place where the parser stands."""
-        line = 1 + self.body.count(b"\n", 0, self.place)
+        line = 1
+        for start in range(0, self.place, PIECE_BYTES):
+            spend(_steps_of(PIECE_BYTES))
+            line += self.body.count(b"\n", start, min(start + PIECE_BYTES, self.place))
         column = self.place - 1 - self.body.rfind(b"\n", 0, self.place)
         return say.AT.format(fault=fault, line=line, column=column)
 
@@ -105,29 +112,55 @@ class _StrictReader:
 
     def peek(self) -> int:
         """Move to the next byte that is no blank, and return it."""
-        found = _blanks(self.body, self.place)
-        assert found is not None, "any number of blanks matches"
-        self.place = found.end()
+        byte = self.body[self.place]
+        if byte not in b" \t\n\r":
+            return byte
+        self._pass_run(_match_blanks)
         return self.body[self.place]
+
+    def _pass_run(self, match: Callable[[bytes, int, int], re.Match[bytes] | None]) -> None:
+        """Move behind all bytes that follow and are of the class that `match` repeats; gives way."""
+        end = self.place
+        while self.place == end:
+            end += PIECE_BYTES
+            found = match(self.body, self.place, end)
+            assert found is not None, "any number of bytes matches"
+            spend(_steps_of(found.end() - self.place))
+            self.place = found.end()
 
     def take_text(self) -> str:
         """Read the text that begins here."""
-        found = _text(self.body, self.place)
-        assert found is not None, "the body is JSON"
-        spend(1 + (len(found[0]) >> 10))
-        self.place = found.end()
-        return msgspec.json.decode(found[0], type=str)
+        start = self.place
+        self.pass_text()
+        text = self.body[start : self.place]
+        if len(text) >= PIECE_BYTES:
+            spend_decoding(len(text))
+        return _decode_text(text)
+
+    def pass_text(self) -> None:
+        """Move behind the text that begins here; gives way."""
+        place, size_bytes = self.place + 1, _FIRST_PIECE_BYTES
+        while True:
+            spend(1 + (size_bytes >> 7))
+            piece = self.body[place : place + size_bytes]
+            assert piece, "the body is JSON"
+            if b"\\" in piece:
+                piece = _without_escapes(piece)
+            if (end := piece.find(b'"')) >= 0:
+                self.place = place + end + 1
+                return
+            place += len(piece)
+            size_bytes = min(2 * size_bytes, PIECE_BYTES)
 
     def take_number(self) -> int | float:
         """Read the number that begins here: an int if it is whole and has 64 bits at most, as serde does."""
-        found = _number(self.body, self.place)
-        assert found is not None, "the body is JSON"
-        spend(1 + (len(found[0]) >> 4))
-        self.place = found.end()
-        text = found[0]
-        is_whole = found[1] is None and found[2] is None and text != b"-0" and len(text) <= len(str(2**64))
-        if is_whole and -_INT64_MAX - 1 <= (number := int(text)) < 2**64:
-            return number
+        start = self.place
+        self._pass_run(_match_number)
+        text = self.body[start : self.place]
+        if len(text) <= _INTEGER_BYTES_MAX and text != b"-0" and text.removeprefix(b"-").isdigit():
+            number = int(text)
+            if -_INT64_MAX - 1 <= number < 2**64:
+                return number
         read = float(text)
         if read in (float("inf"), float("-inf")):
             raise SerializationException
@@ -137,21 +170,31 @@ class _StrictReader:
         """Read any value; gives way."""
         first = self.peek()
         if first in b"[{":
-            depth = 0
-            while True:
-                spend(1)
-                found = _next_token(self.body, self.place)
-                assert found is not None, "the body is JSON"
-                self.place = found.end()
-                depth += (found[0] in b"[{") - (found[0] in b"]}")
-                if not depth:
-                    break
+            self._pass_brackets()
         elif first == ord('"'):
-            self.take_text()
+            self.pass_text()
         elif first in _WORDS:
             self.place += len(_WORDS[first])
         else:
             self.take_number()
+
+    def _pass_brackets(self) -> None:
+        """Move behind the list or map that begins here; gives way."""
+        depth = 0
+        while True:
+            end = self.place + PIECE_BYTES
+            found = _next_mark(self.body, self.place, end)
+            spend(_steps_of((end if found is None else found.start()) - self.place))
+            if found is None:
+                self.place = end
+            elif found[0] == b'"':
+                self.place = found.start()
+                self.pass_text()
+            else:
+                self.place = found.end()
+                depth += 1 if found[0] in b"[{" else -1
+                if not depth:
+                    return
 
     def _open(self) -> None:
         """Read a bracket. Raises SerializationException if it is inside of too many others."""
@@ -288,7 +331,7 @@ class _StrictReader:
 
     def _require_type(self, name: str) -> None:
         if name not in TYPE_NAMES and name not in INTERNAL_TYPE_NAMES:
-            raise ValidationException(self.words(say.UNKNOWN_TYPE.format(name=name, names=_VARIANTS)))
+            raise ValidationException(self.words(say.UNKNOWN_TYPE.format(name=_shown(name), names=_VARIANTS)))
 
     def _read_content(self, type_name: str) -> None:
         """Read the content of a value of this type."""
@@ -321,18 +364,40 @@ class _StrictReader:
             raise self.value_fault(say.FOUND_TEXT.format(value=_escaped(text)), say.EXPECTED_BASE64) from None
 
 
+# --- pieces of a body ------------------------------------------------------------------------------
+
+
+def _steps_of(size_bytes: int) -> int:
+    """The steps of reading this many bytes: a piece of PIECE_BYTES takes at most 0.6 ms."""
+    return 1 + (size_bytes >> 6)
+
+
+def _without_escapes(piece: bytes) -> bytes:
+    """Part of a text with blanks in place of escaped quotation marks and backslashes, so that the first quotation mark
+    ends the text. A last backslash whose character is not in the piece is left out.
+    """
+    return piece.replace(b"\\\\", b"  ").replace(b'\\"', b"  ").removesuffix(b"\\")
+
+
 # --- values as serde quotes them ------------------------------------------------------------------
+
+
+def _shown(text: str) -> str:
+    """As much of a text as a message can show; a reply cuts the message there."""
+    return text[: MESSAGE_CHARACTERS_MAX + 1]
 
 
 def _escaped(text: str) -> str:
     """A text as Rust shows it between quotes, except that marks without a letter of their own stay as they are."""
-    spend(len(text) >> 6)
-    return text.translate(_ESCAPES)
+    text = _shown(text)
+    for mark, name in _ESCAPES:
+        spend(_steps_of(len(text)))
+        text = text.replace(mark, f"\\{name}")
+    return text
 
 
-_ESCAPES = {
-    ord(one): f"\\{name}" for one, name in {'"': '"', "\\": "\\", "\n": "n", "\r": "r", "\t": "t", "\0": "0"}.items()
-}
+_ESCAPES = (("\\", "\\"), ('"', '"'), ("\n", "n"), ("\r", "r"), ("\t", "t"), ("\0", "0"))
+"""Mark → its letter; the backslash, which precedes each letter, is first."""
 
 
 def _float_text(number: float) -> str:
