@@ -16,7 +16,7 @@ import msgspec
 
 from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items.canonical import encode_item
-from hashrange.items.large_json import decode_item, decode_value
+from hashrange.items.large_json import decode_item, decode_value, find_attributes
 from hashrange.items.number_set_order import BRACKET, contains_number_set
 from hashrange.items.packing import pack
 from hashrange.items.row_layout import (
@@ -29,7 +29,7 @@ from hashrange.items.row_layout import (
     row_json,
     row_json_view,
 )
-from hashrange.items.steps import PIECE_BYTES, look, spend, spend_decoding
+from hashrange.items.steps import PIECE_BYTES, look, spend, spend_decoding, walk
 from hashrange.items.types import Item, Row
 from hashrange.limits import ROW_MAX_BYTES
 from hashrange.messages.reads import ITEM_TOO_LARGE
@@ -40,8 +40,12 @@ PACKED_BYTES_MIN = 32 * 1024
 """JSON is packed if it has more bytes than this, and more than PACKED_SIZES times its item's DynamoDB size."""
 PACKED_SIZES = 2
 NAMES_LENGTH_MAX = 4_096
-"""Names of attributes that are longer together get no decoder of their own: 256 decoders stay in memory, and each looks
-at its names for each row.
+"""Names of attributes that are longer together get no decoder of their own: 256 decoders stay in memory."""
+NAMES_MAX = 256
+"""More names get no decoder of their own either: one for 1,000 names takes 10 ms to make."""
+COMPARISONS_MAX = 1 << 25
+"""A decoder compares each attribute of a row with each of its names. It is used if the bytes of the row times the names
+are at most this many, which takes some 3 ms.
 """
 _SURELY_QUICK_BYTES = 8_192
 """Decoding a row of at most this length takes at most 0.1 ms, which is not counted in steps."""
@@ -105,16 +109,32 @@ def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
     """
     if row[:1] != _VERSION:
         row = _plain(row)
-    if len(row) <= _SURELY_QUICK_BYTES or sum(map(len, names)) > NAMES_LENGTH_MAX or not all(map(_is_plain, names)):
+    if len(row) <= _SURELY_QUICK_BYTES:
         item = decode_row(row)
         return {name: item[name] for name in names if name in item}
-    spend(len(row) >> 9)
+    text = memoryview(row)[ROW_HEADER_BYTES:]
     try:
-        found = _partial_decoder(names)(memoryview(row)[ROW_HEADER_BYTES:])
-        texts = [getattr(found, f"a{position}") for position in range(len(names))]
-        return {name: decode_value(bytes(text)) for name, text in zip(names, texts, strict=True) if text is not None}
+        values = _read_together(text, names) if _are_few(names, len(row)) else find_attributes(text, frozenset(names))
+        return {name: decode_value(values[name]) for name in walk(names) if name in values}
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(error) from error
+
+
+def _are_few(names: tuple[str, ...], row_bytes: int) -> bool:
+    """True if a decoder of these names is made and reads a row of this length in a few milliseconds."""
+    return (
+        len(names) <= min(NAMES_MAX, COMPARISONS_MAX // row_bytes)
+        and sum(map(len, names)) <= NAMES_LENGTH_MAX
+        and all(map(_is_plain, names))
+    )
+
+
+def _read_together(text: memoryview, names: tuple[str, ...]) -> dict[str, bytes]:
+    """The JSON of these attributes' values, as far as an item has them."""
+    spend(len(text) >> 9)
+    found = _partial_decoder(names)(text)
+    texts = [getattr(found, f"a{position}") for position in range(len(names))]
+    return {name: bytes(text) for name, text in zip(names, texts, strict=True) if text is not None}
 
 
 def decode_for(row: Row, names: Iterable[str]) -> Item:
@@ -158,9 +178,9 @@ def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
 
     Raises DecodeError if one is missing.
     """
-    item = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    values = find_attributes(text, frozenset(names))
     try:
-        return SimpleNamespace(**{f"a{position}": item[name] for position, name in enumerate(names)})
+        return SimpleNamespace(**{f"a{position}": values[name] for position, name in enumerate(names)})
     except KeyError as error:
         raise msgspec.DecodeError(f"the attribute {error} is missing") from None
 

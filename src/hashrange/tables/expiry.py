@@ -11,7 +11,8 @@ from functools import lru_cache
 import msgspec
 
 from hashrange.errors import StorageCorruption
-from hashrange.items.row_layout import row_json
+from hashrange.items.large_json import find_attributes
+from hashrange.items.row_layout import row_json, row_json_view
 from hashrange.items.types import Item, Row
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 
@@ -53,7 +54,7 @@ def number_reader(name: str) -> ReadNumber:
             if decode is not None:
                 attribute = decode(row_json(row)).attribute  # type: ignore[attr-defined]
             else:
-                value = msgspec.json.decode(row_json(row), type=dict[str, msgspec.Raw]).get(name)
+                value = find_attributes(row_json_view(row), {name}).get(name)
                 attribute = None if value is None else msgspec.json.decode(value, type=_Attribute)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise StorageCorruption(f"a stored item cannot be read: {error}") from error

@@ -27,6 +27,7 @@ from hashrange.tables.stream_records import (
     shown_record,
 )
 from hashrange.tables.streams import ALL_IMAGES, IMAGES, NO_IMAGES, stream_of
+from hashrange.triggers.events import RECORD_MEMBERS
 from tests.support.samples import table_maker
 
 SCHEMA = KeySchema(("pk",), ("S",), ("sk",), ("S",))
@@ -109,6 +110,7 @@ def test_a_function_gets_the_same_record_with_the_arn_of_the_stream() -> None:
         record = encode(replace(change_of(OLD, None, has_items=True), origin=origin), b"")
         told: dict[str, Any] = msgspec.json.decode(record_json(forms_of(stream), 5, record))
         event: dict[str, Any] = msgspec.json.decode(record_json(event_forms_of(stream), 5, record))
+        assert event.keys() | {"userIdentity"} == RECORD_MEMBERS
         assert event.pop("eventSourceARN") == stream.arn
         identities = told.pop("userIdentity", None), event.pop("userIdentity", None)
         assert identities == ((None, None) if origin == "client" else (USER_IDENTITY, EVENT_USER_IDENTITY))
