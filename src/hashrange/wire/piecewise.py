@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from hashrange.items.large_json import find_end_of_value
 from hashrange.items.steps import PIECE_BYTES, look, spend, walk
 
 Decode = Callable[[bytes], Any]
@@ -29,9 +30,15 @@ which has at most as many names, may still use them (`expressions/cache.py`)."""
 FREED_TOGETHER = 512
 """A list or map with more than LEFT_MEMBERS_MAX members is freed this many members at a time, giving way in between."""
 
+COMMAS_TOLD_MAX = 16_384
+"""Commas of a map whose members one call separates, in at most 10 ms; the first members of a longer one are separated
+one at a time.
+"""
+
 _CONTAINERS = (list, dict)
 _JSON_BLANKS = b" \t\n\r"
 _NO_MEMBER = _JSON_BLANKS + b"]}"
+_decode_name = msgspec.json.Decoder(str).decode
 _tell_list_apart = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _tell_map_apart = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -51,11 +58,47 @@ def decode_in_pieces(text: bytes, decode: Decode, levels: int = 0) -> Any:
     if text.startswith(b"{"):
         named: dict[str, Any] = {}
         rest = _decode_runs(text, b"{%b}", decode, named.update)
+        while _has_many_commas(rest) and (first := _first_members(rest)):
+            place, members = first
+            named.update((name, decode_in_pieces(one, decode, levels + 1)) for name, one in members)
+            rest = _decode_runs(_without_first(rest, place), b"{%b}", decode, named.update)
         look()
         for name, one in walk(_tell_map_apart(rest).items()):
             named[name] = decode_in_pieces(_copied(one), decode, levels + 1)
         return named
     return decode(text)
+
+
+def _has_many_commas(text: bytes) -> bool:
+    """True if there are more than COMMAS_TOLD_MAX, in texts too."""
+    count = 0
+    for start in range(0, len(text), PIECE_BYTES):
+        spend(PIECE_BYTES >> 8)
+        count += text.count(b",", start, start + PIECE_BYTES)
+        if count > COMMAS_TOLD_MAX:
+            return True
+    return False
+
+
+def _first_members(text: bytes) -> tuple[int, list[tuple[str, bytes]]] | None:
+    """The first members of a map, and where the following one begins; gives way.
+
+    They have PIECE_BYTES or more, and at least a 16th of the map, which is copied without them. None if they cannot be
+    told apart, or if no other follows.
+    """
+    view = memoryview(text)
+    members: list[tuple[str, bytes]] = []
+    place = 1
+    size_bytes = max(PIECE_BYTES, len(text) >> 4)
+    try:
+        while place <= size_bytes:
+            colon = find_end_of_value(view, place, b":")
+            end = find_end_of_value(view, colon + 1, b",")
+            members.append((_decode_name(view[place:colon]), bytes(view[colon + 1 : end])))
+            place = end + 1
+    except msgspec.DecodeError:
+        return None
+    return place, members
 
 
 def members_of_list(text: bytes) -> list[bytes]:
@@ -91,16 +134,22 @@ def _decode_runs(text: bytes, frame: bytes, decode: Decode, add: Callable[[Any],
             break
         add(run)
         place = end + 1
-    rest = text
-    if place > 1:
-        if _is_nothing(text, place):
-            raise ValueError("nothing stands between a comma and a closing bracket")
-        look()
-        rest = b"".join((text[:1], memoryview(text)[place:]))
+    rest = _without_first(text, place) if place > 1 else text
     if len(rest) > PIECE_BYTES:
         return rest
     add(decode(rest))
     return frame % b""
+
+
+def _without_first(text: bytes, place: int) -> bytes:
+    """The text of a list or map without the members before `place`, where the next one should begin.
+
+    Raises ValueError if none does.
+    """
+    if _is_nothing(text, place):
+        raise ValueError("nothing stands between a comma and a closing bracket")
+    look()
+    return b"".join((text[:1], memoryview(text)[place:]))
 
 
 def _end_of_run(text: bytes, place: int) -> int | None:

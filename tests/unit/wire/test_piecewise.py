@@ -44,10 +44,14 @@ def outcome(decode: Any, text: bytes) -> Any:
         return "refused"
 
 
+@pytest.mark.parametrize("commas_max", [0, 1 << 20])
 @pytest.mark.parametrize("piece_bytes", [8, 40, 300])
 @pytest.mark.parametrize("seed", range(4))
-def test_random_texts_come_out_as_at_once(seed: int, piece_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_texts_come_out_as_at_once(
+    seed: int, piece_bytes: int, commas_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Random texts: valid ones, and ones with an extra or missing structural character."""
+    monkeypatch.setattr(piecewise, "COMMAS_TOLD_MAX", commas_max)
     monkeypatch.setattr(piecewise, "PIECE_BYTES", piece_bytes)
     chance = random.Random(seed)
 
@@ -105,6 +109,29 @@ def test_the_texts_of_members_are_found_in_pieces(monkeypatch: pytest.MonkeyPatc
         members_of_list(b"[1,2")
     with pytest.raises(msgspec.ValidationError):
         members_of_list(b'{"a":1}')
+
+
+@pytest.mark.parametrize("between", ["", '"z":{"}":",{"},'])
+def test_the_members_of_a_wide_map_behind_a_long_one_are_not_told_apart_in_one_call(
+    between: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """400,000 took 0.24 s."""
+    most = 0
+
+    def tell_apart(text: bytes) -> dict[str, msgspec.Raw]:
+        nonlocal most
+        found = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        most = max(most, len(found))
+        return found
+
+    monkeypatch.setattr(piecewise, "_tell_map_apart", tell_apart)
+    long = ",".join(['{"a":[1,2]}'] * 4_000)
+    members = [f'"{number:x}":0' + (f",{between}"[:-1] if not number % 1_000 else "") for number in range(60_000)]
+    text = f'{{"first":[{long}],{",".join(members)} }}'.encode()
+    assert decode_in_pieces(text, decode_at_once) == decode_at_once(text)
+    assert most <= piecewise.COMMAS_TOLD_MAX + 1
+    for wrong in (text[:-1] + b",}", text[:-1], text[:-3] + b"}", text.replace(b'"3e8":0', b'"3e8" 0')):
+        assert outcome(lambda text: decode_in_pieces(text, decode_at_once), wrong) == "refused"
 
 
 def test_no_piece_of_a_long_map_is_long() -> None:
