@@ -21,6 +21,7 @@ BOUNDED = {
     "s3/key_paths.py": "a file's name",
     "expressions/partiql/lexer.py": "a statement has at most 8,192 characters",
     "triggers/api/requests.py": "a pattern of the service model; the length of an ARN is checked first",
+    "vectors/floats.py": "128 texts of at most 4,096 characters are matched together",
 }
 """File → why none of its texts is long."""
 
