@@ -14,7 +14,7 @@ import pytest
 from tests.support.source_trees import ROOT, SOURCE, source_trees
 
 LAYERS = (
-    {"errors", "messages", "limits", "clock", "settings", "soon", "terminal", "work_threads", "written"},
+    {"errors", "messages", "limits", "clock", "long_reads", "settings", "soon", "terminal", "work_threads", "written"},
     {"items", "aws_services"},
     {"expressions", "wire", "sts", "vectors"},
     {"tables", "s3"},

@@ -133,7 +133,7 @@ def is_listened_to(
 
     `has_requests`: complete requests wait, besides one being answered. `has_long_read`: a long read (at least
     `incoming.PIECE_BYTES`), or part of one, waits to be parsed. `is_held`: the client is not read before a later turn,
-    because the long reads of all connections have reached their limit (`connections.LongReads`).
+    because the long reads of all connections have reached their limit (`long_reads.py`).
     """
     return sending is FLOWING and receiving is not WAITING and not has_requests and not has_long_read and not is_held
 

@@ -1,6 +1,6 @@
 """How slowly may clients send and read, and what else is limited over all connections? The times after which a
-slow client is cut off and the sweep that does it, the long reads of one turn, the memory of unread replies, and what
-all connections share.
+slow client is cut off and the sweep that does it, the memory of unread replies, and what all connections share
+(`long_reads.py` limits the long reads of one turn).
 
 This file must not know how a connection handles its client (`connection.py`). Source of limits: operations.md 1.1.
 """
@@ -12,6 +12,7 @@ from functools import cache
 from typing import Protocol
 
 from hashrange.clock import Clock
+from hashrange.long_reads import LongReads
 from hashrange.server import connection_states as states
 from hashrange.server.access_log import AccessLog
 from hashrange.server.incoming import PIECE_BYTES, Handle, Incoming, Waiting
@@ -24,11 +25,6 @@ from hashrange.wire.http import ReplyWriter
 
 VISIT_SECONDS_MAX = 0.002
 """Longest time for one call of `sweep` or `stop`: to check 65,536 connections takes 17 ms, to close them 140 ms."""
-TURN_BYTES = 2 * 1024 * 1024
-"""Bytes of long reads in one turn, read in some 2 ms, after which all connections that ever sent long reads are held
-(not read)."""
-RELEASED_TOGETHER = 8
-"""Number of held connections that are read again in each later turn; they bring at most 2 MB."""
 HTTP_SHARE = 4
 """One connection in this many is for clients of HTTP, whatever the clients of DAX take."""
 UNREAD_BYTES_MAX = 256 * 1024 * 1024
@@ -269,81 +265,6 @@ def is_too_slow(age_seconds: float, message_bytes: int, *, has_head: bool, is_in
     if is_in_the_way:
         return age_seconds > IN_THE_WAY_SECONDS_FREE + message_bytes / BODY_BYTES_PER_SECOND_WANTED
     return age_seconds > BODY_SECONDS_FREE + message_bytes / BODY_BYTES_PER_SECOND_MIN
-
-
-# --- long reads -----------------------------------------------------------------------------------
-
-
-class LongReads:
-    """How much of long requests is read in one turn? About 2 MB over all connections; the rest stays in the sockets.
-
-    One pass over the sockets reads up to 256 KB of each readable one: 300 clients that send 400 KB each hold the loop
-    80 ms, mostly to allocate memory. So this object remembers connections that have ever sent a long read (at least
-    `incoming.PIECE_BYTES`). Once one pass has read 2 MB from them, all of them are held: the server stops reading from
-    them, and in each later turn releases eight, in the order of their last long reads.
-    Other connections are read meanwhile. The first read of a new connection takes at most 8 KB
-    (`connection.FirstRead`).
-    """
-
-    __slots__ = ("_call_soon", "_held", "_is_turn_due", "_listened", "_turn_bytes", "_turn_bytes_max")
-
-    def __init__(self, turn_bytes: int = TURN_BYTES) -> None:
-        """`turn_bytes`: the limit for one turn. No connection is held before `take_turns` is called."""
-        self._turn_bytes_max = turn_bytes
-        self._call_soon: Callable[[Callable[[], None]], object] | None = None
-        self._listened: dict[OpenConnection, None] = {}
-        """Connections that have sent long reads and are not held, in order of the last long read or release."""
-        self._held: dict[OpenConnection, None] = {}
-        self._turn_bytes = 0
-        self._is_turn_due = False
-
-    def take_turns(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
-        """From now on, limit the bytes of long reads in each turn of the event loop; `call_soon` is the loop's."""
-        self._call_soon = call_soon
-
-    def note(self, sender: OpenConnection, size_bytes: int) -> None:
-        """Count a long read of `sender`. If this turn's long reads reach the limit, read nothing more from all
-        connections that have sent a long read, until `_turn` releases them.
-        """
-        if self._call_soon is None:
-            return
-        self._turn_bytes += size_bytes
-        if sender not in self._held:
-            self._listened.pop(sender, None)
-            self._listened[sender] = None
-        self._call_turn()
-        if self._turn_bytes >= self._turn_bytes_max:
-            held, self._listened = self._listened, {}
-            self._held.update(held)
-            for each in held:
-                each.listen()
-
-    def holds(self, sender: OpenConnection) -> bool:
-        """True while nothing is read from this sender, whatever its states."""
-        return sender in self._held
-
-    def forget(self, sender: OpenConnection) -> None:
-        """Remove a sender whose connection is lost."""
-        self._listened.pop(sender, None)
-        self._held.pop(sender, None)
-
-    def _call_turn(self) -> None:
-        if not self._is_turn_due:
-            self._is_turn_due = True
-            assert self._call_soon is not None
-            self._call_soon(self._turn)
-
-    def _turn(self) -> None:
-        """A new turn has begun: count from 0, and read from `RELEASED_TOGETHER` of the held connections again."""
-        self._is_turn_due = False
-        self._turn_bytes = 0
-        for _ in range(min(RELEASED_TOGETHER, len(self._held))):
-            sender = next(iter(self._held))
-            del self._held[sender]
-            self._listened[sender] = None
-            sender.listen()
-        if self._held:
-            self._call_turn()
 
 
 # --- unread replies -------------------------------------------------------------------------------

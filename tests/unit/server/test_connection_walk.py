@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hashrange.clock import VirtualClock
+from hashrange.long_reads import LongReads
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import (
     BLOCKED,
@@ -30,7 +31,7 @@ from hashrange.server.connection_states import (
     Receiving,
     Sending,
 )
-from hashrange.server.connections import Connections, LongReads
+from hashrange.server.connections import Connections
 from hashrange.server.incoming import PIECE_BYTES, Respond
 from hashrange.server.reading import Reading
 from hashrange.server.receive_budget import SMALL_BYTES, ReceiveBudget

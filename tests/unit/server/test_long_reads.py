@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from hashrange.long_reads import RELEASED_TOGETHER, TURN_BYTES, LongReads
 from hashrange.server.connection import Connection, FirstRead
-from hashrange.server.connections import RELEASED_TOGETHER, TURN_BYTES, Connections, LongReads
+from hashrange.server.connections import Connections
 from hashrange.server.incoming import GROUP_MAX, PIECE_BYTES
 from hashrange.server.listener import Server
 from tests.support.working import HurriedClock
