@@ -32,7 +32,7 @@ class Driver(msgspec.Struct, eq=False):
     suspends or gives way."""
 
     def wait(self, waits_for: object) -> None:
-        """Schedule `step`: in a later turn if `waits_for` is None, or when the future `waits_for` is done.
+        """Schedule `step`: in a later turn if `waits_for` is None, or once the future `waits_for` is done.
 
         `waits_for`: what the coroutine has yielded; None also if it has not begun.
         """
@@ -46,8 +46,10 @@ class Driver(msgspec.Struct, eq=False):
         waits_for.add_done_callback(self.resume)
 
     def resume(self, _future: object) -> None:
-        """The future is done: call `step`. The coroutine gets result or error from the future itself."""
-        self.workers.run(self.step)
+        """The future is done: call `step`, in a later turn if this turn's slice is over, as many futures may be done in
+        one turn. The coroutine gets result or error from the future itself.
+        """
+        self.workers.run_in_turn(self.step)
 
     def step(self) -> None:
         """Run the coroutine until it suspends or ends; call `ended` if it ends."""

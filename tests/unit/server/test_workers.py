@@ -644,3 +644,33 @@ def test_what_ends_with_its_worker_tells_nobody(workers: Workers, turns: Turns, 
     assert workers._left
     workers.abandon()
     assert told == []
+
+
+def test_operations_whose_futures_are_done_together_share_the_slices_of_turns(clock: VirtualClock) -> None:
+    """What follows may be long and cannot give way: a hundred functions may answer in one moment with 6 MB each."""
+    ended_by_turn: list[int] = [0]
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        workers = Workers(clock)
+        workers.take_turns(loop)
+        future = loop.create_future()
+
+        def tick() -> None:
+            ended_by_turn.append(0)
+            loop.call_soon(tick)
+
+        async def operation() -> None:
+            await future
+            clock.advance_all(SLICE_SECONDS)
+            ended_by_turn[-1] += 1
+
+        operations = [in_turns(operation(), workers, begins_now=True) for _ in range(5)]
+        tick()
+        future.set_result(None)
+        await asyncio.gather(*operations)
+
+    before = steps._look, steps._queue
+    asyncio.run(main())
+    steps._look, steps._queue = before
+    assert (sum(ended_by_turn), max(ended_by_turn)) == (5, 1)
