@@ -19,10 +19,15 @@ from typing import Annotated, Any, cast
 import msgspec
 
 from hashrange.errors import HashrangeError
+from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.limits import INVOCATION_REPLY_BYTES_MAX
+from hashrange.long_reads import LONG_READ_BYTES, LongReads, long_reads_of
 
+_LENGTH_BYTES = 4
 _HEAD_BYTES_MAX = 4 * 1024
 _BODY_BYTES_MAX = INVOCATION_REPLY_BYTES_MAX
+_ROOM_BYTES = 256 * 1024
+"""Most bytes that are read at once."""
 HELLO_SECONDS_MAX = 10.0
 """Time in which a connection must send its secret; strangers on this machine can connect too."""
 STRANGERS_MAX = 128
@@ -47,9 +52,79 @@ class Message(msgspec.Struct, rename="camel"):
     """What the log says of an error; empty in other messages."""
 
 
-class EnvironmentConnection(asyncio.Protocol):
+class _MessageReader:
+    """Puts messages together from the pieces in which they come. A body is not copied, however long it is."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        """Of the message that has begun: the bytes before its body."""
+        self._head_end = _LENGTH_BYTES
+        self._message: Message | None = None
+        """Once its head is complete."""
+        self._decoder = msgspec.json.Decoder(Message)
+        self._body, self._event = GrowingBytes(), GrowingBytes()
+        self._body_bytes = 0
+        self.missing_bytes = 0
+        """Bytes that the body lacks, with its event; 0 while there is no whole head."""
+
+    @property
+    def has_begun(self) -> bool:
+        """True if a part of a message has come."""
+        return bool(self._head)
+
+    def read(self, data: memoryview, body_bytes_max: int) -> tuple[Message | None, memoryview]:
+        """The message that `data` completes, and what follows it; None if the message goes on behind `data`.
+
+        Raises ConnectionBroken, and MsgspecError or UnicodeDecodeError for a head that is no JSON.
+        """
+        while self._message is None:
+            wanted_bytes = self._head_end - len(self._head)
+            self._head += data[:wanted_bytes]
+            data = data[wanted_bytes:]
+            if len(self._head) < self._head_end:
+                return None, data
+            self._read_head(body_bytes_max)
+        piece, rest = data[: self.missing_bytes], data[self.missing_bytes :]
+        self.missing_bytes -= len(piece)
+        of_body_bytes = max(0, self._body_bytes - self._body.tell())
+        self._body.write(piece[:of_body_bytes])
+        self._event.write(piece[of_body_bytes:])
+        if self.missing_bytes:
+            return None, rest
+        message = self._message
+        message.body, message.event = self._body.getvalue(), self._event.getvalue()
+        self.drop()
+        return message, rest
+
+    def _read_head(self, body_bytes_max: int) -> None:
+        """Look at what has come of the head: the length of its JSON, or all of it."""
+        length_bytes = int.from_bytes(self._head[-_LENGTH_BYTES:], "big")
+        if self._head_end == _LENGTH_BYTES:
+            if length_bytes > _HEAD_BYTES_MAX:
+                raise ConnectionBroken
+            self._head_end += length_bytes + _LENGTH_BYTES
+            return
+        if length_bytes > body_bytes_max:
+            raise ConnectionBroken
+        message = self._message = self._decoder.decode(self._head[_LENGTH_BYTES:-_LENGTH_BYTES])
+        self.missing_bytes = length_bytes
+        self._body_bytes = max(0, length_bytes - message.event_bytes)
+
+    def drop(self) -> None:
+        """Forget what has come; the next bytes begin a message."""
+        self._head.clear()
+        self._head_end = _LENGTH_BYTES
+        self._message = None
+        self._body, self._event = GrowingBytes(), GrowingBytes()
+        self.missing_bytes = 0
+
+
+class EnvironmentConnection(asyncio.BufferedProtocol):
     """The server's end of a connection with a function's process.
     `Listener.expect` returns it; nothing else makes one.
+
+    A hundred processes may send 6 MB each in the same moment. So a message's first read takes at most a piece of
+    8 KB, and further ones are held once all have read enough in a turn (`hashrange/long_reads.py`).
     """
 
     started: asyncio.Future[Message]
@@ -57,8 +132,7 @@ class EnvironmentConnection(asyncio.Protocol):
 
     def __init__(self, listener: "Listener") -> None:
         self._listener = listener
-        self._decoder = msgspec.json.Decoder(Message)
-        self._received = bytearray()
+        self._reader = _MessageReader()
         self._awaited: asyncio.Future[Message] | None = None
         self._is_admitted = False
         self.is_broken = False
@@ -74,13 +148,14 @@ class EnvironmentConnection(asyncio.Protocol):
         self.started = self.receive()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._listener.long_reads.forget(self)
         self.abort()
         self._listener.closed(self)
 
     def abort(self) -> None:
         """Close the connection at once; who waits for a message gets ConnectionBroken."""
         self.is_broken = True
-        self._received.clear()
+        self._reader.drop()
         self._transport.abort()
         awaited = self._taken()
         if awaited is not None:
@@ -99,51 +174,55 @@ class EnvironmentConnection(asyncio.Protocol):
         """Send a message; it is lost if the connection is broken."""
         if not self.is_broken:
             encoded = msgspec.json.encode(head)
-            self._transport.write(len(encoded).to_bytes(4, "big") + encoded + len(body).to_bytes(4, "big") + body)
+            before = len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded + len(body).to_bytes(_LENGTH_BYTES, "big")
+            self._transport.writelines([before, body])
 
-    def data_received(self, data: bytes) -> None:
-        self._received += data
-        while message := self._next_message():
-            if not self._is_admitted:
-                self._listener.greeted(self, message)
-            elif (awaited := self._taken()) is not None:
-                awaited.set_result(message)
-            else:
+    @property
+    def is_held(self) -> bool:
+        """True while the rest of a message is not read, because others have sent enough in this turn."""
+        return self._reader.has_begun and self._listener.long_reads.holds(self)
+
+    def listen(self) -> None:
+        """Read, unless the long reads of this turn are enough."""
+        if self.is_broken or self._transport.is_closing():
+            return
+        if self._listener.long_reads.holds(self):
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Room, whatever `sizehint` is: for what the body of a message lacks, and a piece behind it."""
+        return self._listener.room[: self._reader.missing_bytes + LONG_READ_BYTES]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take what has been read."""
+        if nbytes >= LONG_READ_BYTES:
+            self._listener.long_reads.note(self, nbytes)
+        data = self._listener.room[:nbytes]
+        while data and not self.is_broken:
+            try:
+                message, data = self._reader.read(data, _BODY_BYTES_MAX if self._is_admitted else 0)
+            except (ConnectionBroken, msgspec.MsgspecError, UnicodeDecodeError):
                 self.abort()
-        if self._received and self._is_admitted and (self._awaited is None or self._awaited.done()):
+                break
+            if message is not None:
+                self._deliver(message)
+        if self._reader.has_begun and self._is_admitted and (self._awaited is None or self._awaited.done()):
+            self.abort()
+
+    def _deliver(self, message: Message) -> None:
+        if not self._is_admitted:
+            self._listener.greeted(self, message)
+        elif (awaited := self._taken()) is not None:
+            awaited.set_result(message)
+        else:
             self.abort()
 
     def _taken(self) -> asyncio.Future[Message] | None:
         """The future of who waits for a message; the connection does not keep it, as it keeps the message."""
         awaited, self._awaited = self._awaited, None
         return None if awaited is None or awaited.done() else awaited
-
-    def _next_message(self) -> Message | None:
-        """The first message, taken from the bytes received; None if it is incomplete, or the connection is broken."""
-        received = self._received
-        if len(received) < 4 or self.is_broken:
-            return None
-        body_at = 8 + int.from_bytes(received[:4], "big")
-        if body_at > 8 + _HEAD_BYTES_MAX:
-            self.abort()
-            return None
-        if len(received) < body_at:
-            return None
-        end = body_at + int.from_bytes(received[body_at - 4 : body_at], "big")
-        if end > body_at + (_BODY_BYTES_MAX if self._is_admitted else 0):
-            self.abort()
-            return None
-        if len(received) < end:
-            return None
-        try:
-            message = self._decoder.decode(received[4 : body_at - 4])
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            self.abort()
-            return None
-        event_at = max(body_at, end - message.event_bytes)
-        message.body, message.event = bytes(received[body_at:event_at]), bytes(received[event_at:end])
-        del received[:end]
-        return message
 
 
 class Listener:
@@ -154,6 +233,10 @@ class Listener:
         self._expected: dict[str, asyncio.Future[EnvironmentConnection]] = {}
         self._connections: set[EnvironmentConnection] = set()
         self._strangers: dict[EnvironmentConnection, asyncio.TimerHandle] = {}
+        self.long_reads: LongReads
+        """Set by `start`."""
+        self.room = memoryview(bytearray(_ROOM_BYTES))
+        """What all connections read into: what has been read is taken at once."""
         self.port = 0
         """0 until `start`."""
         self.mark = secrets.token_hex(16)
@@ -165,6 +248,7 @@ class Listener:
     async def start(self) -> None:
         """Listen on a free port of 127.0.0.1."""
         loop = asyncio.get_running_loop()
+        self.long_reads = long_reads_of(loop)
         self._server = await loop.create_server(lambda: EnvironmentConnection(self), "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 

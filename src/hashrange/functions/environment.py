@@ -9,6 +9,7 @@ import asyncio
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from hashrange.clock import real_seconds
@@ -22,6 +23,7 @@ from hashrange.functions.marks import Mark
 from hashrange.functions.process import Process, spawn
 from hashrange.functions.process_tree import data_limit_bytes, memory_used_at_once, memory_used_bytes
 from hashrange.functions.programs import ProgramMissing, find_command
+from hashrange.functions.turns import by_size
 from hashrange.functions.variables import make_variables
 from hashrange.limits import INIT_SECONDS_MAX, INVOCATION_REPLY_BYTES_MAX
 from hashrange.messages import functions as messages
@@ -29,6 +31,7 @@ from hashrange.work_threads import WorkThread
 
 _EXIT_GRACE_SECONDS = 1.0
 """A process that closes its connection usually ends; its status is waited for this long."""
+_DRAIN_TURNS = 4
 
 
 class ExecutionEnvironment:
@@ -104,7 +107,7 @@ class ExecutionEnvironment:
             case Message(kind="ready"):
                 return None
             case Message(kind="init-error"):
-                return self._handler_error(message, request_id)._replace(is_over=True)
+                return (await self._handler_error(message, request_id))._replace(is_over=True)
             case Message(kind="memory"):
                 return outcomes.describe_out_of_memory(request_id)
         return await self._exit(request_id)
@@ -131,7 +134,7 @@ class ExecutionEnvironment:
             async with asyncio.timeout(timeout_seconds):
                 with self.memory.watched():
                     receiving = self._connection.receive()
-                    self._connection.send(head, payload)
+                    await by_size(len(payload), partial(self._connection.send, head), payload)
                     message = await self._message(receiving)
             outcome = await self._outcome(message, log.request_id)
         except TimeoutError:
@@ -149,7 +152,7 @@ class ExecutionEnvironment:
                 case "result":
                     return InvocationOutcome(message.body)
                 case "error":
-                    return self._handler_error(message, request_id)
+                    return await self._handler_error(message, request_id)
                 case "too-large":
                     return outcomes.describe_large_reply()
                 case "memory":
@@ -158,14 +161,21 @@ class ExecutionEnvironment:
             return outcomes.describe_exit(request_id, None)
         return await self._exit(request_id)
 
-    def _handler_error(self, message: Message, request_id: str) -> InvocationOutcome:
+    async def _handler_error(self, message: Message, request_id: str) -> InvocationOutcome:
         """The outcome of an invocation whose handler, or module, has raised an error; the error is logged."""
-        error = read_handler_error(message.body)
-        if error is None:  # the runtime's program cannot have written this
+        error_type = await by_size(len(message.body) + len(message.event), self._log_error, message)
+        if error_type is None:  # the runtime's program cannot have written this
             return outcomes.describe_exit(request_id, None)
+        return InvocationOutcome(message.body, error_type or "Error")
+
+    def _log_error(self, message: Message) -> str | None:
+        """Log the error of a message; returns its type, or None if the message describes none."""
+        error = read_handler_error(message.body)
+        if error is None:
+            return None
         if self._log and message.event:
             self._log.feed_error(message.event, error)
-        return InvocationOutcome(message.body, error.type or "Error")
+        return error.type
 
     async def _message(self, receiving: asyncio.Future[Message]) -> Message | None:
         """The message; None if the process ends, breaks the connection or uses too much memory before it."""
@@ -185,12 +195,16 @@ class ExecutionEnvironment:
         """Let the loop read what the process has written so far.
 
         Its socket and its pipe are ready in the same turn. asyncio hands output over one turn later, and if reading was
-        paused, it takes two more turns until the pipe is read: three in all, and one to spare.
+        paused, it takes two more turns until the pipe is read: three in all, and one to spare. A long message is read
+        over further turns, if others send as well.
         """
         if self._process:
             self._process.read_on()
-        for _ in range(4):
+        turns_left = _DRAIN_TURNS
+        while turns_left:
             await asyncio.sleep(0)
+            is_held = self._connection is not None and self._connection.is_held
+            turns_left = _DRAIN_TURNS if is_held else turns_left - 1
 
     async def _exit(self, request_id: str) -> InvocationOutcome:
         """The error of a process that ends, uses too much memory, or does not obey the protocol."""

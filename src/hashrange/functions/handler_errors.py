@@ -6,11 +6,13 @@ A handler decides about its error, up to 6 MB of it, which may be no error of La
 
 import hashlib
 import re
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
+from hashrange.items.steps import spend_decoding
 from hashrange.limits import FUNCTION_ERROR_TYPE_LENGTH_MAX
 from hashrange.terminal import escape_controls
 
@@ -18,6 +20,10 @@ _LOGGED_CHARACTERS_MAX = 1000
 """Characters of a text of others that a line of the log has at most."""
 _TRACE_END_BYTES_MAX = 32 * 1024
 """Bytes of either end of a trace that are looked at."""
+MESSAGE_CHARACTERS_MAX = 32 * 1024
+"""Characters of a message that are looked at: more than anything that is told of it shows."""
+_CHARACTER_BYTES_MAX = 12
+"""Most bytes of a character in JSON: two escaped units of UTF-16."""
 _PLACES_MAX, _PATH_BYTES_MAX = 200, 500
 _find_python_lines = re.compile(rb'\\",? [lL]ine (\d{1,9})').finditer
 _find_node_lines = re.compile(rb"\.[cm]?[jt]s:(\d{1,9})").finditer
@@ -50,14 +56,19 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def read_handler_error(payload: bytes) -> HandlerError | None:
-    """The error in a payload; None if it is no JSON object. Takes some 2 ms for 1 MB."""
+    """The error in a payload, its message up to MESSAGE_CHARACTERS_MAX; None if it is no JSON object.
+    Takes some 2 ms for 1 MB; gives way before.
+    """
+    spend_decoding(len(payload))
     try:
         members = _decode(payload)
+        error_type = _text(members.errorType, FUNCTION_ERROR_TYPE_LENGTH_MAX)
+        message = _text(members.errorMessage, MESSAGE_CHARACTERS_MAX)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     trace = memoryview(members.stackTrace) or memoryview(members.trace)
     ends = bytes(trace[:_TRACE_END_BYTES_MAX]) + bytes(trace[_TRACE_END_BYTES_MAX:][-_TRACE_END_BYTES_MAX:])
-    return HandlerError(_text(members.errorType)[:FUNCTION_ERROR_TYPE_LENGTH_MAX], _text(members.errorMessage), ends)
+    return HandlerError(error_type, message, ends)
 
 
 def trace_digest(error: HandlerError) -> bytes:
@@ -98,5 +109,15 @@ def logged_text(text: str) -> str:
     return escape_controls(text)
 
 
-def _text(member: msgspec.Raw) -> str:
-    return _decode_text(member) if bytes(memoryview(member)[:1]) == b'"' else ""
+def _text(member: msgspec.Raw, length: int) -> str:
+    """The first characters of a member that is a text, at most `length`; empty for any other member."""
+    text = memoryview(member)
+    if bytes(text[:1]) != b'"':
+        return ""
+    end = 1 + length * _CHARACTER_BYTES_MAX
+    if len(text) <= end + 1:
+        return _decode_text(text)[:length]
+    for cut in range(end, end - _CHARACTER_BYTES_MAX, -1):  # one of them is between two characters
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            return _decode_text(bytes(text[:cut]) + b'"')[:length]
+    return _decode_text(text)[:length]

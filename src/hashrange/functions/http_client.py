@@ -6,7 +6,7 @@ A connection for each request costs little next to what is asked for, and is nev
 Redirects are not followed, and what follows a complete reply is not looked at.
 
 Whoever may name a URL decides what its endpoint answers, and many may answer in the same moment. So replies are parsed
-in pieces, a few of them in each turn of the loop (`_in_turn`), and handshakes of TLS are made on a thread.
+in pieces, a few of them in each turn of the loop (`turns.py`), and handshakes of TLS are made on a thread.
 """
 
 import asyncio
@@ -15,13 +15,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from weakref import WeakValueDictionary
 
 import httptools
 
 from hashrange.clock import Clock
 from hashrange.errors import HashrangeError
 from hashrange.functions.host_lookups import HOSTS
+from hashrange.functions.reply_bytes import ReplyBytes
+from hashrange.functions.turns import by_size, in_turn
 from hashrange.items.growing_bytes import GrowingBytes
 from hashrange.messages import functions as messages
 from hashrange.settings import SettingUnusable
@@ -36,8 +37,6 @@ FRAME_BYTES_FREE = 16
 ones. The others are limited as a head is."""
 PIECE_BYTES = 8 * 1024
 """Most bytes that are parsed at a time, except of a body without chunks: up to half a millisecond of work."""
-PIECES_MAX = 4
-"""Most pieces, of all exchanges of a loop, that are decrypted or parsed in one turn."""
 _CHUNK_BYTES = 64 * 1024
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 Read = Callable[[int], Awaitable[bytes]]
@@ -144,21 +143,21 @@ async def exchange_message(
     of each part of the reply's body, and may raise ReplyTooLarge.
     """
     try:
-        reader, writer = await _connect(target)
+        arriving = await _connect(target)
         try:
-            read: Read = reader.read
+            read: Read = arriving.read
             if target.is_tls:
-                read = await _begin_tls(target.host, reader, writer, (head, body))
+                read = await _begin_tls(target.host, arriving, (head, body))
             else:
-                writer.writelines([head, body])
+                await by_size(len(body), arriving.transport.writelines, [head, body])
             return await _read_reply(read, _Reply(reply_bytes_max, on_body, is_head_asked=is_head_asked))
         finally:
-            writer.transport.abort()
+            arriving.transport.abort()
     except (OSError, EOFError, httptools.HttpParserError) as error:
         raise ExchangeFailed(str(error) or type(error).__name__) from error
 
 
-async def _connect(target: HttpTarget) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _connect(target: HttpTarget) -> ReplyBytes:
     """A connection to the first address of the target's host at which somebody listens.
 
     Raises OSError, worded as by asyncio for a name that it looks up itself.
@@ -167,7 +166,8 @@ async def _connect(target: HttpTarget) -> tuple[asyncio.StreamReader, asyncio.St
     try:
         for address in await HOSTS.addresses_of(target.host):
             try:
-                return await asyncio.open_connection(address, target.port)
+                _, arriving = await asyncio.get_running_loop().create_connection(ReplyBytes, address, target.port)
+                return arriving
             except OSError as error:
                 refusals.append(error)
         if len({str(error) for error in refusals}) == 1:
@@ -200,9 +200,7 @@ def _trust(_paths: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
     return context
 
 
-async def _begin_tls(
-    host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Sequence[bytes]
-) -> Read:
+async def _begin_tls(host: str, arriving: ReplyBytes, request: Sequence[bytes]) -> Read:
     """Send a request over TLS. Returns what reads the reply, and, like this function, raises OSError."""
     received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
 
@@ -212,8 +210,8 @@ async def _begin_tls(
             try:
                 return await run(step, *arguments)
             except ssl.SSLWantReadError:
-                writer.write(sent.read())
-            more = await reader.read(PIECE_BYTES)
+                arriving.transport.write(sent.read())
+            more = await arriving.read(PIECE_BYTES)
             if not more:
                 return b""
             received.write(more)
@@ -223,8 +221,8 @@ async def _begin_tls(
         raise ConnectionResetError
     for part in request:
         await _TLS.run(tls.write, part)
-    writer.write(sent.read())
-    return partial(fed, _in_turn, tls.read)
+    await by_size(sent.pending, lambda written: arriving.transport.write(written.read()), sent)
+    return partial(fed, in_turn, tls.read)
 
 
 # --- replies --------------------------------------------------------------------------------------
@@ -314,21 +312,10 @@ async def _read_reply(read: Read, reply: _Reply) -> RemoteReply:
                 if reply.ends_with_connection:
                     break
                 raise EOFError(messages.CONNECTION_CLOSED_EARLY)
-            await _in_turn(reply.parse, piece)
+            await in_turn(reply.parse, piece)
     finally:
         reply.parser = None  # it refers to the reply: a cycle
     return RemoteReply(reply.status, reply.headers, reply.body.getvalue(), reply.fields)
-
-
-_turns = WeakValueDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
-"""Of each loop with exchanges that wait for their turn."""
-
-
-async def _in_turn(work: Callable[[Any], Any], argument: Any) -> Any:
-    """Call `work` in a later turn of the loop, in which at most PIECES_MAX exchanges go on; the others wait in line."""
-    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(PIECES_MAX)):
-        await asyncio.sleep(0)  # so that a place which becomes free in this turn is taken, but not used again
-        return work(argument)
 
 
 # --- endpoints that do not answer -----------------------------------------------------------------

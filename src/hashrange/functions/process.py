@@ -104,8 +104,9 @@ _WAIT_SECONDS = 0.1
 
 _OUTPUT = 1
 """The descriptor that asyncio calls a process's output by."""
-_READ_BYTES = 256 * 1024
-"""Bytes that are read at once; a pipe holds 64 KB, unless it has been made larger."""
+_READ_BYTES = 64 * 1024
+"""Bytes that are read at once: as many as a pipe holds, unless the handler has made it larger. A hundred processes may
+write at the same time."""
 
 
 async def spawn(

@@ -15,7 +15,7 @@ from typing import Any
 import httptools
 import pytest
 
-from hashrange.functions import http_client
+from hashrange.functions import turns
 from hashrange.functions.http_client import (
     FRAME_BYTES_FREE,
     HEADERS_MAX,
@@ -285,7 +285,7 @@ class Steps:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes_by_turn: list[list[int]] = [[]]
         monkeypatch.setattr(httptools, "HttpResponseParser", self._parser_of)
-        monkeypatch.setattr(http_client, "PIECES_MAX", 1)
+        monkeypatch.setattr(turns, "PIECES_MAX", 1)
 
     def _parser_of(self, reply: object, make: Callable[[object], Any] = httptools.HttpResponseParser) -> Any:
         parser = make(reply)
@@ -378,7 +378,7 @@ def test_who_gives_up_leaves_its_turn_to_others(run: Run, monkeypatch: pytest.Mo
             await asyncio.wait(exchanges)
 
     run(main())
-    assert not http_client._turns, "what a loop had is kept"
+    assert not turns._short, "what a loop had is kept"
 
 
 # --- time ---------------------------------------------------------------------------------------
