@@ -6,7 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.functions.handler_errors import HandlerError, described, logged_text, read_handler_error, trace_digest
+from hashrange.functions import handler_errors
+from hashrange.functions.handler_errors import (
+    MESSAGE_CHARACTERS_MAX,
+    HandlerError,
+    described,
+    logged_text,
+    read_handler_error,
+    trace_digest,
+)
 from hashrange.limits import FUNCTION_ERROR_TYPE_LENGTH_MAX
 
 
@@ -19,14 +27,34 @@ from hashrange.limits import FUNCTION_ERROR_TYPE_LENGTH_MAX
         (b"{}", HandlerError("", "")),
         (b"[]", None),
         (b"\xff", None),
+        (b'{"errorType": "\xff"}', None),
+        (b'{"errorMessage": "E \xe2\x82"}', None),
         (b"[" * 100_000, None),
         (b'{"x":' * 100_000, None),
         (b'{"errorType": "%b"}' % (b"x" * 1000), HandlerError("x" * FUNCTION_ERROR_TYPE_LENGTH_MAX, "")),
     ],
-    ids=range(9),
+    ids=range(11),
 )
 def test_type_and_message_are_read(payload: bytes, error: HandlerError | None) -> None:
     assert read_handler_error(payload) == error
+
+
+@pytest.mark.parametrize("unit", [r"\u0041", r"\ud83d\ude00", "A", "é", "😀", r"\\", r"\"", r"\n", r"a\u00e9€"])
+@pytest.mark.parametrize("before", ["", "1", "12", "12345"])
+def test_of_long_texts_the_beginning_is_decoded(unit: str, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To decode 6 MB takes 12 ms. A text is never cut within a character."""
+    decoded: list[int] = []
+
+    def noted(text: Any) -> str:
+        decoded.append(len(text))
+        return msgspec.json.decode(text, type=str)
+
+    text = before + unit * 200_000
+    whole = msgspec.json.decode(f'"{text}"', type=str)
+    monkeypatch.setattr(handler_errors, "_decode_text", noted)
+    error = read_handler_error(f'{{"errorType":"{text}","errorMessage":"{text}"}}'.encode())
+    assert error == HandlerError(whole[:FUNCTION_ERROR_TYPE_LENGTH_MAX], whole[:MESSAGE_CHARACTERS_MAX])
+    assert max(decoded) <= 12 * MESSAGE_CHARACTERS_MAX + 2
 
 
 def test_no_objects_are_made_of_the_rest() -> None:

@@ -3,6 +3,7 @@ and none is left if a start is cancelled.
 """
 
 import asyncio
+import fcntl
 import os
 import subprocess
 import sys
@@ -59,6 +60,25 @@ def test_output_and_status(in_each_loop: Callable[[Coroutine[Any, Any, None]], N
         await process.exited
         await until(lambda: output == b"1\n")
         assert process.status == status
+        await process.end()
+
+    in_each_loop(test())
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="pipes keep their size")
+def test_of_a_large_pipe_as_much_is_read_at_once_as_of_others(
+    in_each_loop: Callable[[Coroutine[Any, Any, None]], None],
+) -> None:
+    """A handler can make its pipe larger, and a hundred processes may write in the same moment."""
+
+    async def test() -> None:
+        sizes: list[int] = []
+        process = Process(lambda data: sizes.append(len(data)), MARK)
+        code = "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 19); os.write(1, bytes(1 << 19))"
+        await spawn(process, [sys.executable, "-c", code], "/", dict(os.environ))
+        await process.exited
+        await until(lambda: sum(sizes) == 1 << 19)
+        assert max(sizes) <= 64 * 1024
         await process.end()
 
     in_each_loop(test())
