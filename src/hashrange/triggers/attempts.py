@@ -150,9 +150,10 @@ class Attempts:
             invocation: Invocation = task.result()
             epoch = self._passes.epoch
             outcome = conclude_invocation(consumer.mapping, lane, invocation, self._clock.service_time())
+            if epoch == self._passes.epoch:
+                log_end(consumer, invocation, outcome)
             if epoch != self._passes.epoch:
-                return  # all was cancelled while this gave way, and the batch is delivered again
-            log_end(consumer, invocation, outcome)
+                return  # all was cancelled while one of both gave way, and the batch is delivered again
             if outcome.has_progress:
                 self._roster.save_positions(consumer, [shard])
             self._roster.save_result(consumer, outcome.result)

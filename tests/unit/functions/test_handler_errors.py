@@ -15,7 +15,9 @@ from hashrange.functions.handler_errors import (
     read_handler_error,
     trace_digest,
 )
+from hashrange.items.steps import PIECE_BYTES
 from hashrange.limits import FUNCTION_ERROR_TYPE_LENGTH_MAX
+from tests.support.working import give_way_always
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,13 @@ def test_no_objects_are_made_of_the_rest() -> None:
         assert tracemalloc.get_traced_memory()[1] < len(payload)
     finally:
         tracemalloc.stop()
+
+
+def test_whoever_reads_a_long_error_gives_way_before() -> None:
+    async def read() -> None:
+        assert read_handler_error(msgspec.json.encode({"errorType": "E" * PIECE_BYTES})) is not None
+
+    assert give_way_always(read())[0] >= 1
 
 
 def test_text_in_the_log_is_short_and_commands_no_terminal() -> None:
