@@ -10,6 +10,7 @@ import pytest
 
 from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.items import steps
+from hashrange.long_reads import RELEASED_TOGETHER
 from hashrange.store.documents import NOTHING_READ
 from tests.support.dax_client import DaxError, expression, path, request_bytes, value
 from tests.support.working import calls_of
@@ -309,6 +310,21 @@ def send_together(node: TurnsNode, clients: list[TurnsClient], request: bytes) -
 
     node.counted(all_send)
     node.finish()
+
+
+def test_who_sends_long_is_held_once_a_turn_has_brought_enough(node: TurnsNode) -> None:
+    """1,000 clients that send 256 KB each are not all read in the same turn, again and again."""
+    clients = [TurnsClient(node) for _ in range(24)]
+    node.finish()
+    piece = request_bytes("getItem", TABLE, b"x" * 400_000, None)[: 1 << 18]
+    for one in clients:
+        one._connection.data_received(piece)
+    assert not any(one.transport.reads for one in clients)
+    released = {sum(one.transport.reads for one in clients)}
+    node.between = lambda: released.add(sum(one.transport.reads for one in clients))
+    node.finish()
+    assert {0, RELEASED_TOGETHER, 2 * RELEASED_TOGETHER} <= released
+    assert all(one.transport.reads for one in clients)
 
 
 def test_many_clients_of_one_turn_share_its_slice(node: TurnsNode) -> None:

@@ -14,6 +14,7 @@ from hashrange.dax.attribute_lists import AttributeLists
 from hashrange.dax.node_caches import NodeCaches
 from hashrange.dax.node_host import NodeTerms
 from hashrange.items import steps
+from hashrange.long_reads import LongReads
 from hashrange.operations.registry import OPERATIONS
 from hashrange.server.dax.connection import BegunBytes, BegunRequests, DaxConnection
 from hashrange.server.dax.node import DaxNode
@@ -43,6 +44,8 @@ class TurnsNode:
         self.store = open_store(None, clock, None)
         self.service = service = Service(self.store, OPERATIONS, clock, Settings())
         service.take_turns(loop)
+        self.long_reads = LongReads()
+        self.long_reads.take_turns(loop.call_soon)
         self.lists = AttributeLists(self.store.documents)
         self.caches = NodeCaches(NodeTerms(300_000, 300_000, MEMORY_BYTES), clock.service_time)
         self.node = DaxNode(service, self.lists, TableShapes(), None, self.caches, list, METHODS, None)
@@ -80,7 +83,7 @@ class TurnsClient:
         self._node = node
         self._connection = DaxConnection(
             node.node,
-            BegunRequests(BegunBytes(1 << 30), BegunBytes(1 << 30)),
+            BegunRequests(BegunBytes(1 << 30), BegunBytes(1 << 30), node.long_reads),
             lambda _: True,
             lambda _: None,
         )

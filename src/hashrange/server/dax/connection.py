@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar, cast
 
 from hashrange.dax.node_caches import LATENCIES_MAX
 from hashrange.items.steps import look
+from hashrange.long_reads import LONG_READ_BYTES, LongReads
 from hashrange.server.connections import HEAD_SECONDS_MAX
 from hashrange.server.dax.authorization import DaxClient
 from hashrange.server.dax.node import DaxAnswer, DaxNode
@@ -53,11 +54,13 @@ class BegunBytes:
 
 
 class BegunRequests(NamedTuple):
-    """What counts the memory of requests that are not complete, of all connections of a server."""
+    """What limits requests that are not complete, of all connections of a server."""
 
     strangers: BegunBytes
     """Of clients that have not said who they are."""
     known: BegunBytes
+    long_reads: LongReads
+    """What limits how much is read in one turn; shared with the clients of HTTP."""
 
 
 Told = TypeVar("Told")
@@ -130,6 +133,8 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
         if self.is_over or self._is_refused:
             return
         self._node.caches.received_bytes += len(data)
+        if len(data) >= LONG_READ_BYTES:
+            self._begun.long_reads.note(self, len(data))
         if self._is_reading:
             self._arrived.append(data)
         elif len(data) <= SHORT_BYTES and not self._own_begun_bytes and not self._is_slice_over(self._now()):
@@ -138,14 +143,14 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
             self._is_reading = True
             self._arrived.append(data)
             self._node.run_long(self._read_long)
-            self._hold()
+            self.listen()
 
     def _read_long(self) -> None:
         """Read what has arrived, in a worker."""
         while self._arrived and not self.is_over:
             self._read(self._arrived.popleft())
         self._is_reading = False
-        self._hold()
+        self.listen()
 
     def _read(self, data: bytes) -> None:
         """Read requests, and begin them."""
@@ -207,6 +212,7 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the loop."""
         del exc
+        self._begun.long_reads.forget(self)
         self._end()
 
     # --- requests and replies -------------------------------------------------------------------
@@ -241,12 +247,14 @@ class DaxConnection(DaxAnswer, asyncio.Protocol):
                 look()
         self._is_going_on = False
         if bool(requests) != self._is_held:
-            self._hold()
+            self.listen()
 
-    def _hold(self) -> None:
-        """Stop receiving while there is something that has not begun; otherwise go on."""
+    def listen(self) -> None:
+        """Stop receiving while there is something that has not begun, or the long reads of this turn are enough;
+        otherwise go on.
+        """
         transport = self._transport
-        is_held = bool(self._requests) or self._is_reading
+        is_held = bool(self._requests) or self._is_reading or self._begun.long_reads.holds(self)
         if transport is not None and not self.is_over and is_held != self._is_held:
             self._is_held = is_held
             if is_held:

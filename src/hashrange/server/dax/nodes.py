@@ -106,7 +106,9 @@ class DaxNodes:
         self._handshakes = handshakes
         self._host = service.settings.host
         self._advertised = advertised_place(service.settings.dax_advertise)
-        self._begun = BegunRequests(BegunBytes(STRANGERS_BEGUN_BYTES_MAX), BegunBytes(BEGUN_BYTES_MAX))
+        self._begun = BegunRequests(
+            BegunBytes(STRANGERS_BEGUN_BYTES_MAX), BegunBytes(BEGUN_BYTES_MAX), clients.long_reads
+        )
         self._running: dict[NodePlace, _Running] = {}
         self._sweep: asyncio.TimerHandle | None = None
         metrics, clock = service.features.part(METRICS), service.clock
