@@ -17,8 +17,8 @@ from tests.support.working import calls_of
 from tests.unit.dax.turns import TABLE, TurnsClient, TurnsNode
 from tests.unit.server.harness import FakeTransport
 
-CALLS_MAX = 25_000
-"""Highest number of Python calls between two turns: some 3 ms."""
+CALLS_MAX = 30_000
+"""Highest number of Python calls between two turns: some 4 ms. A refused request makes most, within a piece of text."""
 COUNT = 10_000
 NAMES = [f"{place:05}" for place in range(COUNT)]
 
@@ -196,7 +196,7 @@ def test_without_giving_way_it_would_not(node: TurnsNode, monkeypatch: pytest.Mo
     monkeypatch.setattr(steps, "_look", None)
     node.calls_max = 0
     client.call("putItem", TABLE, b"a", item, None)
-    assert node.calls_max > 3 * CALLS_MAX
+    assert node.calls_max > 2 * CALLS_MAX
 
 
 def overtaken(
