@@ -11,7 +11,7 @@ from urllib.parse import quote
 from hashrange.cli.main import DONE, FAILED, count, refuse
 from hashrange.cli.output import say, show_progress
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, SNAPSHOT_IDLE_SECONDS, Remote
+from hashrange.cli.remote import DEFAULT_REGION, Remote
 from hashrange.cli.settings_sources import current_environment
 from hashrange.errors import StorageError, StorageLocked
 from hashrange.store.copying import StoredFile
@@ -121,13 +121,8 @@ def _opened_folder(data_dir: str) -> "Iterator[CopiedStore]":
 
 @contextmanager
 def _opened_server(endpoint: str) -> "Iterator[CopiedStore]":
-    environment = current_environment()
-    with Remote(endpoint, DEFAULT_REGION, environment, "SOURCE") as server:
-        taken = server.operate("POST", "snapshots", idle_seconds=SNAPSHOT_IDLE_SECONDS)
-        try:
-            yield ServedStore(server, taken)
-        finally:
-            server.operate("DELETE", f"snapshots/{taken['snapshot']}")
+    with Remote(endpoint, DEFAULT_REGION, current_environment(), "SOURCE") as server, server.snapshot() as taken:
+        yield ServedStore(server, taken)
 
 
 class ServedStore:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -13,15 +14,14 @@ from hashrange.store.statistics import Statistics
 
 PREFIXES = (BACKUP_PREFIX, RESTORE_PREFIX)
 """How names of the documents begin that are listed."""
-_decode_backup = msgspec.json.Decoder(Backup).decode
-_decode_restore = msgspec.json.Decoder(Restore).decode
 Listed = tuple[list[tuple[str, ...]], int]
 """Rows, of which the first is the head, and how many columns are words; the others are numbers."""
 
 
 def listed(overview: StoreOverview, only: str | None) -> Iterator[Listed]:
     """What is listed behind the tables; of one table if `only` names it. Raises StorageCorruption."""
-    backups, restores = _records(overview)
+    backups = kept_records(overview, BACKUP_PREFIX, Backup, "backup").values()
+    restores = kept_records(overview, RESTORE_PREFIX, Restore, "restore of a table").values()
     recovery = [
         (table.name, table.schema.account, table.schema.region, _time(one.since_seconds), f"{one.period_days}")
         for table, _ in overview.tables
@@ -29,7 +29,11 @@ def listed(overview: StoreOverview, only: str | None) -> Iterator[Listed]:
     ]
     if recovery:
         yield [("recovery of", "account", "Region", "on since", "days"), *recovery], 4
-    kept = [_backup_row(overview, one) for one in backups if only in (None, one.table.name)]
+    kept = [
+        _backup_row(overview, one)
+        for one in backups
+        if one.state in ("CREATING", "AVAILABLE") and only in (None, one.table.name)
+    ]
     if kept:
         yield [("backup of", "account", "Region", "id", "name", "status", "items", "bytes"), *kept], 6
     filling = [row for one in restores if only in (None, one.table_name) and (row := _restore_row(overview, one))]
@@ -37,14 +41,14 @@ def listed(overview: StoreOverview, only: str | None) -> Iterator[Listed]:
         yield [("restore of", "account", "Region", "from", "items", "done"), *filling], 4
 
 
-def _records(overview: StoreOverview) -> tuple[list[Backup], list[Restore]]:
-    backups, restores = [], []
-    for name, document in overview.documents:
-        if name.startswith(BACKUP_PREFIX):
-            backups.append(decode_document(_decode_backup, name, document, "backup"))
-        elif name.startswith(RESTORE_PREFIX):
-            restores.append(decode_document(_decode_restore, name, document, "restore of a table"))
-    return [one for one in backups if one.state in ("CREATING", "AVAILABLE")], restores
+def kept_records(overview: StoreOverview, prefix: str, kind: type[Any], what: str) -> dict[str, Any]:
+    """Path → record of each document below a prefix. Raises StorageCorruption, which says `what` is damaged."""
+    decode = msgspec.json.Decoder(kind).decode
+    return {
+        name.removeprefix(prefix): decode_document(decode, name, document, what)
+        for name, document in overview.documents
+        if name.startswith(prefix)
+    }
 
 
 def _backup_row(overview: StoreOverview, backup: Backup) -> tuple[str, ...]:

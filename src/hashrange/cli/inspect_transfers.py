@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-
-from hashrange.cli.inspect_backups import Listed
+from hashrange.cli.inspect_backups import Listed, kept_records
 from hashrange.operations.transfers.bulk_records import (
     BULK_PREFIX,
     BULK_PROGRESS_PREFIX,
@@ -30,7 +28,6 @@ from hashrange.operations.transfers.import_records import (
 )
 from hashrange.operations.transfers.transfer_records import TransferRecord
 from hashrange.store.embedded.inspect import StoreOverview
-from hashrange.store.records import decode_document
 
 
 class _Kind(NamedTuple):
@@ -64,24 +61,14 @@ PREFIXES = tuple(prefix for kind in _KINDS for prefix in (kind.record[0], kind.p
 def listed_transfers(overview: StoreOverview, only: str | None) -> Iterator[Listed]:
     """What is listed behind the tables; of one table if `only` names it. Raises StorageCorruption."""
     for kind in _KINDS:
-        progress = _decoded(overview, *kind.progress)
+        progress = kept_records(overview, *kind.progress, "transfer")
         rows = [
             _row(record, progress.get(path))
-            for path, record in _decoded(overview, *kind.record).items()
+            for path, record in kept_records(overview, *kind.record, "transfer").items()
             if only in (None, record.table_name)
         ]
         if rows:
             yield [(kind.head, "account", "Region", "id", "status", *kind.figures), *rows], 5
-
-
-def _decoded(overview: StoreOverview, prefix: str, kind: type[Any]) -> dict[str, Any]:
-    """Path → record or progress of each transfer of a kind. Raises StorageCorruption."""
-    decode = msgspec.json.Decoder(kind).decode
-    return {
-        name.removeprefix(prefix): decode_document(decode, name, document, "transfer")
-        for name, document in overview.documents
-        if name.startswith(prefix)
-    }
 
 
 def _row(record: TransferRecord, progress: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Self
@@ -172,6 +172,15 @@ class Remote:
         if status != 200:
             raise self._refused_endpoint("POST", path, _decoded(body))
         return body
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Any]:
+        """A snapshot of the server's content, which the server keeps within the `with` block. Raises RemoteError."""
+        taken = self.operate("POST", "snapshots", idle_seconds=SNAPSHOT_IDLE_SECONDS)
+        try:
+            yield taken
+        finally:
+            self.operate("DELETE", f"snapshots/{taken['snapshot']}")
 
     def _refused_endpoint(self, method: str, path: str, reply: Any) -> RemoteError:
         if isinstance(reply, dict) and isinstance(reply.get("error"), str):

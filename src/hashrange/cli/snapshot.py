@@ -8,7 +8,7 @@ from typing import Any
 from hashrange.cli.main import DONE, FAILED, count, refuse
 from hashrange.cli.output import say
 from hashrange.cli.parsing import CommandParser, command_parser, parse
-from hashrange.cli.remote import DEFAULT_REGION, SNAPSHOT_IDLE_SECONDS, Remote, add_endpoint
+from hashrange.cli.remote import DEFAULT_REGION, Remote, add_endpoint
 from hashrange.cli.settings_sources import current_environment
 from hashrange.store.snapshot_file import SnapshotWriter, StoredRow, replaced_file
 from hashrange.tables.source_id import is_row_of_source
@@ -27,12 +27,8 @@ def run(words: list[str]) -> int:
     """Write the snapshot; returns the exit code. Raises RemoteError."""
     options = parse(build_parser(), words)
     try:
-        with Remote(options.endpoint, DEFAULT_REGION, current_environment()) as server:
-            taken = server.operate("POST", "snapshots", idle_seconds=SNAPSHOT_IDLE_SECONDS)
-            try:
-                rows, size_bytes = write_file(server, taken, options.file)
-            finally:
-                server.operate("DELETE", f"snapshots/{taken['snapshot']}")
+        with Remote(options.endpoint, DEFAULT_REGION, current_environment()) as server, server.snapshot() as taken:
+            rows, size_bytes = write_file(server, taken, options.file)
     except OSError as error:
         return refuse(f"{options.file} cannot be written: {error.strerror or error}.", FAILED)
     say(f"{options.file}: {count(rows, 'row')} in {size_bytes:,} bytes.")
