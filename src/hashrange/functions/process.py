@@ -26,26 +26,25 @@ _END_SECONDS_MAX = 5.0
 class Process(asyncio.SubprocessProtocol):
     """A function's process, which `spawn` starts. `on_output` receives all that it and its children write."""
 
+    _transport: asyncio.SubprocessTransport
+
     def __init__(self, on_output: Callable[[bytes], None], mark: Mark) -> None:
         self.mark = mark
         """What it and all that it starts inherits; the entry must be in the variables with which it is started."""
         self._on_output = on_output
         self._unpaused_bytes = 0
         self._pause: asyncio.TimerHandle | None = None
-        self._transport: asyncio.SubprocessTransport | None = None
         self.exited: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the process has ended."""
 
     @property
     def pid(self) -> int:
         """The process's id, which is also that of its group and session."""
-        assert self._transport
         return self._transport.get_pid()
 
     @property
     def status(self) -> int | None:
         """The exit status, below 0 for a signal; None while the process runs."""
-        assert self._transport
         return self._transport.get_returncode() if self.exited.done() else None
 
     def kill(self) -> None:
@@ -55,7 +54,6 @@ class Process(asyncio.SubprocessProtocol):
 
     async def end(self) -> None:
         """End the process and all that it started, close its pipe, and wait until it has ended."""
-        assert self._transport
         self.kill()
         await asyncio.wait({self.exited}, timeout=_END_SECONDS_MAX)
         if self._pause:
@@ -85,7 +83,6 @@ class Process(asyncio.SubprocessProtocol):
         self._unpaused_bytes = 0
 
     def _read(self, method: str) -> None:
-        assert self._transport
         pipe = self._transport.get_pipe_transport(1)
         if pipe is not None and not pipe.is_closing():
             getattr(pipe, method)()
