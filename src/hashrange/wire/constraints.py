@@ -179,11 +179,10 @@ def _inner_violations(value: Any, shape: Shape, place: MemberPlace) -> Iterator[
         case "Structure":
             yield from _structure_violations(value, shape, place)
         case "List" | "Map":
-            assert shape.member is not None
-            if _are_sound(value, shape.member):
+            if _are_sound(value, shape.element):
                 return
             violations = _list_violations if shape.kind == "List" else _map_value_violations
-            yield from islice(violations(value, shape.member, place), CONSTRAINT_ERRORS_MAX)
+            yield from islice(violations(value, shape.element, place), CONSTRAINT_ERRORS_MAX)
 
 
 def _list_violations(value: list[Any], member: Shape, place: MemberPlace) -> Iterator[Violation]:
@@ -260,8 +259,7 @@ def _map_violations(value: dict[str, Any], shape: Shape, place: MemberPlace) -> 
 
     Values that are not lists are reported at their own paths (`_map_value_violations`).
     """
-    keys, member = shape.keys, shape.member
-    assert member is not None
+    keys, member = shape.keys, shape.element
     if keys is not None and not all(_is_within(key, keys) for key in walk(value)):
         yield Violation(place, "keys", value, shape, messages.MAP_KEYS, _described(keys))
     if member.kind == "List" and not all(_is_within(element, member.bounds) for element in value.values()):

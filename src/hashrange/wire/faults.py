@@ -236,8 +236,7 @@ def _cut_inside(elements: Iterable[Any], shape: Shape, left: int) -> tuple[int, 
 
     Returns this number, and `left`, the members that may still be inspected in the whole request, less those kept.
     """
-    member, length_max = shape.member, shape.length_max
-    assert member is not None
+    member, length_max = shape.element, shape.length_max
     kept_min = length_max
     if length_max is not None and member.kind == "String":
         kept_min = max(length_max, STRINGS_KEPT_MIN)

@@ -170,8 +170,7 @@ def _list(value: Any, shape: Shape, levels: int, is_member: bool) -> list[Any]:
         if isinstance(value, dict):
             _refuse(messages.UNEXPECTED_STRUCTURE)
         _refuse(messages.GENERIC_MEMBER if is_member else messages.UNEXPECTED_FIELD_TYPE)
-    member = shape.member
-    assert member is not None
+    member = shape.element
     if member.kind == "AttributeValue":
         return [_attribute_value(element, levels, is_member=True) for element in walk(value)]
     if member.kind == "String" and _are_texts(value):
@@ -198,8 +197,7 @@ def _are_base64(texts: list[str]) -> bool:
 
 
 def _map(value: Any, shape: Shape, levels: int, is_member: bool) -> dict[str, Any]:
-    member = shape.member
-    assert member is not None
+    member = shape.element
     if not isinstance(value, dict):
         if isinstance(value, list):
             _refuse(messages.UNRECOGNIZED_COLLECTION, java_type=messages.JAVA_MAP.format(value=_java_type(member)))

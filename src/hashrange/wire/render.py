@@ -68,11 +68,9 @@ def _parts(value: Any, shape: Shape, levels: int = 0) -> Iterator[str]:
         return
     match shape.kind:
         case "List":
-            assert shape.member is not None
-            yield from _listed("[", ", ", "]", (("", _parts(one, shape.member, levels)) for one in value))
+            yield from _listed("[", ", ", "]", (("", _parts(one, shape.element, levels)) for one in value))
         case "Map":
-            assert shape.member is not None
-            entries = ((f"{key}=", _parts(one, shape.member, levels)) for key, one in value.items())
+            entries = ((f"{key}=", _parts(one, shape.element, levels)) for key, one in value.items())
             yield from _listed("{", ", ", "}", entries)
         case "Structure":
             shapes = {name: inner for name, inner, _ in shape.members}

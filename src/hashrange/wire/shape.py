@@ -83,6 +83,12 @@ class Shape(NamedTuple):
     has_scalar: bool = False
     """True if the value, or something inside it, is a Time or Double, which forms may write as other types."""
 
+    @property
+    def element(self) -> "Shape":
+        """Shape of the members of what is a list, or of the values of what is a map."""
+        assert self.member is not None, "only lists and maps have elements"
+        return self.member
+
 
 class Member(NamedTuple):
     """One member of a structure."""

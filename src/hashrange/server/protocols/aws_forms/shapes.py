@@ -123,8 +123,7 @@ def with_scalars(node: Any, shape: Shape, path: str = "") -> Any:
     if shape.kind == "Time":
         return _in_utc(node, path) if isinstance(node, datetime) else _time(node, path)
     if shape.kind == "List" and isinstance(node, list):
-        assert shape.member is not None
-        return [with_scalars(one, shape.member, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
+        return [with_scalars(one, shape.element, f"{path}.{place}") for place, one in enumerate(walk(node), 1)]
     if shape.inner is not None and isinstance(node, dict):
         return {
             name: with_scalars(one, shape.inner.get(name, _LEAF), f"{path}.{name}" if path else str(name))
@@ -248,14 +247,13 @@ def from_tree(node: Any, shape: Shape, path: str = "") -> Any:
             for name, one in walk(node.items())
             if name in shape.inner
         }
-    assert shape.member is not None
     numbered = node.get("member" if shape.kind == "List" else "entry", node)
     if not isinstance(numbered, dict) or not all(one.isdecimal() and len(one) < 8 for one in walk(numbered)):
         _fail("type", path, sentences.EXPECTED_NUMBERS)
     ordered = [(name, numbered[name]) for _, name in walk(sort([(int(name), name) for name in walk(numbered)]))]
     if shape.kind == "List":
-        return [from_tree(one, shape.member, f"{path}.{number}") for number, one in walk(ordered)]
+        return [from_tree(one, shape.element, f"{path}.{number}") for number, one in walk(ordered)]
     entries = [one for _, one in ordered]
     if not all(isinstance(one, dict) and isinstance(one.get("key"), str) for one in entries):
         _fail("type", path, sentences.EXPECTED_ENTRIES)
-    return {one["key"]: from_tree(one.get("value", ""), shape.member, f"{path}.{one['key']}") for one in entries}
+    return {one["key"]: from_tree(one.get("value", ""), shape.element, f"{path}.{one['key']}") for one in entries}
