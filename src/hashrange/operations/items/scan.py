@@ -35,7 +35,7 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.reply import HashOrderedRows, Reply
 from hashrange.soon import Soon
 from hashrange.tables.read_spans import continue_scan, scan_span, scan_start_key
-from hashrange.wire.rules import ON_OTHER_FORMS, Constraint, ConstraintWording, ReportStage, RequestRules
+from hashrange.wire.rules import ON_OTHER_FORMS, Constraint, ConstraintWording, RequestRules
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -122,12 +122,6 @@ _SPECIAL_WORDINGS: dict[tuple[str, Constraint], str] = {
     ("totalSegments", "minimum"): messages.TOTAL_SEGMENTS_TOO_SMALL,
     ("totalSegments", "maximum"): messages.TOTAL_SEGMENTS_TOO_LARGE,
 }
-_GENERAL_STAGE: ReportStage = (
-    ("tableName", "name_min_length"),
-    ("tableName", "max_length"),
-    ("tableName", "pattern"),
-    ("returnConsumedCapacity", "enumeration"),
-)
 OPERATION = reading_operation(
     "Scan",
     scan,
@@ -138,7 +132,7 @@ OPERATION = reading_operation(
             ("select", "enumeration"): ConstraintWording(is_later=True),
             ("conditionalOperator", "enumeration"): ConstraintWording(is_later=True),
         },
-        stages=(tuple(_SPECIAL_WORDINGS), _GENERAL_STAGE),
+        stages=(tuple(_SPECIAL_WORDINGS), constraint_wordings.TABLE_AND_CAPACITY),
         falls_back=ON_OTHER_FORMS,
     ),
 )

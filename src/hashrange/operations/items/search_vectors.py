@@ -32,6 +32,7 @@ from hashrange.limits import SEARCH_BYTES_MIN, SEARCH_RESULTS_MAX_BYTES, TOP_K_M
 from hashrange.messages import reads, requests
 from hashrange.messages import vectors as say
 from hashrange.operations import shapes
+from hashrange.operations.items.constraint_wordings import TABLE_AND_CAPACITY
 from hashrange.operations.items.search_terms import check_terms_of, hash_value
 from hashrange.operations.lookup import find_active_table
 from hashrange.operations.meter import Meter, SearchUsage
@@ -254,12 +255,6 @@ _MEMBERS: dict[tuple[str, Constraint], ConstraintWording] = {
     ("searchVector", "max_length"): _without_value("SearchVector", requests.LENGTH_AT_MOST, VECTOR_DIMENSIONS_MAX),
     ("topK", "minimum"): _without_value("TopK", requests.VALUE_AT_LEAST, 1),
 }
-_BARE: tuple[tuple[str, Constraint], ...] = (
-    ("tableName", "name_min_length"),
-    ("tableName", "max_length"),
-    ("tableName", "pattern"),
-    ("returnConsumedCapacity", "enumeration"),
-)
 OPERATION = Operation(
     "SearchVectors",
     SearchVectorsRequest,
@@ -269,9 +264,9 @@ OPERATION = Operation(
             wordings={
                 _TABLE_NAME_EMPTY: _without_value("TableName", requests.LENGTH_AT_LEAST, 1),
                 **_MEMBERS,
-                **dict.fromkeys(_BARE, ConstraintWording(is_bare=True)),
+                **dict.fromkeys(TABLE_AND_CAPACITY, ConstraintWording(is_bare=True)),
             },
-            stages=((_TABLE_NAME_EMPTY,), tuple(_MEMBERS), *[(one,) for one in _BARE]),
+            stages=((_TABLE_NAME_EMPTY,), tuple(_MEMBERS), *[(one,) for one in TABLE_AND_CAPACITY]),
             is_strict=True,
         )
     ),
