@@ -59,6 +59,12 @@ class ScalableTarget(msgspec.Struct, omit_defaults=True):
         return f"arn:aws:application-autoscaling:{self.place.region}:{self.place.account}:scalable-target/{self.id}"
 
 
+def _arn(place: TargetPlace, kind_and_id: str, named: str) -> str:
+    """The ARN of what a target has: `scalingPolicy:ID` and `policyName/NAME`, for example."""
+    resource = f"resource/{SERVICE_NAMESPACE}/{place.resource_id}"
+    return f"arn:aws:autoscaling:{place.region}:{place.account}:{kind_and_id}:{resource}:{named}"
+
+
 class Tracking(msgspec.Struct, frozen=True, omit_defaults=True):
     """Target tracking: the value that a metric is to have."""
 
@@ -87,10 +93,7 @@ class ScalingPolicy(msgspec.Struct, omit_defaults=True):
     @property
     def arn(self) -> str:
         """The policy's ARN, which its alarms have as action."""
-        return (
-            f"arn:aws:autoscaling:{self.place.region}:{self.place.account}:scalingPolicy:{self.id}"
-            f":resource/{SERVICE_NAMESPACE}/{self.place.resource_id}:policyName/{self.name}"
-        )
+        return _arn(self.place, f"scalingPolicy:{self.id}", f"policyName/{self.name}")
 
 
 class ScheduledAction(msgspec.Struct, omit_defaults=True):
@@ -112,10 +115,7 @@ class ScheduledAction(msgspec.Struct, omit_defaults=True):
     @property
     def arn(self) -> str:
         """The action's ARN."""
-        return (
-            f"arn:aws:autoscaling:{self.place.region}:{self.place.account}:scheduledAction:{self.id}"
-            f":resource/{SERVICE_NAMESPACE}/{self.place.resource_id}:scheduledActionName/{self.name}"
-        )
+        return _arn(self.place, f"scheduledAction:{self.id}", f"scheduledActionName/{self.name}")
 
 
 ActivityStatus = Literal["Successful", "Failed", "Unfulfilled"]
