@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.machine import describe_hardware
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
 from hashrange.operations.meter import Meter
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
@@ -237,7 +237,7 @@ async def measure_behind(place: str | None, rounds: int, tell: Callable[[str], N
 
     Each reader reads a page of 1,000 records before every 1,000 puts.
     """
-    clock = VirtualClock(time.time())
+    clock = MovableClock(SystemClock(), ServiceTimeState(frozen_seconds=time.time()))
     store = open_store(place, clock, asyncio.get_running_loop())
     scope = Service(store, OPERATIONS, clock, SETTINGS).scope(ACCOUNT, "us-east-1")
     make_tables(scope)

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.tables import number, table
-from hashrange.clock import VirtualClock
+from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metrics import Metrics
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
 
 async def run_part(part: str | None, folder: str | None, tables: int, latencies: Sequence[str]) -> None:
     """Fill a store, measure, or do both."""
-    clock = VirtualClock(START_SECONDS)
+    clock = MovableClock(SystemClock(), ServiceTimeState(frozen_seconds=START_SECONDS))
     if part == "measure":
         clock.advance(sum(length_seconds for length_seconds, _ in SPANS))
     store = open_store(folder, clock, asyncio.get_running_loop())
@@ -140,7 +140,7 @@ async def measure(store: EmbeddedStore, metrics: Metrics, filling: "Filling", be
 class Filling:
     """Records a year."""
 
-    def __init__(self, metrics: Metrics, clock: VirtualClock, tables: int, latencies: Sequence[str]) -> None:
+    def __init__(self, metrics: Metrics, clock: MovableClock, tables: int, latencies: Sequence[str]) -> None:
         self._metrics = metrics
         self._saving = MetricSaving(metrics, clock)
         self._clock = clock

@@ -4,19 +4,14 @@ Each clock has three readings, which must not be mixed: service time (the databa
 be virtual), wall time (HTTP Date, signature skew, access log) and monotonic time (time-outs). A machine's clock may be
 set back, but service time never goes back, and on a machine it never stands still. So a table that was ACTIVE stays so,
 and no delay takes longer than its length. A movable clock is a machine's clock whose service time can be moved ahead
-while it runs, and frozen; when its store's content is replaced, it may go back too (`go_to`). A virtual clock moves
-service time alone (`advance`), for states, tokens, retention and delays, or all three readings (`advance_all`), for
-time-outs and signatures too. Code that waits for service time registers with `on_advance`.
+while it runs, and frozen; when its store's content is replaced, it may go back too (`go_to`). Code that waits for
+service time registers with `on_advance`.
 """
 
 import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
-
-VIRTUAL_START_SECONDS = 1_800_000_000.0
-VIRTUAL_MONOTONIC_START_SECONDS = 1000.0
-"""A virtual clock's first monotonic time: far from its other two readings, so that code that mixes them up fails."""
 
 
 class Clock(Protocol):
@@ -176,59 +171,3 @@ class MovableClock:
             while base_seconds + self._moved_seconds < moment_seconds:
                 self._moved_seconds = math.nextafter(self._moved_seconds, math.inf)
         self._listeners.call_all()
-
-
-class VirtualClock:
-    """A clock that moves only by `advance`, `advance_to` and `advance_all`, so tests never sleep.
-
-    One advance by a whole delay reaches its end; several advances by parts of the delay may, because of rounding, end
-    some 0.1 µs earlier or later. Callbacks of `on_advance` run on the thread that moves the clock.
-    """
-
-    is_virtual = True
-    returns = 0
-    """Number of times that the clock returned to an earlier state: it never does."""
-
-    def __init__(self, start_seconds: float = VIRTUAL_START_SECONDS) -> None:
-        """`start_seconds`: the clock's first service time and wall time, in seconds since the epoch."""
-        self._service_seconds = self._wall_seconds = start_seconds
-        self._monotonic_seconds = VIRTUAL_MONOTONIC_START_SECONDS
-        self._listeners = _Listeners()
-        self.on_advance = self._listeners.add
-
-    def advance(self, seconds: float) -> None:
-        """Move service time forward and call the listeners. To wait for the jobs too: `jobs.virtual_time.advance`."""
-        self._move(seconds, 0.0)
-
-    def advance_to(self, moment_seconds: float) -> None:
-        """Move service time forward to exactly this moment, unless it has been reached, and call the listeners."""
-        self._service_seconds = max(self._service_seconds, moment_seconds)
-        self._listeners.call_all()
-
-    def advance_all(self, seconds: float) -> None:
-        """Move all three readings forward and call the listeners."""
-        self._move(seconds, seconds)
-
-    def _move(self, service_seconds: float, other_seconds: float) -> None:
-        assert service_seconds >= 0
-        self._service_seconds += service_seconds
-        self._wall_seconds += other_seconds
-        self._monotonic_seconds += other_seconds
-        self._listeners.call_all()
-
-    def service_time(self) -> float:
-        """Virtual service time, in seconds since the epoch."""
-        return self._service_seconds
-
-    @property
-    def last_service_seconds(self) -> float:
-        """The current service time, whether or not `service_time` was called."""
-        return self._service_seconds
-
-    def wall_time(self) -> float:
-        """Virtual wall time, in seconds since the epoch."""
-        return self._wall_seconds
-
-    def monotonic(self) -> float:
-        """Virtual monotonic time, in seconds."""
-        return self._monotonic_seconds

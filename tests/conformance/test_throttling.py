@@ -12,11 +12,12 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import SystemClock
 from hashrange.messages import throttling as say
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.settings import Settings
 from tests.support import signing
+from tests.support.clocks import VirtualClock
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES
 

@@ -12,7 +12,6 @@ from typing import Any
 import greenlet
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.steps import note_way_given
 from hashrange.items.types import Item, Key, Row
@@ -21,6 +20,7 @@ from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, late_entries, open_store
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Plan
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, statistics_of
 from tests.support.seeds import seeds
 from tests.unit.store.test_late_entries import entries, indexed, table_of

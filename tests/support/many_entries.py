@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from hashrange.clock import VirtualClock
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Row
 from hashrange.operations.registry import ALL_OPERATIONS
@@ -14,6 +13,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish
 from tests.support.scopes import ACCOUNT, REGION
 

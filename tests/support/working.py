@@ -8,10 +8,10 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
 from hashrange.items import steps
 from hashrange.service.workers import Workers
+from tests.support.clocks import VirtualClock
 
 
 class Turns:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.items.types import Key
 from hashrange.store.embedded import files, open_store
 from hashrange.store.embedded.health import Health
 from hashrange.store.embedded.synced import SyncedFile, read_synced
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, table_maker
 from torture.loss import noting
 from torture.loss.cuts import cut_logs

@@ -7,15 +7,8 @@ from random import Random
 
 import pytest
 
-from hashrange.clock import (
-    VIRTUAL_MONOTONIC_START_SECONDS,
-    VIRTUAL_START_SECONDS,
-    MovableClock,
-    ServiceTimeState,
-    SystemClock,
-    VirtualClock,
-)
-from tests.support.clocks import SetClock
+from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
+from tests.support.clocks import VIRTUAL_MONOTONIC_START_SECONDS, VIRTUAL_START_SECONDS, SetClock, VirtualClock
 
 HOUR_SECONDS = 3600.0
 

@@ -7,7 +7,7 @@ here sleeps or polls. `advance` must be called on the event loop on which the jo
 after the other. Why: docs/adr/0038-advances-in-steps.md.
 """
 
-from hashrange.clock import MovableClock, VirtualClock
+from hashrange.clock import MovableClock
 from hashrange.errors import HashrangeError
 from hashrange.jobs.runner import Runner
 from hashrange.messages.admin import TOO_FAR_AHEAD
@@ -29,7 +29,7 @@ class TooFarAhead(HashrangeError, ValueError):
     """Service time would be more than AHEAD_YEARS_MAX ahead of wall time."""
 
 
-async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: float) -> None:
+async def advance(clock: MovableClock, jobs: Runner, seconds: float) -> None:
     """Move service time ahead to `seconds` from now. Service time that passes by itself meanwhile counts.
 
     Returns when the jobs have done all work that was due up to the new time, and the work that follows from it; what
@@ -52,7 +52,7 @@ async def advance(clock: VirtualClock | MovableClock, jobs: Runner, seconds: flo
         jobs.require_no_failure()
 
 
-async def _stop_on_the_way(clock: VirtualClock | MovableClock, jobs: Runner, end_seconds: float, returns: int) -> None:
+async def _stop_on_the_way(clock: MovableClock, jobs: Runner, end_seconds: float, returns: int) -> None:
     """Move service time from due time to due time, and wait for the work, as long as jobs are due before the end.
 
     `returns`: `clock.returns` when the advance began.

@@ -8,7 +8,8 @@ advances: a job that they wake would suspend, which advances time and would wake
 
 import random
 
-from hashrange.clock import VIRTUAL_START_SECONDS, SystemClock
+from hashrange.clock import SystemClock
+from tests.support.clocks import VIRTUAL_START_SECONDS
 
 DELAY_SECONDS_MAX = 3.0
 SUSPENSION_SECONDS_MAX = 0.2

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import alarms as alarms_module
 from hashrange.cloudwatch.alarms import deliveries
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmActions, AlarmDefinition, Threshold
@@ -15,6 +14,7 @@ from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms, WaitingActions
 from hashrange.cloudwatch.limits import ALARM_ACTIONS_TOGETHER_MAX
 from hashrange.functions.http_client import ExchangeFailed, read_target
+from tests.support.clocks import VirtualClock
 from tests.unit.functions.functions_world import MemoryDocuments
 
 

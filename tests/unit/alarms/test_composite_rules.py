@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Caller, ServiceError
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import composite_rules
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, StateValue, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
@@ -18,6 +17,7 @@ from hashrange.cloudwatch.alarms.api import put_composite_alarm
 from hashrange.cloudwatch.alarms.rule import RuleNode, read_rule
 from hashrange.cloudwatch.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.metrics import Metrics
+from tests.support.clocks import VirtualClock
 from tests.support.working import give_way_always
 from tests.unit.alarms.test_math_alarms import done
 from tests.unit.functions.functions_world import MemoryDocuments

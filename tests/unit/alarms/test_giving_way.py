@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Caller
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import history
 from hashrange.cloudwatch.alarms.alarm import AlarmDefinition, Threshold, WatchedMetric
 from hashrange.cloudwatch.alarms.alarm_job import AlarmEvaluation
@@ -22,6 +21,7 @@ from hashrange.cloudwatch.api.registry import ALARM_OPERATIONS
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.errors import StorageCorruption
 from hashrange.items import steps
+from tests.support.clocks import VirtualClock
 from tests.support.working import give_way_always, lines_between_looks
 from tests.unit.alarms.test_math_alarms import done
 from tests.unit.functions.functions_world import MemoryDocuments

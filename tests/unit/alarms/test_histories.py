@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold
 from hashrange.cloudwatch.alarms.alarm_job import AlarmDeliveries
 from hashrange.cloudwatch.alarms.alarms import AlarmAction, Alarms
 from hashrange.cloudwatch.alarms.histories import HISTORY_PREFIX
 from hashrange.errors import RecordsChanged, StorageError
 from hashrange.store.records import again_if_changed
+from tests.support.clocks import VirtualClock
 from tests.unit.functions.functions_world import MemoryDocuments
 
 ACTIONS = 30

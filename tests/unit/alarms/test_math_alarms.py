@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms import alarm_job
 from hashrange.cloudwatch.alarms.alarm import Alarm, AlarmDefinition, Threshold
 from hashrange.cloudwatch.alarms.alarms import Alarms
@@ -17,6 +16,7 @@ from hashrange.cloudwatch.metrics import Metrics
 from hashrange.cloudwatch.queries import Queries
 from hashrange.cloudwatch.query_evaluation import MetricDataQuery
 from hashrange.items import steps
+from tests.support.clocks import VirtualClock
 from tests.unit.cloudwatch.conftest import START_SECONDS
 from tests.unit.cloudwatch_math.fake_metrics import BEGIN_SECONDS, CALLER, FakeMetrics
 from tests.unit.functions.functions_world import MemoryDocuments

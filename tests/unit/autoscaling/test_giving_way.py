@@ -18,8 +18,8 @@ from hashrange.autoscaling.auto_scaling import ACTIVITY_PREFIX, SCHEDULED_PREFIX
 from hashrange.autoscaling.records import Activity, ScalableTarget, ScheduledAction, TargetPlace
 from hashrange.autoscaling.scaling_job import ScalingJob
 from hashrange.aws_services.operation import Caller
-from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.store.embedded import open_store
+from tests.support.clocks import VIRTUAL_START_SECONDS, VirtualClock
 from tests.support.samples import finish
 from tests.support.working import calls_of, lines_between_looks
 from tests.unit.insights.test_rule_counts import OwnDocuments

@@ -13,9 +13,9 @@ import pytest
 from hashrange import __version__
 from hashrange.cli.main import COMMANDS, DONE, FAILED, UNREAD, WRONG_USE, main
 from hashrange.cli.serve import announce
-from hashrange.clock import VirtualClock
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
+from tests.support.clocks import VirtualClock
 
 Printed = pytest.CaptureFixture[str]
 

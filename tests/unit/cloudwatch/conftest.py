@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.metric_saving import MetricSaving
 from hashrange.cloudwatch.metrics import Metrics
 from hashrange.store.embedded import open_store
 from hashrange.store.interface import WholeStore
+from tests.support.clocks import VirtualClock
 from tests.support.stores import as_distributed
 
 START_SECONDS = 1_800_000_000.0

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 from greenlet import getcurrent
 
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
@@ -18,6 +17,7 @@ from hashrange.settings import Settings
 from hashrange.store.copying import copying_of
 from hashrange.testing import server
 from hashrange.testing.database import Database
+from tests.support.clocks import VirtualClock
 
 OWN = MetricId("000000000000", "us-east-1", "Own", "Load")
 

@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.feature import METRICS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.cloudwatch.metrics import Metrics
@@ -20,6 +19,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.copying import copying_of
 from hashrange.store.embedded import open_store
+from tests.support.clocks import VirtualClock
 from tests.support.working import lines_between_looks
 
 NODES = 100

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.faults.drawing import Drawing, Touch
 from hashrange.faults.fault import FAULT_VALUES_MAX, FAULTS_MAX, Fault, FaultKind, Faults, FaultsError, checked
 from hashrange.items import steps
 from hashrange.items.types import Key
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.source_id import partition_prefix
+from tests.support.clocks import VirtualClock
 from tests.support.samples import table_maker
 from tests.support.working import lines_between_looks
 

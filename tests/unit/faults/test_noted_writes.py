@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import ConditionalCheckFailedException
 from hashrange.faults.drawing import Drawing
 from hashrange.faults.fault import Fault, Faults, checked
@@ -24,6 +23,7 @@ from hashrange.store.interface import Payer, Store, TransactionRefused, Transact
 from hashrange.tables.change import Plan
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import scan_span
+from tests.support.clocks import VirtualClock
 from tests.support.fronted import Fronted
 from tests.support.samples import finish, row_of, table_maker
 from tests.support.stores import as_distributed

@@ -11,10 +11,10 @@ import pytest
 
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import Activity, TargetPlace
-from hashrange.clock import VirtualClock
 from hashrange.dax.clusters import Clusters
 from hashrange.dax.records import ParameterGroup
 from hashrange.functions.description import FunctionDescription
+from tests.support.clocks import VirtualClock
 from tests.unit.functions.functions_world import CALLER, FunctionsWorld, MemoryDocuments, run_functions
 
 TIMES = 6

@@ -10,7 +10,6 @@ import pytest
 
 from hashrange.autoscaling.auto_scaling import AutoScaling
 from hashrange.autoscaling.records import Activity, TargetPlace
-from hashrange.clock import VirtualClock
 from hashrange.cloudwatch.alarms.alarm import AlarmActions, AlarmDefinition, Threshold
 from hashrange.cloudwatch.alarms.alarms import Alarms
 from hashrange.dax.attribute_lists import AttributeLists
@@ -19,6 +18,7 @@ from hashrange.dax.records import ParameterGroup
 from hashrange.errors import RecordsChanged
 from hashrange.insights.rule_counts import RuleCounts
 from hashrange.store.records import again_if_changed
+from tests.support.clocks import VirtualClock
 from tests.unit.functions.functions_world import MemoryDocuments
 
 TIMES = 6

@@ -13,7 +13,6 @@ import msgspec
 
 from hashrange.aws_services.operation import Caller
 from hashrange.aws_services.tagging import Tagging
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.functions.api.operation import LambdaError, LambdaReply
 from hashrange.functions.api.registry import OPERATIONS
@@ -24,6 +23,7 @@ from hashrange.service.drive import in_turns
 from hashrange.service.workers import Workers
 from hashrange.store.documents import NOTHING_READ
 from hashrange.triggers.api import mapping_tags
+from tests.support.clocks import VirtualClock
 from tests.support.waiting import PATIENCE_SECONDS, until, wait_until
 from tests.unit.functions.world import PYTHON, children, descriptors, open_globals
 

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageCorruption
 from hashrange.functions import events
 from hashrange.functions.description import FunctionDescription
@@ -13,6 +12,7 @@ from hashrange.functions.events import EventQueue
 from hashrange.functions.invocation import Invocation
 from hashrange.functions.names import FunctionKey
 from hashrange.items import steps
+from tests.support.clocks import VirtualClock
 from tests.support.waiting import until
 from tests.unit.functions.functions_world import MemoryDocuments
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.functions.handler_errors import HandlerError, trace_digest
 from hashrange.functions.invocation_log import (
     ERRORS_MAX,
@@ -24,6 +23,7 @@ from hashrange.limits import (
     LOG_LINES_PER_SECOND_MAX,
     LOG_TAIL_BYTES_MAX,
 )
+from tests.support.clocks import VirtualClock
 
 REPORT = report_of(1.0, 128, 10, None, "")
 LOOKS_IN_A_SLICE = 20

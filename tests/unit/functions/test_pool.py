@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.functions import pool as pool_module
 from hashrange.functions.code import find_code
 from hashrange.functions.invocation import ConcurrencyExceeded
 from hashrange.limits import ENVIRONMENT_IDLE_SECONDS_MAX
+from tests.support.clocks import VirtualClock
 from tests.support.waiting import until
 from tests.unit.functions.conftest import Runner
 from tests.unit.functions.world import LOOPS, World, children, decoded, failed, run

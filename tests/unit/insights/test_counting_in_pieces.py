@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import ConditionalCheckFailedException
 from hashrange.insights.counting import CountingStep
 from hashrange.insights.rule_counts import RuleCounts
@@ -19,6 +18,7 @@ from hashrange.limits import TRANSACTION_FACTOR
 from hashrange.operations.meter import PageUsage
 from hashrange.store.interface import Transacted, TransactionRefused, TransactionStep
 from hashrange.tables.open_table import OpenTable, ReadSource
+from tests.support.clocks import VirtualClock
 from tests.support.fronted import Fronted
 from tests.support.many_entries import INDEXES, WRITES, changes_of, service_with_indexes
 from tests.support.samples import table_maker

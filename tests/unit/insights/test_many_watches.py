@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Caller
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageCorruption
 from hashrange.insights.feature import INSIGHTS
 from hashrange.insights.insights import Insights
@@ -27,6 +26,7 @@ from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import KeySchema, Table
+from tests.support.clocks import VirtualClock
 from tests.support.fronted import Fronted
 from tests.support.samples import finish, table_maker
 from tests.support.working import calls_of, lines_between_looks

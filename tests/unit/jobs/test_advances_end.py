@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from hashrange.clock import MovableClock, VirtualClock
+from hashrange.clock import MovableClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner, virtual_time
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
-from tests.support.clocks import SetClock, advance_all
+from tests.support.clocks import SetClock, VirtualClock, advance_all
 from tests.unit.jobs.timed import TURNS, Endless, Restless, Timed, TimedWorld, frozen_clock, turns
 
 HOUR = 3600.0

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.store_jobs import EXPIRY_SLICE_ROWS
@@ -25,7 +24,7 @@ from hashrange.store.embedded.expiries import Expiries, queue_key
 from hashrange.store.embedded.ordered_queue import OrderedQueue
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.tables.change import Change
-from tests.support.clocks import SetClock
+from tests.support.clocks import SetClock, VirtualClock
 from tests.support.engines import replace_engine
 from tests.support.rows_read import note_rows_read
 from tests.unit.jobs.world import TABLE, World, drive, item

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import SystemClock
 from hashrange.errors import RECORDS_TRIES_MAX, RecordsChanged, StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE
@@ -18,6 +18,7 @@ from hashrange.jobs.runner import (
     PAUSE_SECONDS_MAX,
     Runner,
 )
+from tests.support.clocks import VirtualClock
 from tests.support.waiting import until
 
 

@@ -9,12 +9,13 @@ from random import Random
 
 import pytest
 
-from hashrange.clock import MovableClock, SystemClock, VirtualClock
+from hashrange.clock import MovableClock, SystemClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.job import AT_ONCE, ELSEWHERE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
+from tests.support.clocks import VirtualClock
 from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.jobs.test_steps_of_time import at_once
 from tests.unit.jobs.timed import Timed, TimedWorld, turns

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import MovableClock, ServiceTimeState, SystemClock, VirtualClock
+from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
-from tests.support.clocks import SetClock, advance_all
+from tests.support.clocks import SetClock, VirtualClock, advance_all
 from tests.unit.jobs.timed import Restless, TimedWorld, after_some_turns, frozen_clock, turns
 
 HOUR = 3600.0

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from hashrange.clock import Clock, MovableClock, SystemClock, VirtualClock
+from hashrange.clock import Clock, MovableClock, SystemClock
 from hashrange.errors import StorageError
 from hashrange.jobs import runner
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
-from tests.support.clocks import SetClock, advance_all
+from tests.support.clocks import SetClock, VirtualClock, advance_all
 from tests.support.waiting import until_at_rest
 from tests.unit.jobs.timed import TURNS, Endless, Timed, TimedWorld, turns
 

@@ -8,11 +8,11 @@ from functools import partial
 from random import Random
 from typing import Any, Self
 
-from hashrange.clock import Clock, MovableClock, VirtualClock
+from hashrange.clock import Clock, MovableClock
 from hashrange.jobs.job import AT_ONCE
 from hashrange.jobs.runner import InTurns, Runner
 from hashrange.jobs.virtual_time import advance
-from tests.support.clocks import SetClock
+from tests.support.clocks import SetClock, VirtualClock
 from tests.support.waiting import until_at_rest
 
 TURNS = 20

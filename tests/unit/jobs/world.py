@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from hashrange.backups.copying import RowCopying
-from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
 from hashrange.jobs.job import AT_ONCE, Job
 from hashrange.jobs.store_jobs import jobs_of
@@ -25,7 +24,7 @@ from hashrange.store.interface import WholeStore
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from tests.support.asking import run_operation
-from tests.support.clocks import SetClock
+from tests.support.clocks import SetClock, VirtualClock
 from tests.support.kills import copy_as_killed
 from tests.support.scopes import scope_of
 from tests.support.stores import as_distributed

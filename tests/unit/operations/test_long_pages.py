@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from hashrange.aws_services.operation import Operation
-from hashrange.clock import VirtualClock
 from hashrange.operations.items import scan
 from hashrange.operations.items.read_page import DECODED_SLICE_ROWS_MAX, RAW_SLICE_ROWS_MAX
 from hashrange.operations.operation import JsonWire, Scope
@@ -16,6 +15,7 @@ from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from hashrange.store.pause import FIRST_SLICE, QUIET_PAUSE_SECONDS, SLICE_MIN
 from tests.support.asking import run_operation
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, table_maker
 from tests.support.scopes import scope_of
 

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from hashrange.backups.copying import RowCopying
-from hashrange.clock import VirtualClock
 from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item
 from hashrange.operations.meter import Meter
@@ -20,6 +19,7 @@ from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.commits import Commits
 from hashrange.tables.change import Change
 from tests.support.asking import run_operation
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish
 from tests.support.scopes import scope_of
 from tests.support.working import give_way_always, lines_between_looks

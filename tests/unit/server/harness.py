@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from hashrange.aws_services.operation import Operation
-from hashrange.clock import VIRTUAL_START_SECONDS, VirtualClock
 from hashrange.errors import OutcomeUnknown, ResourceNotFoundException, StorageError, ValidationException
 from hashrange.operations.naming import by_table_name
 from hashrange.operations.operation import JsonWire, Scope
@@ -26,6 +25,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.documents import NOTHING_READ
 from hashrange.store.interface import TableChanged, WholeStore
+from tests.support.clocks import VIRTUAL_START_SECONDS, VirtualClock
 from tests.support.signing import sign
 from tests.support.working import Turns as Turns  # noqa: PLC0414 - re-exported for tests of the server
 

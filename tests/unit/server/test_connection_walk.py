@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.long_reads import LongReads
 from hashrange.server.connection import Connection
 from hashrange.server.connection_states import (
@@ -36,6 +35,7 @@ from hashrange.server.incoming import PIECE_BYTES, Respond
 from hashrange.server.reading import Reading
 from hashrange.server.receive_budget import SMALL_BYTES, ReceiveBudget
 from hashrange.wire.http import CONTINUE, HttpRequest
+from tests.support.clocks import VirtualClock
 from tests.unit.server.harness import FakeTransport, Turns, replies
 
 SEEDS = 12

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.jobs.virtual_time import advance
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.server.app import run_on_best_loop
@@ -18,7 +17,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from hashrange.store.embedded.participant import Options
-from tests.support.clocks import advance_all
+from tests.support.clocks import VirtualClock, advance_all
 from tests.support.signing import sign
 from tests.unit.server.harness import as_bytes, reply
 

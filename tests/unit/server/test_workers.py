@@ -14,7 +14,7 @@ import pytest
 from greenlet import getcurrent
 
 from hashrange.aws_services.operation import Operation
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import SystemClock
 from hashrange.errors import StorageBusy, ValidationException
 from hashrange.items import steps
 from hashrange.items.steps import LARGE_PIECE_BYTES, LOOK_STEPS, gave_way, look, spend_decoding, walk
@@ -28,6 +28,7 @@ from hashrange.service.workers import IDLE_WORKERS_MAX, LARGE_TOGETHER_BYTES, SL
 from hashrange.settings import Settings
 from hashrange.store.pause import PAUSE
 from hashrange.wire import content_codings
+from tests.support.clocks import VirtualClock
 from tests.support.waiting import until
 from tests.support.working import HurriedClock
 from tests.unit.server.harness import ECHO_OPERATIONS, EchoRequest, FrontEnd, StubStore, Turns, replies

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.tables.open_table import OpenTable
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, table_maker
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]

@@ -5,12 +5,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hashrange.clock import VirtualClock
 from hashrange.items.types import Key
 from hashrange.store.embedded.admission import KEPT_READS, STORE_SIZE, Admission
 from hashrange.store.embedded.engine import cache_bytes
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.interface import TransactionStep
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, table_maker
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.items.types import Key, Row
 from hashrange.store.copying import Checkpoint
@@ -17,6 +16,7 @@ from hashrange.store.embedded.health import REOPEN_DELAY_SECONDS_MIN
 from hashrange.store.embedded.opening import open_forked_store
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, statistics_of, table_maker
 from tests.support.waiting import wait_until
 from tests.unit.store.conftest import Run, sync_thread_is_idle

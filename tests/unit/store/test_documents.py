@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Key
 from hashrange.items.values import check_item
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX, piece_ids
 from hashrange.tables.schema import Table
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
 

@@ -10,7 +10,6 @@ from random import Random
 import pytest
 import rocksdict
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageBusy, StorageCorruption, StorageError, StorageFull
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
@@ -21,6 +20,7 @@ from hashrange.store.embedded.stand_ins import RefusingEngine
 from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
+from tests.support.clocks import VirtualClock
 from tests.support.engines import FaultyEngine
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run, sync_thread_is_idle

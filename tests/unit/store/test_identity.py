@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError, StorageLocked, StorageLost
 from hashrange.items.types import Key
 from hashrange.store.embedded import open_store
@@ -18,6 +17,7 @@ from hashrange.store.embedded.engine import Engine, close_engine
 from hashrange.store.embedded.inspect import inspect_store
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
+from tests.support.clocks import VirtualClock
 from tests.support.kills import copy_as_killed
 from tests.support.samples import durable, finish, row_of, table_maker
 from tests.unit.store.conftest import Run, sync_thread_is_idle

@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import pytest
 from msgspec.structs import replace
 
-from hashrange.clock import VirtualClock
 from hashrange.items import rows, steps
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item
@@ -22,6 +21,7 @@ from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, table_maker
 from tests.support.working import give_way_always
 

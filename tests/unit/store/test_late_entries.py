@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import pytest
 from msgspec.structs import replace
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageBusy
 from hashrange.items.rows import decode_row, encode_row
 from hashrange.items.types import Item, Row
@@ -26,6 +25,7 @@ from hashrange.store.interface import TransactionStep
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import scan_span
 from hashrange.tables.schema import Index, IndexProjection, KeySchema, Table
+from tests.support.clocks import VirtualClock
 from tests.support.engines import replace_engine
 from tests.support.samples import finish, statistics_of, table_maker
 

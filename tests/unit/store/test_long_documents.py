@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import Abandoned, StorageCorruption
 from hashrange.items import steps
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
@@ -17,6 +16,7 @@ from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.layout import DOCUMENT_ROW_BYTES_MAX, FORMAT_KEY, PIECE_PREFIX
 from hashrange.store.embedded.pieces import COMMIT_BYTES_MAX
 from hashrange.store.embedded.reading import scan_prefix, scan_range
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish
 from tests.unit.store.conftest import Run
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import IdempotentParameterMismatchException, ResourceNotFoundException
 from hashrange.items import steps
 from hashrange.items.row_layout import is_packed, row_size_bytes
@@ -23,6 +22,7 @@ from hashrange.store.interface import IdempotencyToken, TransactionStep
 from hashrange.tables.change import Change, Plan, Planned
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table, TimeToLive
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, table_maker
 
 A, B = Key(b"a"), Key(b"b")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import SystemClock
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.embedded import EmbeddedStore, open_store, reading
@@ -17,6 +17,7 @@ from hashrange.store.interface import Page
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.read_spans import narrow
 from hashrange.tables.span import Span
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.conftest import Run
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import (
     ApiError,
     ProvisionedThroughputExceededException,
@@ -30,6 +29,7 @@ from hashrange.store.interface import TransactionStep
 from hashrange.tables.change import Change
 from hashrange.tables.open_table import OpenTable
 from tests.support.asking import run_operation
+from tests.support.clocks import VirtualClock
 from tests.support.engines import replace_engine
 from tests.support.participants import TAG, ChangeLog, SizeLimit, logged, replayed, source_of, stored
 from tests.support.samples import finish, row_of, table_maker

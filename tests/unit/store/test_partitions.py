@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hashrange.clock import VirtualClock
 from hashrange.store.embedded import EmbeddedStore, layout, open_store
 from hashrange.store.embedded.partitions import read_partitions
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.partitions import HASH_SPACE, WHOLE, HashRange, Partition, is_complete_cover
 from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from hashrange.tables.source_id import SourceId, make_source_id
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, table_maker
 
 GLOBAL, LATER = (

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.items.rows import encode_row
 from hashrange.items.sizes import item_size_bytes
@@ -22,6 +21,7 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.tables.read_spans import KeyTerm, query_span, scan_span
 from hashrange.tables.schema import Index, IndexProjection, KeySchema
 from hashrange.tables.span import Span
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, table_maker
 
 MANY = 1_000_000

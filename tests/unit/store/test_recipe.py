@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.items.types import Key
 from hashrange.store.embedded import open_store, participants
 from hashrange.store.interface import TransactionStep
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, table_maker
 
 RECIPE = Path(__file__).resolve().parents[3] / "docs" / "adr" / "0024-one-commit.md"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError, StorageLost
 from hashrange.items.types import Key
 from hashrange.store.embedded import files, health, identity, open_store
 from hashrange.store.embedded.engine import Engine, open_engine
 from hashrange.store.embedded.engine_errors import storage_error
+from tests.support.clocks import VirtualClock
 from tests.support.kills import copy_as_killed
 from tests.support.samples import finish, row_of
 from tests.unit.store.test_identity import (

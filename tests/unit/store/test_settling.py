@@ -3,7 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-from hashrange.clock import VirtualClock
 from hashrange.items.types import Key, Row
 from hashrange.jobs.job import AT_ONCE
 from hashrange.store.embedded import EmbeddedStore, open_store
@@ -11,6 +10,7 @@ from hashrange.store.embedded.engine import MIB
 from hashrange.store.embedded.settling import LOOK_SECONDS, MANY_COMMITS, QUIET_LOOK_SECONDS
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
+from tests.support.clocks import VirtualClock
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.jobs.world import World
 

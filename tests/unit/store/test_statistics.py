@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageCorruption
 from hashrange.store.embedded import layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.statistics import read_statistics
 from hashrange.store.statistics import Statistics
+from tests.support.clocks import VirtualClock
 from tests.support.samples import statistics_of
 from tests.unit.jobs.world import World
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageLost
 from hashrange.items.types import Key
 from hashrange.store.embedded import EmbeddedStore, files, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.synced import LOOK_SECONDS, SyncedFile
 from hashrange.tables.open_table import OpenTable
+from tests.support.clocks import VirtualClock
 from tests.support.kills import copy_as_killed
 from tests.support.samples import durable, finish, row_of, statistics_of, table_maker
 from tests.unit.store.conftest import Run

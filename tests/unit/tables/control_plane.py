@@ -10,7 +10,6 @@ from typing import Any, cast
 import msgspec
 
 from hashrange.aws_services.operation import Operation
-from hashrange.clock import VirtualClock
 from hashrange.operations import not_there
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.policies import resource_policies
@@ -28,6 +27,7 @@ from hashrange.store.statistics import Statistics
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import Table
 from tests.support.asking import run_operation
+from tests.support.clocks import VirtualClock
 from tests.support.scopes import scope_of
 
 OPERATIONS: dict[str, Operation[JsonWire]] = {

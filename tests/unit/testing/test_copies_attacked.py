@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.cli.main import main
-from hashrange.clock import MovableClock, SystemClock, VirtualClock
+from hashrange.clock import MovableClock, SystemClock
 from hashrange.errors import ApiError, HashrangeError
 from hashrange.items import steps
 from hashrange.items.types import Key
@@ -26,6 +26,7 @@ from hashrange.store.embedded import late_entries, open_store
 from hashrange.store.snapshot_file import FIRST_WORDS
 from hashrange.testing import Database, server
 from tests.clients.serving import ServerProcess
+from tests.support.clocks import VirtualClock
 from tests.support.raw_client import RawClient
 from tests.support.samples import finish, row_of, table_maker
 from tests.unit.store.test_late_entries import begin, end, entries, indexed, write

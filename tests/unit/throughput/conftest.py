@@ -6,10 +6,11 @@ from typing import Any
 import boto3
 import pytest
 
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import SystemClock
 from hashrange.operations.registry import ALL_OPERATIONS
 from hashrange.settings import Settings
 from tests.support import signing
+from tests.support.clocks import VirtualClock
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES
 

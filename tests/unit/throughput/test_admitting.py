@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.clock import Clock, SystemClock, VirtualClock
+from hashrange.clock import Clock, SystemClock
 from hashrange.errors import ProvisionedThroughputExceededException
 from hashrange.items.rows import encode_row
 from hashrange.items.types import Item, Key, Row
@@ -29,6 +29,7 @@ from hashrange.tables.entries import EntryWrite, derive_entry_writes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from hashrange.throughput.feature import THROUGHPUT
+from tests.support.clocks import VirtualClock
 from tests.support.fronted import Fronted
 from tests.support.samples import finish
 from tests.support.scopes import ACCOUNT, REGION

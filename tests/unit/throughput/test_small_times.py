@@ -2,9 +2,9 @@
 
 import random
 
-from hashrange.clock import MovableClock, VirtualClock
+from hashrange.clock import MovableClock
 from hashrange.throughput.feature import SmallTimes
-from tests.support.clocks import SetClock
+from tests.support.clocks import SetClock, VirtualClock
 
 
 def test_small_times_pass_as_service_time_does() -> None:

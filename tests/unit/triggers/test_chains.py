@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.jobs import chains
 from hashrange.jobs import runner as runner_module
 from hashrange.jobs.job import NeverRests, SlicedJob
 from hashrange.jobs.runner import Runner
 from hashrange.jobs.virtual_time import advance
 from hashrange.limits import TRIGGER_CHAIN_SECONDS_MAX
+from tests.support.clocks import VirtualClock
 from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.triggers.deliveries import FUNCTION, Deliveries
 

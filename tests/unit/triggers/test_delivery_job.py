@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from hashrange.clock import MovableClock, SystemClock, VirtualClock
+from hashrange.clock import MovableClock, SystemClock
 from hashrange.errors import StorageError
 from hashrange.jobs.job import SlicedJob
 from hashrange.jobs.runner import Runner
@@ -23,6 +23,7 @@ from hashrange.triggers import attempts, outcomes, retries
 from hashrange.triggers.consumers import ConsumedShard
 from hashrange.triggers.lanes import Lane
 from hashrange.triggers.passes import AwaitedSync
+from tests.support.clocks import VirtualClock
 from tests.support.held_syncs import HeldSyncs
 from tests.support.waiting import until, until_at_rest
 from tests.unit.jobs.streaming import DAY, ROLL, pass_time

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.functions.events import JobInvocations
 from hashrange.functions.functions import Functions
 from hashrange.functions.invocation import Invocation
@@ -16,6 +15,7 @@ from hashrange.triggers import triggers as module
 from hashrange.triggers.destinations import DeliveryFailed
 from hashrange.triggers.failure_message import FailureMessage
 from hashrange.triggers.triggers import Triggers
+from tests.support.clocks import VirtualClock
 from tests.unit.triggers.deliveries import Deliveries
 
 QUEUE = "arn:aws:sqs:us-east-1:000000000000:failed"

@@ -10,11 +10,12 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from hashrange.clock import SystemClock, VirtualClock
+from hashrange.clock import SystemClock
 from hashrange.functions.http_client import RemoteReply, UrlUnusable
 from hashrange.limits import KINESIS_REPLY_BYTES_MAX, KINESIS_TIMEOUT_SECONDS
 from hashrange.triggers.kinesis import client as client_module
 from hashrange.triggers.kinesis.client import KinesisClient, KinesisRefusal, NoAnswer, put_results
+from tests.support.clocks import VirtualClock
 from tests.support.working import give_way_always
 from tests.unit.functions.answering import Answer, Received, answering, reply
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VIRTUAL_START_SECONDS, MovableClock, ServiceTimeState, SystemClock, VirtualClock
+from hashrange.clock import MovableClock, ServiceTimeState, SystemClock
 from hashrange.errors import StorageError
 from hashrange.jobs.job import LATER, SlicedJob
 from hashrange.jobs.runner import Runner
@@ -25,6 +25,7 @@ from hashrange.store.streams import RecordPage
 from hashrange.tables.streams import Sequence, Shard
 from hashrange.triggers.kinesis import shard_delivery
 from hashrange.triggers.kinesis.delivery import KinesisDelivery
+from tests.support.clocks import VIRTUAL_START_SECONDS, VirtualClock
 from tests.support.fake_kinesis import Asked, FakeKinesis, Misbehaviour, fake_kinesis
 from tests.support.held_syncs import HeldSyncs
 from tests.support.scopes import scope_of

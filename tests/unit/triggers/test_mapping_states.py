@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Caller
-from hashrange.clock import VirtualClock
 from hashrange.functions.api.operation import LambdaError
 from hashrange.functions.api.tags import TagFunctionRequest
 from hashrange.functions.declaration import FunctionDeclaration
@@ -33,6 +32,7 @@ from hashrange.triggers.api.requests import (
     UpdateEventSourceMappingRequest,
 )
 from hashrange.triggers.mappings import Mappings
+from tests.support.clocks import VirtualClock
 from tests.support.samples import table_maker
 from tests.unit.jobs.world import drive
 

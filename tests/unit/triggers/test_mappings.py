@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from hashrange.aws_services.operation import Caller
-from hashrange.clock import VirtualClock
 from hashrange.errors import RecordsChanged, StorageCorruption
 from hashrange.functions.description import new_uuid
 from hashrange.messages.triggers import STREAM_ENDED
@@ -16,6 +15,7 @@ from hashrange.store.embedded import open_store
 from hashrange.tables.streams import Shard, sequence_text
 from hashrange.triggers.mapping import EventSourceMapping, without_overlong_transition
 from hashrange.triggers.mappings import CHECKPOINT_PREFIX, RESULT_PREFIX, Mappings
+from tests.support.clocks import VirtualClock
 from tests.unit.jobs.world import drive
 from tests.unit.triggers.deliveries import ACCOUNT, FUNCTION, REGION, Deliveries
 

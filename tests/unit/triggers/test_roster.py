@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import StorageError
 from hashrange.jobs.job import SlicedJob
 from hashrange.jobs.runner import Runner
@@ -18,6 +17,7 @@ from hashrange.messages import triggers as messages
 from hashrange.triggers.checkpoints import checkpoint_name
 from hashrange.triggers.consumers import Consumer
 from hashrange.triggers.mapping import EventSourceMapping
+from tests.support.clocks import VirtualClock
 from tests.unit.jobs.world import drive
 from tests.unit.triggers.deliveries import Deliveries
 

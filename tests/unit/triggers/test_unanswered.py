@@ -4,8 +4,8 @@ take one time-out of real time.
 
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.functions.http_client import Unanswered
+from tests.support.clocks import VirtualClock
 
 
 def test_an_endpoint_is_silent_for_as_long_as_its_time_out() -> None:

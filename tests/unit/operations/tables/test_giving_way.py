@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.clock import VirtualClock
 from hashrange.errors import ApiError
 from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
@@ -18,6 +17,7 @@ from hashrange.operations.tables.account_quotas import check_capacity
 from hashrange.settings import Settings
 from hashrange.store.embedded import open_store
 from tests.support.asking import run_operation
+from tests.support.clocks import VirtualClock
 from tests.support.scopes import scope_of
 from tests.support.working import lines_between_looks
 

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.aws_services.operation import Operation
-from hashrange.clock import MovableClock, VirtualClock
 from hashrange.jobs.job import NeverRests
 from hashrange.jobs.virtual_time import TooFarAhead, advance
 from hashrange.server.protocols.admin.endpoint import AdminWire, Nothing, Refused, Serving, at_once
@@ -31,8 +30,7 @@ async def advance_clock(serving: Serving, request: AdvanceRequest) -> dict[str, 
     or if a function triggers itself; also StorageError, and the error of a failed job.
     """
     service = serving.service
-    clock = service.clock
-    assert isinstance(clock, MovableClock | VirtualClock), "a server with the admin API has a clock that can be moved"
+    clock = movable_clock(service)
     try:
         await advance(clock, service.jobs, request.seconds)
     except TooFarAhead as error:
