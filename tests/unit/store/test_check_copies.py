@@ -13,7 +13,7 @@ from hashrange.store.embedded import layout, row_copies
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.row_copies import decode_copy
+from hashrange.store.embedded.staged_rows import decode_copy
 from hashrange.tables.source_id import make_source_id, table_id_of
 from tests.unit.backups.world import backup_of, fill
 from tests.unit.jobs.world import World, drive

@@ -22,7 +22,7 @@ from hashrange.items.types import Key, Row
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import EmbeddedStore, open_store
 from hashrange.store.embedded.participants import PARTICIPANTS
-from hashrange.store.embedded.row_copies import StagedRows
+from hashrange.store.embedded.staged_rows import StagedRows
 from hashrange.store.embedded.upkeep import OUTRUN_MAX
 from hashrange.store.embedded.walks import Ahead
 from hashrange.store.interface import TransactionStep

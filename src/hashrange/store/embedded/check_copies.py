@@ -18,7 +18,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.changed_rows import rows_of_changed
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.reading import scan_prefix
-from hashrange.store.embedded.row_copies import StoredCopy, decode_copy
+from hashrange.store.embedded.staged_rows import StoredCopy, decode_copy
 from hashrange.tables import streams
 from hashrange.tables.schema import KeySchema, Table
 from hashrange.tables.source_id import make_source_id, table_id_of

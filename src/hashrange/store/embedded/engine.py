@@ -254,6 +254,11 @@ def is_behind(engine: Engine) -> bool:
     return any((engine.property_int_value(name) or 0) >= most for name, most in STALL_THRESHOLDS)
 
 
+def is_flushing(engine: Engine) -> bool:
+    """True if a memtable waits to be flushed, or is being flushed. 1 µs."""
+    return bool(engine.property_int_value(STALL_THRESHOLDS[0][0]))
+
+
 def close_engine(engine: Engine, place: str, *, may_fail: bool) -> None:
     """Flush and close the engine. Raises StorageError if not everything could be written; the engine is closed anyway.
 

@@ -11,7 +11,7 @@ while a copy reads them or an owner keeps them. Why: docs/adr/0071-row-copies.md
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -26,9 +26,10 @@ from hashrange.store.embedded.changed_rows import LoggedChange, before_and_behin
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
-from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.reading import read_range, scan_prefix, scan_range
-from hashrange.store.embedded.stalls import wait_while_behind
+from hashrange.store.embedded.reading import read_range, scan_range
+from hashrange.store.embedded.staged_rows import StagedRows, StoredCopy, encode_copy
+from hashrange.store.embedded.stalls import wait_while_behind, wait_while_flushing
+from hashrange.store.embedded.statistics import NO_ROWS
 from hashrange.store.embedded.streams import delete_rows
 from hashrange.store.row_copies import NO_ITEMS, Begun, ChangedRows, CopiedRows, Moved, RowCopy
 from hashrange.store.statistics import Statistics
@@ -36,133 +37,21 @@ from hashrange.tables.change import Change
 from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.keys import key_functions
 from hashrange.tables.open_table import OpenTable
-from hashrange.tables.schema import KeySchema, Table
+from hashrange.tables.schema import Table
 from hashrange.tables.source_id import SOURCE_BYTES, SourceId, make_source_id, table_id_of
 from hashrange.tables.stream_records import keys_of, plain_record, split_record
-from hashrange.tables.streams import SEQUENCE_BYTES, SEQUENCE_MAX, last_sequence_at, sequence_at
+from hashrange.tables.streams import SEQUENCE_BYTES, last_sequence_at, sequence_at
 
 T = TypeVar("T")
 SLICE_BYTES, SLICE_ROWS = 256 * 1024, 1024
 """Rows that one slice moves: 3 to 5 ms for small items without indexes."""
+STORED_SLICES = 512
+"""After so many slices a large copy and the statistics of its target are stored: 128 MB, which a kill lets count again.
+"""
+ALONE_BYTES_MIN = 4_000_000
+"""Size of the source from which on the rows of its copy are moved by commits that write nothing else: a memtable."""
 UNDONE_TOGETHER, UNDONE_BYTES = 256, 512 * 1024
 """Changes that one slice undoes, and the length of their records."""
-AFTER_BEGIN = layout.encode_sequence(SEQUENCE_MAX)
-"""Stands before rows that writes have kept: a change that is undone is an earlier one."""
-
-
-class StoredCopy(msgspec.Struct, frozen=True):
-    """What is stored of a copy in progress."""
-
-    owner: str
-    source_id: bytes
-    keys: KeySchema | None
-    """The key attributes of the rows; None if no changes are undone."""
-    at_seconds: float
-    since: bytes
-    """The first sequence number whose change is to be undone, 12 bytes."""
-    until: bytes
-    """The last one."""
-    undone_down_to: bytes = b""
-    """Number of the partition and sequence number of the record that was undone last; nothing at the begin."""
-    is_ready: bool = True
-    passed: bytes = b""
-    is_of_changes: bool = False
-    """True if it has the rows that were changed between two moments, as the log tells of them, and no others."""
-
-
-_encode = msgspec.msgpack.Encoder().encode
-decode_copy = layout.row_decoder(msgspec.msgpack.Decoder(StoredCopy).decode, "a copy in progress")
-
-
-class StoredCopies(NamedTuple):
-    """The copies in progress of an engine, and its kept rows."""
-
-    by_number: dict[int, StoredCopy]
-    kept: dict[str, SourceId]
-    """Owner → whose rows are kept for it."""
-
-
-class StagedRows(Participant):
-    """The participant that keeps former rows for copies; it has all copies, and knows whose rows are kept."""
-
-    def __init__(self, terms: Terms) -> None:
-        self._streams = terms.streams
-        self.by_number: dict[int, StoredCopy] = {}
-        self.by_owner: dict[str, int] = {}
-        self.kept: dict[str, SourceId] = {}
-        """Owner → whose rows are kept for it."""
-        self._by_table: dict[int, dict[int, bytes]] = {}
-        """Table id → number of each copy of its rows → the key that it has passed."""
-
-    def read(self, engine: Engine, tables: Sequence[Table]) -> StoredCopies:
-        """Read the copies, and whose rows are kept."""
-        copies, kept = StoredCopies({}, {}), layout.KEPT_PREFIX
-        for engine_key, row in scan_prefix(engine, layout.COPY_PREFIX):
-            copies.by_number[int.from_bytes(engine_key[len(layout.COPY_PREFIX) :], "big")] = decode_copy(row)
-        for engine_key, _ in scan_prefix(engine, kept):
-            place = engine_key[len(kept) :]
-            copies.kept[place[4:].decode()] = make_source_id(int.from_bytes(place[:4], "big"))
-        return copies
-
-    def load(self, engine: Engine, stored: StoredCopies) -> None:
-        """Take over the copies, of which few are in progress, and whose rows are kept."""
-        self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, stored.kept, {}
-        for number, copy in stored.by_number.items():
-            self.see(number, copy)
-
-    def content(self) -> Sequence[dict[Any, Any]]:
-        """Whose rows are kept."""
-        return (self.kept,)
-
-    def see(self, number: int, copy: StoredCopy) -> None:
-        """Note that a copy has begun or come further."""
-        self.by_number[number], self.by_owner[copy.owner] = copy, number
-        if not copy.is_of_changes:
-            self._by_table.setdefault(table_id_of(copy.source_id), {})[number] = copy.passed
-        if copy.is_ready:
-            self._streams.holds.pop((self, number), None)
-        else:
-            held = table_id_of(copy.source_id), layout.decode_sequence(copy.since)
-            self._streams.holds[self, number] = held
-
-    def forget(self, number: int) -> None:
-        """Note that a copy has ended."""
-        copy = self.by_number.pop(number)
-        table_id = table_id_of(copy.source_id)
-        del self.by_owner[copy.owner]
-        if not copy.is_of_changes:
-            del self._by_table[table_id][number]
-            if not self._by_table[table_id]:
-                del self._by_table[table_id]
-        self._streams.holds.pop((self, number), None)
-
-    def needs(self, source_id: bytes, *, without: str | None = None) -> bool:
-        """True if rows are needed although their table is deleted: a copy reads them, or they are kept for an owner
-        other than `without`.
-        """
-        is_kept = any(owner != without and kept == source_id for owner, kept in self.kept.items())
-        copies = [one for one in self.by_number.values() if one.source_id == source_id]
-        return is_kept or any(one.owner != without for one in copies)
-
-    def takes_part(self, table: Table) -> bool:
-        """True for tables of which a copy is in progress."""
-        return table.table_id in self._by_table
-
-    def follows(self, change: Change, engine: Engine) -> bool:
-        """True if a copy has not passed the row, and no earlier change has kept a former one. 2 µs for each copy."""
-        for number, passed in self._by_table[change.table.table_id].items():
-            if change.key > passed and engine.get(layout.staged_prefix(number) + change.key) is None:
-                return True
-        return False
-
-    def add(self, draft: Draft, changes: Sequence[Change]) -> None:
-        """Keep the former rows that copies have not passed, unless an earlier change has done so. 3 µs each."""
-        for change in changes:
-            for number, passed in self._by_table[change.table.table_id].items():
-                if change.key > passed:
-                    staged_key = layout.staged_prefix(number) + change.key
-                    if draft.engine.get(staged_key) is None:
-                        draft.batch.put(staged_key, AFTER_BEGIN + (change.old or b""))
 
 
 class EmbeddedRowCopies:
@@ -257,7 +146,7 @@ class EmbeddedRowCopies:
         self._put(draft, number, copy)
 
     def _put(self, draft: Draft, number: int, copy: StoredCopy) -> None:
-        draft.batch.put(layout.COPY_PREFIX + layout.encode_short(number), _encode(copy))
+        draft.batch.put(layout.COPY_PREFIX + layout.encode_short(number), encode_copy(copy))
         draft.afterwards.append(lambda: self._staged.see(number, copy))
 
     async def end(self, owner: str) -> None:
@@ -272,6 +161,7 @@ class EmbeddedRowCopies:
         copy = self._staged.by_number[number]
         table_id = table_id_of(copy.source_id)
         draft.batch.delete(layout.COPY_PREFIX + layout.encode_short(number))
+        self._store_statistics(draft, number, copy.target)
         lower = layout.staged_prefix(number)
         delete_rows(draft, lower, prefix_upper_bound(lower))
         draft.afterwards.append(lambda: self._staged.forget(number))
@@ -281,6 +171,18 @@ class EmbeddedRowCopies:
             self._delete_unneeded(draft, copy.source_id, owner)
         else:
             draft.afterwards.append(lambda: self._catalog.reopen_table(table_id))
+
+    def _store_statistics(self, draft: Draft, number: int, target: bytes) -> None:
+        """Store the statistics of a target that still is there, of a copy that ends before it has all rows; what they
+        do not count is deleted.
+        """
+        if not self._site.statistics.has_table(target):
+            return
+        if number in self._staged.uncounted:
+            lower = target + self._staged.uncounted[number] + b"\x00"
+            draft.batch.delete_range(lower, prefix_upper_bound(target))
+        if number in self._staged.uncounted or number in self._staged.unstored:
+            draft.deltas = {target: NO_ROWS}
 
     # --- the rows of a copy -----------------------------------------------------------------------
 
@@ -339,13 +241,19 @@ class EmbeddedRowCopies:
         if not copy.is_ready:
             await self._undo(number)
             return Moved(0, 0, is_last=False)
+        if number in self._staged.uncounted:
+            await self._count_moved(number, copy)
+            return Moved(0, 0, is_last=False)
         if copy.passed:  # an operation moves the first rows, and its client waits
             await wait_while_behind(self._site)
         self._site.is_loaded = True
         filled = self._opened.existing(target) if isinstance(target, OpenTable) else None
+        source_id = _source_of(target)
+        if (filled is None or not filled.participants) and self._is_large(copy):
+            return await self._move_alone(number, source_id)
         sources = 1 if filled is None else 1 + len(filled.entry_sources)
         part = await self._rows(number, copy, Key(copy.passed), SLICE_BYTES // sources, SLICE_ROWS // sources)
-        size_bytes = sum(row_sizes_bytes([row for _, row in part.rows]))
+        add: Callable[[Draft], None]
         if filled is not None and filled.participants:
             changes = [
                 Change(filled, key, None, row, derive_entry_writes(filled, key, None, row), origin="restore")
@@ -353,18 +261,93 @@ class EmbeddedRowCopies:
             ]
             add = partial(self._commits.put_changes, table=filled, changes=changes)
         else:
-            add = partial(_put_rows, source_id=_source_of(target), rows=part.rows)
-        table_id = table_id_of(_source_of(target))
+            add = partial(_put_rows, source_id=source_id, rows=part.rows)
 
         def write(draft: Draft) -> None:
             add(draft)
-            draft.only_of = table_id
-            self._pass(draft, number, part.last_key)
+            self._store(draft, number, source_id, part.last_key)
 
         await self._commits.commit(write)
+        self._forget_change(source_id)
+        return Moved(len(part.rows), sum(row_sizes_bytes([row for _, row in part.rows])), part.is_last)
+
+    def _is_large(self, copy: StoredCopy) -> bool:
+        """True if a copy is worth memtables of its own."""
+        return self._site.statistics.of(copy.source_id).size_bytes >= ALONE_BYTES_MIN
+
+    async def _move_alone(self, number: int, target: SourceId) -> Moved:
+        """Move the next rows of a copy by a commit that writes nothing else, or store the copy by one that moves no
+        rows. A flush separates the two, so that the data files of rows hold nothing else: no other file overlaps them,
+        and the engine moves them from level to level as they are.
+        """
+        staged, is_last = self._staged, False
+        copy, unstored = staged.by_number[number], staged.unstored.get(number, 0)
+        rows: Sequence[tuple[Key, Row]] = ()
+        passed = copy.passed
+        if copy.target == target and unstored < STORED_SLICES:
+            if number in staged.mixed:
+                await self._flush()
+            rows, passed, is_last = await self._rows(number, copy, Key(passed), SLICE_BYTES, SLICE_ROWS)
+        if not rows and unstored:
+            await self._flush()
+        if staged.by_number.get(number) is not copy:
+            return Moved(0, 0, is_last=False)  # it has ended meanwhile
+
+        def write(draft: Draft) -> None:
+            if rows:
+                _put_rows(draft, target, rows)
+                self._leave_unstored(draft, number, target, rows[-1][0])
+            else:
+                draft.deltas = {target: NO_ROWS}
+                self._store(draft, number, target, passed)
+                draft.afterwards.append(lambda: staged.mixed.add(number))
+
+        await self._commits.commit(write)
+        self._forget_change(target)
+        return Moved(len(rows), sum(row_sizes_bytes([row for _, row in rows])), is_last and not rows)
+
+    def _store(self, draft: Draft, number: int, target: SourceId, passed: bytes) -> None:
+        """Store that a copy has come further. The draft stores the statistics of its target as well."""
+        draft.only_of = table_id_of(target)
+        self._put(draft, number, msgspec.structs.replace(self._staged.by_number[number], passed=passed, target=target))
+
+    def _leave_unstored(self, draft: Draft, number: int, target: SourceId, passed: Key) -> None:
+        """Note that the draft moves rows of a copy, the last of which tells how far it is. Keys behind it that have
+        been read are read again: nothing else would tell that they are passed.
+        """
+        staged, (deltas, draft.deltas) = self._staged, (draft.deltas, {})
+        staged.mixed.discard(number)
+        further = msgspec.structs.replace(staged.by_number[number], passed=passed)
+        unstored = staged.unstored.get(number, 0) + 1
+        draft.only_of = table_id_of(target)
+        draft.afterwards.append(lambda: self._site.statistics.count(deltas))
+        draft.afterwards.append(lambda: staged.see(number, further, unstored))
+
+    async def _flush(self) -> None:
+        """Have the memtable written into a file, and wait for that, because memtables that wait together share a file."""
+        site = self._site
+        await wait_while_flushing(site)
+        with site.failures():
+            site.engine.flush(not site.is_served)
+        await wait_while_flushing(site)
+
+    def _forget_change(self, target: SourceId) -> None:
+        """Forget when rows were moved that are no table's: nobody reads them, and waits for a sync."""
+        table_id = table_id_of(target)
         if self._opened.find(table_id) is None:
             self._site.changed_at.pop(table_id, None)
-        return Moved(len(part.rows), size_bytes, part.is_last)
+
+    async def _count_moved(self, number: int, copy: StoredCopy) -> None:
+        """Count the next rows in the target of a copy that were moved by slices that were not stored."""
+        after = self._staged.uncounted[number]
+        rows, has_all = await self._scan(copy.target, partial(_behind, copy.target, after))
+        sizes_bytes = row_sizes_bytes([Row(row) for _, row in rows])
+        self._site.statistics.count({copy.target: (len(rows), sum(sizes_bytes))})
+        if has_all:
+            del self._staged.uncounted[number]
+            self._staged.see(number, copy, unstored=1)
+        else:
+            self._staged.uncounted[number] = Key(rows[-1][0][SOURCE_BYTES:])
 
     async def load(
         self,
@@ -511,6 +494,14 @@ def _loaded(
     if made is not None and made.table is table and made.old == old:
         return made
     return Change(table, key, old, new, derive_entry_writes(table, key, old, new, None, item), "import", new_item=item)
+
+
+def _behind(
+    source_id: bytes, after: Key, engine: Engine, skipped_keys_max: int
+) -> tuple[list[tuple[bytes, bytes]], bool]:
+    """The next rows of a source behind a key, as `read_range`."""
+    lower, upper = source_id + (after + b"\x00" if after else b""), prefix_upper_bound(source_id)
+    return read_range(engine, lower, upper, SLICE_ROWS, SLICE_BYTES, skipped_keys_max)
 
 
 def _merged(

@@ -66,6 +66,19 @@ class SourceStatistics:
             draft.batch.put(layout.STATISTICS_PREFIX + table_id, layout.encode_statistics(statistics))
         return changed
 
+    def count(self, deltas: dict[bytes, tuple[int, int]]) -> None:
+        """Count rows of commits that have not stored the statistics; they are stored with the next `deltas` of their
+        tables. `deltas`: as `Draft.deltas`.
+        """
+        uncommitted = Draft(None, 0, 0.0, deltas=deltas)
+        self.by_table.update(self.add(uncommitted))
+        for call in uncommitted.afterwards:
+            call()
+
+    def has_table(self, source_id: bytes) -> bool:
+        """True if there are statistics of the table to which a source belongs."""
+        return table_prefix(source_id) in self.by_table
+
     def limit(self, source_id: bytes, size_bytes: int) -> None:
         """Set a source's size limit. `on_growth` is called when the source exceeds it, at once if it does already."""
         self.size_limits[source_id] = size_bytes

@@ -31,7 +31,8 @@ from hashrange.store.embedded.loading import StoredContent, read_content
 from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.reading import PageReader
-from hashrange.store.embedded.row_copies import EmbeddedRowCopies, StagedRows
+from hashrange.store.embedded.row_copies import EmbeddedRowCopies
+from hashrange.store.embedded.staged_rows import StagedRows
 from hashrange.store.embedded.stream_reads import StreamReads
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
