@@ -18,6 +18,7 @@ from tests.unit.backups.world import (
     fill,
     items_of,
     killed_behind,
+    large_copies,
     small_slices,
 )
 from tests.unit.jobs.world import TABLE, World, drive
@@ -107,10 +108,13 @@ WORKS: list[Work] = [create_backup, restore_backup, restore_to_time, restore_to_
     ("work", "delay_seconds"),
     [(work, delay) for work in WORKS for delay in (0.0, DELAY_SECONDS)] + [(give_up, DELAY_SECONDS)],
 )
+@pytest.mark.parametrize("is_large", [False, True])
 def test_a_kill_behind_each_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Work, delay_seconds: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Work, delay_seconds: float, *, is_large: bool
 ) -> None:
     small_slices(monkeypatch)
+    if is_large:
+        large_copies(monkeypatch)
     for commits in range(1, COMMITS_MAX):
         world = opened(tmp_path / str(commits), delay_seconds)
         was_killed = killed_behind(world, monkeypatch, commits, lambda world=world: work(world))  # type: ignore[misc]

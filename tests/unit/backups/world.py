@@ -27,6 +27,12 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 2)
 
 
+def large_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let copies of few items be moved as large ones are, and stored with each third slice."""
+    monkeypatch.setattr(row_copies, "ALONE_BYTES_MIN", 0)
+    monkeypatch.setattr(row_copies, "STORED_SLICES", 2)
+
+
 def fill(world: World) -> None:
     """Put some items, turn recovery on, and put others."""
     world.put(ITEMS // 2)

@@ -128,11 +128,12 @@ def _check_engine(engine: Engine, tables: list[OpenTable], now_seconds: float) -
         table = by_id.get(table_id_of(source_id))
         if table is not None and table.has_item_collections and source_id == layout.collections_source(source_id):
             continue
-        statistics = counted[source_id]
-        statistics[0] += 1
         is_loose = table is None and source_id in copies.loose_sources
         fault, size_bytes = _check_row(table, indexes, engine_key, Row(row), is_loose=is_loose)
-        statistics[1] += size_bytes
+        if copies.counts(source_id, engine_key):
+            statistics = counted[source_id]
+            statistics[0] += 1
+            statistics[1] += size_bytes
         if fault is not None or not is_loose:
             yield fault
         if table is not None and fault is None and source_id == table.source_id:

@@ -2,7 +2,7 @@
 belong to no table and no stream?
 
 Kept rows, and those that a copy reads, may stand without their table: they decode, and their statistics equal a
-recount.
+recount, which leaves out what a copy has moved since it was stored.
 A former row that is kept for a copy lies behind the key that the copy has passed. A table whose recovery is on has a
 window, whose marks are numbers; records of its change log from the window's begin on, and those that a copy is still to
 undo, need no shard that shows them.
@@ -44,6 +44,8 @@ class CopyCheck:
             copy.source_id for copy in self._copies.values()
         }
         """Source ids whose rows may stand without their table."""
+        self._counted_up_to = {copy.target: copy.target + copy.passed for copy in self._copies.values() if copy.target}
+        """Source id of a copy's target → engine key of its last row that the stored statistics count."""
         self._firsts: dict[int, list[tuple[streams.Sequence, streams.Sequence]]] = {}
         """Table id → first and last sequence numbers of records that are needed."""
         self._untrimmed: set[int] = set()
@@ -81,6 +83,11 @@ class CopyCheck:
         """True if the record of a change log may stand there although no shard shows it."""
         needed = self._firsts.get(table_id, ())
         return table_id in self._untrimmed or any(first <= sequence <= last for first, last in needed)
+
+    def counts(self, source_id: bytes, engine_key: bytes) -> bool:
+        """False for a row that a copy has moved since it was stored: the statistics do not count it yet."""
+        last = self._counted_up_to.get(source_id)
+        return last is None or engine_key <= last
 
     def keys_of_table(self, table_id: int) -> KeySchema | None:
         """The key attributes of a table that is there, or that a copy reads; None if nobody knows them."""

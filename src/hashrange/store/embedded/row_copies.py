@@ -324,7 +324,7 @@ class EmbeddedRowCopies:
         draft.afterwards.append(lambda: staged.see(number, further, unstored))
 
     async def _flush(self) -> None:
-        """Have the memtable written into a file, and wait for that, because memtables that wait together share a file."""
+        """Have the memtable written into a file, and wait for that: memtables that wait together share a file."""
         site = self._site
         await wait_while_flushing(site)
         with site.failures():
