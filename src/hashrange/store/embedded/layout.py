@@ -19,8 +19,8 @@ from hashrange.tables.streams import SEQUENCE_BYTES, Sequence, Shard, Stream
 
 RowT = TypeVar("RowT")
 
-FORMAT_VERSION = 15
-READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+FORMAT_VERSION = 16
+READ_VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
 """Format versions that a server opens; it converts older ones first (`upgrade.py`)."""
 
 _SYSTEM = b"\x00\x00\x00\x00"
@@ -74,7 +74,7 @@ WAITING_PREFIX = _SYSTEM + b"\x00\x13"
 whose index entries wait, 12 bytes ‖ how many of its entries are written, 4 bytes ‖ when the others are due, 8 bytes.
 """
 COPY_PREFIX = _SYSTEM + b"\x00\x14"
-"""Prefix ‖ number of a copy in progress, 4 bytes → a `row_copies.StoredCopy` as MessagePack."""
+"""Prefix ‖ number of a copy in progress, 4 bytes → a `staged_rows.StoredCopy` as MessagePack."""
 STAGED_PREFIX = _SYSTEM + b"\x00\x15"
 """Prefix ‖ number of a copy, 4 bytes ‖ key of a row that the copy has not passed → the sequence number of the change
 that has replaced the row, 12 bytes (of a change behind the begin of the copy: `FFFF…`) ‖ the row as it was before,
