@@ -13,13 +13,12 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from hashrange.operations.registry import ALL_OPERATIONS
-from hashrange.store.embedded import row_copies
 from tests.conformance.tables import create_request
 from tests.support.seeds import seeds
 from tests.support.servers import ThreadServer
 from tests.support.stores import STORES
 from tests.support.waiting import wait_until
-from tests.unit.backups.world import ON
+from tests.unit.backups.world import ON, large_copies, small_slices
 
 NAME, ITEMS, STEPS, CLIENTS = "orders", 10, 25, 4
 TARGETS = ["first", "second", "third"]
@@ -77,8 +76,11 @@ def work(endpoint: str, seed: int) -> None:
 
 @pytest.mark.parametrize("store", sorted(STORES))
 @pytest.mark.parametrize("seed", seeds(1, 10))
-def test_everything_is_whole(seed: int, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
+@pytest.mark.parametrize("is_large", [False, True])
+def test_everything_is_whole(seed: int, store: str, monkeypatch: pytest.MonkeyPatch, *, is_large: bool) -> None:
+    small_slices(monkeypatch)
+    if is_large:
+        large_copies(monkeypatch)
     running = ThreadServer(STORES[store], ALL_OPERATIONS)
     try:
         client = client_of(running.endpoint)

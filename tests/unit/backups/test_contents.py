@@ -25,7 +25,7 @@ from hashrange.testing import Database, server
 from tests.clients.serving import ServerProcess
 from tests.conformance.tables import create_request, definitions, keys
 from tests.support.waiting import wait_until
-from tests.unit.backups.world import ON
+from tests.unit.backups.world import ON, large_copies, small_slices
 
 ITEMS = 40
 NAME = "orders"
@@ -81,8 +81,13 @@ def test_nobody_pays_for_what_is_not_used(database: Database) -> None:
     assert database._process.service.features.loaded(BACKUPS) is None
 
 
-def test_forks_carry_backups_and_what_is_in_progress(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
+@pytest.mark.parametrize("is_large", [False, True])
+def test_forks_carry_backups_and_what_is_in_progress(
+    database: Database, monkeypatch: pytest.MonkeyPatch, *, is_large: bool
+) -> None:
+    small_slices(monkeypatch)
+    if is_large:
+        large_copies(monkeypatch)
     client = database.client()
     fill_table(client)
     arn = made(client)

@@ -1,6 +1,7 @@
 """While the engine is behind, work that can wait is postponed, but not without limit."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from functools import partial
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from hashrange.items.types import Key, Row
 from hashrange.store.embedded import EmbeddedStore, stalls
 from hashrange.store.embedded import engine as engine_room
+from hashrange.store.embedded.health import Site
 from hashrange.tables.open_table import OpenTable
 from tests.support.samples import finish, row_of
 from tests.unit.store.conftest import Run
@@ -26,17 +28,23 @@ def behind(store: EmbeddedStore, table: OpenTable, monkeypatch: pytest.MonkeyPat
     return store
 
 
-def test_there_is_room_in_a_quiet_store(store: EmbeddedStore) -> None:
-    assert finish(stalls.wait_while_behind(store.site)) is None
+WAITS = [stalls.wait_while_behind, stalls.wait_while_flushing]
+Wait = Callable[[Site], Coroutine[None, None, None]]
 
 
+@pytest.mark.parametrize("wait", WAITS)
+def test_there_is_room_in_a_quiet_store(store: EmbeddedStore, wait: Wait) -> None:
+    assert finish(wait(store.site)) is None
+
+
+@pytest.mark.parametrize("wait", WAITS)
 def test_it_waits_until_the_engine_has_caught_up(
-    behind: EmbeddedStore, run: Run, monkeypatch: pytest.MonkeyPatch
+    behind: EmbeddedStore, wait: Wait, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stalls, "BEHIND_LOOKS_MAX", 1_000_000)
 
     async def scenario() -> None:
-        waiting = asyncio.ensure_future(stalls.wait_while_behind(behind.site))
+        waiting = asyncio.ensure_future(wait(behind.site))
         for _ in range(20):
             await asyncio.sleep(0)
         assert not waiting.done()
@@ -46,6 +54,7 @@ def test_it_waits_until_the_engine_has_caught_up(
     run(scenario())
 
 
-def test_it_does_not_wait_for_ever(behind: EmbeddedStore, run: Run) -> None:
-    run(stalls.wait_while_behind(behind.site))
+@pytest.mark.parametrize("wait", WAITS)
+def test_it_does_not_wait_for_ever(behind: EmbeddedStore, wait: Wait, run: Run) -> None:
+    run(wait(behind.site))
     assert engine_room.is_behind(behind.engine)

@@ -13,6 +13,7 @@ from hashrange.items.types import Key
 from hashrange.store.embedded import layout, row_copies
 from hashrange.store.embedded.engine import open_engine
 from hashrange.store.embedded.reading import scan_prefix
+from hashrange.tables.open_table import OpenTable
 from hashrange.tables.schema import RestoredFrom
 from hashrange.tables.source_id import SourceId, table_prefix
 from tests.unit.backups.world import large_copies, small_slices
@@ -33,11 +34,15 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
+def found(world: World, name: str) -> OpenTable:
+    table = world.store.catalog.find(world.scope.account, world.scope.region, name)
+    assert table is not None
+    return table
+
+
 def begin(world: World) -> SourceId:
     """Begin a copy of the table; returns the source of the rows that are kept for its owner."""
-    table = world.store.catalog.find(world.scope.account, world.scope.region, TABLE)
-    assert table is not None
-    assert drive(world.embedded.row_copies.begin(OWNER, table.schema))
+    assert drive(world.embedded.row_copies.begin(OWNER, found(world, TABLE).schema))
     source_id = drive(world.embedded.row_copies.keep(OWNER, None))
     assert source_id is not None
     return SourceId(source_id)
@@ -154,18 +159,16 @@ def test_the_end_behind_a_deleted_target_leaves_nothing(world: World) -> None:
         BillingMode="PAY_PER_REQUEST",
     )
     begin(world)
-    catalog, scope = world.embedded.catalog, world.scope
-    made = catalog.find(scope.account, scope.region, "target")
-    assert made is not None
-    filling = msgspec.structs.replace(made.schema, restored_from=RestoredFrom(made.schema.arn, 0.0))
-    assert drive(catalog.replace(made.schema, filling))
+    copies, catalog = world.embedded.row_copies, world.embedded.catalog
+    made = found(world, "target").schema
+    filling = msgspec.structs.replace(made, restored_from=RestoredFrom(made.arn, 0.0))
+    assert drive(catalog.replace(made, filling))
+    table = found(world, "target")
     for _ in range(4):
-        table = catalog.find(scope.account, scope.region, "target")
-        assert table is not None
-        drive(world.embedded.row_copies.move(OWNER, table))
+        drive(copies.move(OWNER, table))
     assert rows_of(world, table.source_id) == 9
     assert drive(catalog.delete(table.schema))
-    drive(world.embedded.row_copies.end(OWNER))
+    drive(copies.end(OWNER))
     assert rows_of(world, table_prefix(table.source_id)) == 0
     assert rows_of(world, layout.STATISTICS_PREFIX + table_prefix(table.source_id)) == 0
     assert world.close() == []
