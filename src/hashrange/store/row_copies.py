@@ -127,7 +127,8 @@ class RowCopies(Protocol):
 
     async def move(self, owner: str, target: SourceId | OpenTable) -> Moved:
         """Add the next rows of a copy to kept rows, or to a table that is not served yet, with all that follows from
-        them, in the commit that passes them. Until the copy is ready, undoes some changes instead.
+        them, in the commit that passes them; there may be none although more follow. Until the copy is ready, undoes
+        some changes instead.
         """
 
     async def load(
@@ -155,7 +156,9 @@ class RowCopies(Protocol):
         """Keep the owner's rows no longer, if there are any; they are deleted unless a table or copy needs them."""
 
     def kept_statistics(self, source_id: SourceId) -> Statistics:
-        """Item count and size of kept rows."""
+        """Item count and size of kept rows, or of a table. After a kill, `move` first counts the rows again that were
+        moved last.
+        """
 
     def restorable_since(self, table: Table) -> float | None:
         """The service time since when the table's change log tells everything; None while its recovery is off."""

@@ -232,6 +232,7 @@ class EmbeddedRowCopies:
         await self._commits.commit(lambda draft: self._pass(draft, number, key))
 
     def _pass(self, draft: Draft, number: int, key: Key) -> None:
+        assert number not in self._staged.unstored
         self._put(draft, number, msgspec.structs.replace(self._staged.by_number[number], passed=key))
 
     async def move(self, owner: str, target: SourceId | OpenTable) -> Moved:
@@ -298,7 +299,6 @@ class EmbeddedRowCopies:
                 _put_rows(draft, target, rows)
                 self._leave_unstored(draft, number, target, rows[-1][0])
             else:
-                draft.deltas = {target: NO_ROWS}
                 self._store(draft, number, target, passed)
                 draft.afterwards.append(lambda: staged.mixed.add(number))
 
@@ -307,8 +307,9 @@ class EmbeddedRowCopies:
         return Moved(len(rows), sum(row_sizes_bytes([row for _, row in rows])), is_last and not rows)
 
     def _store(self, draft: Draft, number: int, target: SourceId, passed: bytes) -> None:
-        """Store that a copy has come further. The draft stores the statistics of its target as well."""
+        """Store that a copy has come further, and the statistics of its target."""
         draft.only_of = table_id_of(target)
+        draft.deltas.setdefault(target, NO_ROWS)
         self._put(draft, number, msgspec.structs.replace(self._staged.by_number[number], passed=passed, target=target))
 
     def _leave_unstored(self, draft: Draft, number: int, target: SourceId, passed: Key) -> None:
@@ -316,7 +317,6 @@ class EmbeddedRowCopies:
         been read are read again: nothing else would tell that they are passed.
         """
         staged, (deltas, draft.deltas) = self._staged, (draft.deltas, {})
-        staged.mixed.discard(number)
         further = msgspec.structs.replace(staged.by_number[number], passed=passed)
         unstored = staged.unstored.get(number, 0) + 1
         draft.only_of = table_id_of(target)
@@ -341,6 +341,8 @@ class EmbeddedRowCopies:
         """Count the next rows in the target of a copy that were moved by slices that were not stored."""
         after = self._staged.uncounted[number]
         rows, has_all = await self._scan(copy.target, partial(_behind, copy.target, after))
+        if self._staged.by_number.get(number) is not copy:
+            return  # it has ended meanwhile
         sizes_bytes = row_sizes_bytes([Row(row) for _, row in rows])
         self._site.statistics.count({copy.target: (len(rows), sum(sizes_bytes))})
         if has_all:

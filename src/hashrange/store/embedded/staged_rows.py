@@ -115,6 +115,7 @@ class StagedRows(Participant):
         """Note that a copy has begun or come further. `unstored`: slices since it was stored."""
         if unstored:
             self.unstored[number] = unstored
+            self.mixed.discard(number)
         else:
             self.unstored.pop(number, None)
         self.by_number[number], self.by_owner[copy.owner] = copy, number

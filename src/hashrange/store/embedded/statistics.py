@@ -1,4 +1,5 @@
-"""How many rows does each source have, and how large are they? Statistics, exact as of the last commit.
+"""How many rows does each source have, and how large are they? Statistics, exact as of the last commit; only those of
+rows that a copy moves are stored less often, and counted again after a kill (`row_copies.py`).
 
 The statistics of all sources of a table are in one row of the engine, because one write usually changes several: with
 one row for each source, a PutItem with two indexes costs 2.5 µs more.
