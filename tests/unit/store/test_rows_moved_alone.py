@@ -50,7 +50,7 @@ def begin(world: World) -> SourceId:
 
 def move(world: World, target: SourceId, slices: int = 1) -> bool:
     """Move rows; True if there are no others."""
-    return any([drive(world.embedded.row_copies.move(OWNER, target)).is_last for _ in range(slices)])
+    return any(drive(world.embedded.row_copies.move(OWNER, target)).is_last for _ in range(slices))
 
 
 def move_all(world: World, target: SourceId) -> None:
