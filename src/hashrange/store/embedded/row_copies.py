@@ -326,10 +326,12 @@ class EmbeddedRowCopies:
     async def _flush(self) -> None:
         """Have the memtable written into a file, and wait for that: memtables that wait together share a file."""
         site = self._site
-        await wait_while_flushing(site)
+        if site.is_served:
+            await wait_while_flushing(site)
         with site.failures():
             site.engine.flush(not site.is_served)
-        await wait_while_flushing(site)
+        if site.is_served:
+            await wait_while_flushing(site)
 
     def _forget_change(self, target: SourceId) -> None:
         """Forget when rows were moved that are no table's: nobody reads them, and waits for a sync."""
