@@ -135,7 +135,7 @@ def test_check_and_inspect_of_an_empty_store(empty_store: str, capsys: Printed) 
     assert main(["check", empty_store]) == DONE
     assert capsys.readouterr().out == f"{empty_store} is sound: 0 tables, 0 rows.\n"
     assert main(["inspect", empty_store]) == DONE
-    assert capsys.readouterr().out.startswith(f"{empty_store}: format 15, 0 tables, ")
+    assert capsys.readouterr().out.startswith(f"{empty_store}: format 16, 0 tables, ")
 
 
 @pytest.mark.parametrize(

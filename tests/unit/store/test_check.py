@@ -84,7 +84,7 @@ def test_an_overview(folder: Path) -> None:
         ("orders", Statistics(2, 2 * SIZE)),
         ("users", Statistics(1, SIZE)),
     ]
-    assert overview.format_version == 15
+    assert overview.format_version == 16
     assert overview.disk_size_bytes > 0
 
 

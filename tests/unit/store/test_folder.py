@@ -215,13 +215,13 @@ def test_a_lock_of_ours_that_is_no_file_is_not_told_as_a_missing_right(tmp_path:
         open_store(str(tmp_path), CLOCK, None)
 
 
-@pytest.mark.parametrize("version", [2, 16])
+@pytest.mark.parametrize("version", [2, 17])
 def test_an_unknown_format_is_refused_and_unharmed(tmp_path: Path, version: int) -> None:
     open_store(str(tmp_path), CLOCK, None).close_now()
     engine = open_engine(str(tmp_path))
     engine.put(FORMAT_KEY, version.to_bytes(4, "big"))
     engine.close()
-    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 15"):
+    with pytest.raises(StorageFormatUnknown, match=f"format {version}; this Hashrange reads format 16"):
         open_store(str(tmp_path), CLOCK, None)
     with pytest.raises(StorageFormatUnknown):
         open_store(str(tmp_path), CLOCK, None)
