@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.items.types import Key
 from hashrange.store.embedded import layout, row_copies
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
@@ -189,4 +190,27 @@ def test_an_open_store_goes_on(world: World) -> None:
     assert ids == {f"o{number}" for number in range(4)}
     assert drive(world.copying.run_slice()) is not None
     assert {table_id_of(one) for one in world.store.row_copies.kept().values()}
+    assert world.close() == []
+
+
+def test_records_behind_those_that_a_copy_is_to_undo_may_stay_in_the_log_of_a_deleted_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log is trimmed from its begin, up to the first record that a copy is to undo."""
+    monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 1)
+    world = World(tmp_path / "data")
+    fill(world)
+    moment = world.clock.service_time()
+    world.clock.advance(1)
+    world.put(3, n={"N": "-1"})
+    table = world.store.catalog.find(world.scope.account, world.scope.region, "orders")
+    assert table is not None
+    copies = world.embedded.row_copies
+    assert drive(copies.begin("owner", table.schema, moment))
+    drive(copies.read("owner", Key(b""), 1))
+    assert not copies.copies()["owner"].is_ready
+    world.put(3, n={"N": "-2"})
+    assert drive(world.embedded.catalog.delete(table.schema))
+    while drive(world.recovery_job.run_slice()) is not None:
+        pass
     assert world.close() == []

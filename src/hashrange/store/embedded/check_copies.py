@@ -55,7 +55,11 @@ class CopyCheck:
         self._read_windows()
         for copy in self._copies.values():
             if not copy.is_ready:
-                needed = layout.decode_sequence(copy.since), layout.decode_sequence(copy.until)
+                table = self._tables.get(table_id_of(copy.source_id))
+                has_window = table is not None and streams.has_recovery(table)
+                # a log is trimmed from its begin; without a window, what lies behind the last record stays, too
+                last = layout.decode_sequence(copy.until) if has_window else streams.SEQUENCE_MAX
+                needed = layout.decode_sequence(copy.since), last
                 self._firsts.setdefault(table_id_of(copy.source_id), []).append(needed)
 
     def _below(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
