@@ -68,6 +68,14 @@ def give_up(world: World) -> None:
     world.ask("UpdateContinuousBackups", PointInTimeRecoverySpecification=OFF)
 
 
+def turn_recovery_off(world: World) -> None:
+    world.ask("UpdateContinuousBackups", PointInTimeRecoverySpecification=OFF)
+
+
+def let_the_window_pass(world: World) -> None:
+    world.clock.advance(36 * 24 * 3600)
+
+
 def opened(folder: Path, delay_seconds: float) -> World:
     world = World(folder, delay_seconds=delay_seconds)
     world.clock.advance(DELAY_SECONDS)
@@ -152,6 +160,21 @@ def test_a_commit_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wo
         if not has_failed:
             return
     raise AssertionError("it has more commits")
+
+
+@pytest.mark.parametrize("lets_go", [turn_recovery_off, let_the_window_pass])
+def test_a_restore_ends_if_its_moment_is_gone_before_its_copy_has_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lets_go: Work
+) -> None:
+    world = opened(tmp_path / "data", 0.0)
+    assert killed_behind(world, monkeypatch, 2, lambda: restore_to_past(world))
+    assert "target" in world.request("ListTables")["TableNames"]
+    assert not world.store.row_copies.copies()
+    lets_go(world)
+    require_settled(world)
+    assert "target" not in world.request("ListTables")["TableNames"]
+    require_restorable(world)
+    assert world.close() == []
 
 
 def test_a_damaged_record_holds_up_no_other(

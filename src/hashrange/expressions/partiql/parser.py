@@ -107,7 +107,7 @@ def _read_projection(reader: StatementReader) -> tuple[tuple[DocumentPath, ...],
 def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
     """Read one path of a SELECT list; refuses computed or renamed elements.
 
-    If `_skip_computed` can step over the element, its fault is returned: it is reported only once the table is found.
+    If another element or FROM follows, the fault is returned: it is reported only once the table is found.
     """
     kind, text, _, _ = reader.token
     is_call = reader.is_call()
@@ -115,7 +115,8 @@ def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
         if kind == END or (kind == KEYWORD and not is_call) or (kind == SYMBOL and text in (",", ")")):
             reader.fail()
         fault = reader.refuse(say.UNEXPECTED_PATH_COMPONENT.format(place=reader.place(reader.position)))
-        if not _skip_computed(reader) or not (reader.is_symbol(",") or reader.is_word("FROM")):
+        _skip_computed(reader)
+        if not (reader.is_symbol(",") or reader.is_word("FROM")):
             raise fault
         return fault
     path = reader.read_path()
@@ -129,8 +130,8 @@ def _read_projected(reader: StatementReader) -> DocumentPath | RequestFault:
     return path
 
 
-def _skip_computed(reader: StatementReader) -> bool:
-    """Step over a literal of one token, a `?`, a call or text in parentheses; False if the parentheses do not close."""
+def _skip_computed(reader: StatementReader) -> None:
+    """Step over a literal of one token, a `?`, a call or text in parentheses; to the end if these do not close."""
     depth = 0
     while reader.token.kind != END:
         spend(1)
@@ -140,8 +141,7 @@ def _skip_computed(reader: StatementReader) -> bool:
             depth += reader.is_symbol("(") - reader.is_symbol(")")
             reader.position += 1
         if depth == 0 and not reader.is_symbol("("):
-            return True
-    return False
+            return
 
 
 def _read_order(reader: StatementReader) -> tuple[OrderAttribute, ...]:
