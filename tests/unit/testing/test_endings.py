@@ -73,6 +73,27 @@ def test_a_function_that_runs_is_told() -> None:
     assert_closed(outcome)
 
 
+def test_nothing_begins_while_what_runs_is_ended() -> None:
+    """A function that is told of the end still cleans up; whatever a thread asks for meanwhile is refused."""
+    outcomes: list[object] = []
+    with server() as database:
+        begun = threading.Event()
+        process = database._process
+
+        async def clean_up() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                asked = asyncio.to_thread(process.run, lambda: "has begun")
+                outcomes.extend(await asyncio.gather(asked, return_exceptions=True))
+
+        thread, _ = outcome_on_a_thread(lambda: process.run(clean_up))
+        assert begun.wait(PATIENCE_SECONDS)
+    thread.join(PATIENCE_SECONDS)
+    assert_closed(outcomes)
+
+
 @pytest.mark.parametrize(
     "use",
     [
