@@ -181,7 +181,7 @@ class Front:
         try:
             chosen = (
                 target
-                or self._closed_targets.get(request.values[request.layout.target])
+                or self._closed_targets.get(request.header(b"x-amz-target"))
                 or next(protocol for protocol in self.protocols if protocol.claims(request))
             )
             guard = chosen.guard

@@ -280,6 +280,9 @@ def test_pages_reach_the_tables_and_nothing_behind_them(everything: ThreadServer
             error = told.json()["__type"].rpartition("#")[2]
             assert (told.status, error) == (400, "AccessDeniedException"), (name, page)
             assert "access-control-allow-origin" not in told.headers
+        for blank in (" ", "\t"):
+            told = client(name, {}, {"Origin": FOREIGN, "X-Amz-Target": f"DynamoDB_20120810.{name}{blank}"})
+            assert told.json()["__type"].endswith("#AccessDeniedException"), (name, blank)
         own = client(name, {}, {"Origin": f"http://127.0.0.1:{everything.port}"})
         assert own.json()["__type"].endswith("ValidationException")
         assert client(name, {}).json()["__type"].endswith("ValidationException")
