@@ -374,6 +374,9 @@ class Maintenance(Protocol):
     async def split_partition(self, partition: Partition) -> bool:
         """Split this partition, of more than one hash, into two halves; False (nothing done) if it no longer exists."""
 
+    async def tend_vectors(self) -> float | None:
+        """Do a step of what keeps searches of large vector indexes quick; returns 0.0 if there is more to do."""
+
     async def settle(self) -> float:
         """Merge old versions of rows away, to make reads faster, if no write came since the last call.
 

@@ -6,6 +6,7 @@ place until it is removed. Nothing here gives way.
 """
 
 from array import array
+from collections import deque
 from typing import TypeAlias
 
 import numpy as np
@@ -13,13 +14,15 @@ import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 DoubleArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
 BLOCK_BYTES = 4 * 1024 * 1024
 BLOCK_ENTRIES_MAX = 4_096
-_FIRST_ENTRIES = 32
 PRODUCT_NUMBERS_MAX = 9_215
 """A product of a matrix and a vector that has more numbers than this is split among threads by OpenBLAS, which takes
 several times the CPU and keeps other cores busy."""
 _PRODUCT_ROWS_MAX = 32
+_CELL_ROWS_MAX = 16
+"""Cells have few vectors, and a block has a multiple of so many places."""
 _KEYS_TOGETHER_MAX = 16_384
 """With more keys than this, they are in several dictionaries: the growth of one that has a million takes 50 ms."""
 _DICTIONARIES = 64
@@ -32,13 +35,18 @@ _PLACE_EXTRA_BYTES = 12
 class VectorBlock:
     """Places for entries, of which some may be free."""
 
-    def __init__(self, dimensions: int) -> None:
-        together = max(1, min(_PRODUCT_ROWS_MAX, PRODUCT_NUMBERS_MAX // dimensions))
+    def __init__(self, number: int, dimensions: int, places: int, cell: int | None) -> None:
+        """`number`: names the block in its part; `places`: so many at first, or some more; `cell`: whose entries the
+        block holds; None: any.
+        """
+        self.number, self.cell = number, cell
+        rows = _PRODUCT_ROWS_MAX if cell is None else _CELL_ROWS_MAX
+        together = max(1, min(rows, PRODUCT_NUMBERS_MAX // dimensions))
         most = min(BLOCK_ENTRIES_MAX, BLOCK_BYTES // (4 * dimensions))
         self._shape = together, dimensions
         """The numbers of rows and columns of the matrices that are multiplied at once."""
         self.places_max = max(1, most // together) * together
-        places = min(self.places_max, -(-_FIRST_ENTRIES // together) * together)
+        places = min(self.places_max, -(-max(1, places) // together) * together)
         self.floats: FloatArray = np.zeros((places, dimensions), np.float32)
         self.lengths: DoubleArray = np.full(places, np.nan)
         """The length of each vector; NaN for a free place."""
@@ -47,11 +55,13 @@ class VectorBlock:
         self.sizes = array("I")
         self.tested: list[bytes] = []
         """The attributes that search conditions may read, as rows."""
+        self.free: deque[int] = deque()
+        """Free places, if the block is that of a cell; those that are free for longest first."""
 
-    @property
-    def memory_bytes(self) -> int:
-        """Memory of the block without that of keys and rows."""
-        return self.floats.nbytes + len(self.lengths) * _PLACE_EXTRA_BYTES
+    @staticmethod
+    def place_bytes(dimensions: int) -> int:
+        """Memory of a place without that of key and row."""
+        return 4 * dimensions + _PLACE_EXTRA_BYTES
 
     @property
     def is_full(self) -> bool:
@@ -63,7 +73,8 @@ class VectorBlock:
         place = len(self.keys)
         before = self.floats.shape[0]
         if place == before:
-            places = min(self.places_max, 2 * before)
+            together = self._shape[0]
+            places = min(self.places_max, before + max(1, before // 4 // together) * together)
             floats = np.zeros((places, self.floats.shape[1]), np.float32)
             floats[:before] = self.floats
             lengths = np.full(places, np.nan)
@@ -82,6 +93,20 @@ class VectorBlock:
         self.lengths[place] = np.sqrt(wide @ wide)
         self.keys[place], self.sizes[place], self.tested[place] = key, size_bytes, tested
 
+    def take(self, place: int, other: "VectorBlock", other_place: int) -> None:
+        """Copy the entry of a place of another block to a place; searches that begin later find it only here.
+
+        Those that have begun may have seen the other one, so the entry stays there, without a length.
+        """
+        self.floats[place], self.lengths[place] = other.floats[other_place], other.lengths[other_place]
+        self.keys[place], self.sizes[place] = other.keys[other_place], other.sizes[other_place]
+        self.tested[place] = other.tested[other_place]
+        other.leave(other_place)
+
+    def leave(self, place: int) -> None:
+        """Hide an entry, which has gone to another place, from searches that have not seen it yet."""
+        self.lengths[place] = np.nan
+
     def clear(self, place: int) -> None:
         """Make a place free."""
         self.lengths[place] = np.nan
@@ -94,13 +119,12 @@ class VectorBlock:
     def products(self, column: FloatArray) -> FloatArray:
         """The product of every vector with `column`, which has one column. 0.2 ms for 4 MB, in this thread alone.
 
-        They may be infinite, or not a number, if numbers are large.
+        They may be infinite, or not a number, if numbers are large, of which numpy may warn.
         """
         used = len(self.keys)
         together, dimensions = self._shape
         matrices = self.floats[: -(-used // together) * together].reshape(-1, together, dimensions)
-        with np.errstate(all="ignore"):
-            products: FloatArray = np.matmul(matrices, column)
+        products: FloatArray = np.matmul(matrices, column)
         return products.reshape(-1)[:used]
 
 
@@ -126,6 +150,10 @@ class KeyPlaces:
         self._dictionaries[hash(key) % len(self._dictionaries)][key] = place
         self.count += 1
         self.memory_bytes += len(key) + _KEY_EXTRA_BYTES
+
+    def move(self, key: bytes, place: int) -> None:
+        """Note the new place of a key."""
+        self._dictionaries[hash(key) % len(self._dictionaries)][key] = place
 
     def remove(self, key: bytes) -> int | None:
         """Forget a key; returns its place, None if there was none."""

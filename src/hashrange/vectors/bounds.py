@@ -31,8 +31,9 @@ class MeritBounds:
         """`vector`: the 32-bit floats that are searched for."""
         self._distance = distance
         self._wide: DoubleArray = np.frombuffer(vector, "<f4").astype(np.float64)
-        self._length = sqrt(float(self._wide @ self._wide))
-        self.column: FloatArray = (self._wide / (self._length or 1.0)).astype(np.float32)[:, None]
+        self.length = sqrt(float(self._wide @ self._wide))
+        """The length of the vector."""
+        self.column: FloatArray = (self._wide / (self.length or 1.0)).astype(np.float32)[:, None]
         """The vector with the length 1, as one column. Vectors are multiplied by it for `upper`."""
         count = len(self._wide)
         self._of_32_bits = (count + 8) * 2.0**-24 * 1.1
@@ -51,7 +52,7 @@ class MeritBounds:
         return bounds
 
     def _upper(self, products: DoubleArray, lengths: DoubleArray, relative: float) -> DoubleArray:
-        own = self._length
+        own = self.length
         bounds: DoubleArray
         if self._distance == "COSINE":
             divisors = np.where(lengths == 0.0, 1.0, lengths)
@@ -73,7 +74,7 @@ class MeritBounds:
             closest: DoubleArray = np.maximum(-squares * (1.0 - self._of_64_bits), -_SQUARE_MAX)
             return closest
         with np.errstate(all="ignore"):
-            products = np.einsum("ij,j->i", wide, self._wide) / (self._length or 1.0)
+            products = np.einsum("ij,j->i", wide, self._wide) / (self.length or 1.0)
             return self._upper(products, lengths, self._of_64_bits)
 
     def lowest(self, merit: float) -> float:

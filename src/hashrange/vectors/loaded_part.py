@@ -1,52 +1,65 @@
 """How is a vector index searched in memory? By a loaded part: a copy of all entries of the index, or of those with one
-value of its HASH attribute. The result is that of `ranking.py`, which compares every entry. Needs numpy.
+value of its HASH attribute. Needs numpy.
 
-One product tells for each vector how similar it can be at most (`bounds.py`). In this order the entries are tested and
-scored exactly, until the next one cannot be better than the worst of the best. So a search condition costs about
-TopK / share of the entries that pass. Entries may come, change and go while a search gives way.
+A part is a list of blocks, of which a search visits all (`part_search.py`): the result is that of `ranking.py`, which
+compares every entry. A large part is divided into cells, and a search visits some: it may miss some of the best. `tend`
+divides it step by step. First the centers are trained; from then on, entries are moved from all blocks into those
+of cells, a few in a step, and each is in one place at any time. New entries, and those whose vectors change, come into blocks
+without a cell, which are visited by every search, and are moved when they are some hundred.
+
+A search that gives way finds every entry that stays as it is, in cells that it visits: it first visits the blocks
+whose entries may move, and an entry that has moved stays in its former place for those searches that have seen it there.
+Why: docs/adr/0078-vectors-in-memory.md, docs/adr/0079-cells-of-vectors.md.
 """
 
-from bisect import insort
-from collections.abc import Iterator
-from heapq import merge
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Generator
 
 import numpy as np
 
-from hashrange.items.rows import decode_row
-from hashrange.items.steps import look, spend
-from hashrange.items.types import Row
-from hashrange.vectors.blocks import DoubleArray, KeyPlaces, VectorBlock
-from hashrange.vectors.bounds import MeritBounds
-from hashrange.vectors.ranking import ELEMENTS_PER_STEP, Distance, scorer, sign_of
+from hashrange.vectors.blocks import KeyPlaces, VectorBlock
+from hashrange.vectors.cells import Cells
+from hashrange.vectors.centroids import Trained, compared, training
+from hashrange.vectors.part_search import WATCHED_MIN, PartSearch, RankedKey
+from hashrange.vectors.ranking import Distance
 from hashrange.vectors.search import VectorQuery
 
-_ORDERED_FIRST, _ORDERED_FACTOR = 32, 4
-_TOGETHER_MAX = 128
-"""Entries whose bounds are narrowed at once."""
-_SCORES_KEPT_MAX, _VERDICTS_KEPT_MAX = 1_024, 4_096
+CELLS_ENTRIES_MIN = 20_000
+"""Entries from which on a part is divided."""
+MOVED_ENTRIES_MIN = 512
+"""Entries without a cell that are moved together."""
 _TESTED_KEPT_MAX = 65_536
-_TEST_STEPS = 4
-
-
-class RankedKey(NamedTuple):
-    """An entry that a search of a part has found."""
-
-    merit: float
-    """Its score, negative if small scores are the better ones."""
-    key: bytes
-    vector: bytes
-    score: float
+_BLOCK_EXTRA_BYTES = 1_200
+"""Memory of a block besides its places."""
+_FIRST_ENTRIES = 32
+_SLOTS = 65_536
+"""More than the places of a block; an entry's slot is the number of its block, and its place there."""
 
 
 class LoadedPart:
     """The searchable copy of entries of a vector index."""
 
-    def __init__(self, distance: Distance, dimensions: int) -> None:
-        self._distance, self._dimensions = distance, dimensions
-        self._blocks = [VectorBlock(dimensions)]
+    def __init__(self, distance: Distance, dimensions: int, cells_entries_min: int = CELLS_ENTRIES_MIN) -> None:
+        self._distance: Distance = distance
+        self._dimensions, self._cells_entries_min = dimensions, cells_entries_min
+        self._blocks: dict[int, VectorBlock] = {}
+        self._blocks_count = 0
+        """How many blocks there have been."""
+        self._places_count = 0
+        """Places of all blocks."""
+        self._rest = [self._new_block()]
+        """Blocks without a cell; new entries come into the last one."""
+        self._moving: deque[VectorBlock] = deque()
+        """Blocks whose entries are being moved into cells."""
+        self._moved_places = 0
+        """Places of the first of these that are done."""
+        self._cells: Cells | None = None
+        self._training: Generator[None, None, Trained] | None = None
         self._places = KeyPlaces()
         self._free: list[int] = []
+        """Free slots of a part without cells."""
+        self._rewritten_count = 0
+        """How many entries of cells have got another vector."""
         self._tested: dict[bytes, bytes] = {}
         """The rows that conditions test, so that equal ones are held once."""
         self._tested_bytes = 0
@@ -62,13 +75,15 @@ class LoadedPart:
     @property
     def memory_bytes(self) -> int:
         """Memory of the part, without some 100 KB."""
-        full = (len(self._blocks) - 1) * self._blocks[0].memory_bytes
-        return full + self._blocks[-1].memory_bytes + self._places.memory_bytes + self._tested_bytes
+        places = self._places_count * VectorBlock.place_bytes(self._dimensions)
+        cells = 0 if self._cells is None else self._cells.centroids.memory_bytes
+        blocks = len(self._blocks) * _BLOCK_EXTRA_BYTES
+        return places + cells + blocks + self._places.memory_bytes + self._tested_bytes
 
     @property
     def is_sparse(self) -> bool:
         """True if most places of several blocks are free."""
-        return len(self._blocks) > 2 and 4 * self.count < len(self._blocks) * self._blocks[0].places_max
+        return len(self._blocks) > 2 and 4 * self.count < self._places_count
 
     def put(self, key: bytes, vector: bytes, size_bytes: int, tested: bytes = b"") -> None:
         """Add an entry, or replace the one with this key.
@@ -77,39 +92,102 @@ class LoadedPart:
         """
         slot = self._places.find(key)
         if slot is None:
-            slot = self._free.pop() if self._free else self._new_slot()
-            self._places.add(key, slot)
-        number, place = divmod(slot, self._blocks[0].places_max)
-        block = self._blocks[number]
-        self.read_bytes += size_bytes - block.sizes[place]
-        self._tested_bytes += len(tested) - len(block.tested[place])
+            block, place = self._new_place()
+            self._places.add(key, self._slot(block, place))
+        else:
+            block, place = self._at(slot)
+            self._uncount(block, place)
+            if block.cell is not None and block.vector(place) != vector:
+                block.leave(place)
+                self._freed(block, place)
+                block, place = self._new_place()
+                self._places.move(key, self._slot(block, place))
+                self._rewritten_count += 1
         block.fill(place, key, vector, size_bytes, self._shared(tested))
+        self.read_bytes += size_bytes
+        self._tested_bytes += len(tested)
 
     def remove(self, key: bytes) -> None:
         """Remove the entry with this key, if there is one."""
         slot = self._places.remove(key)
         if slot is not None:
-            number, place = divmod(slot, self._blocks[0].places_max)
-            block = self._blocks[number]
-            self.read_bytes -= block.sizes[place]
-            self._tested_bytes -= len(block.tested[place])
+            block, place = self._at(slot)
+            self._uncount(block, place)
             block.clear(place)
-            self._free.append(slot)
+            self._freed(block, place)
 
     def free(self) -> None:
         """Free the memory bit by bit, on any thread, when nobody uses the part any more."""
+        self._training = self._cells = None
         for one in self._places.free():
             while one:
                 one.popitem()
+        self._rest.clear()
+        self._moving.clear()
         while self._blocks:
-            self._blocks.pop()
+            self._blocks.popitem()
 
-    def _new_slot(self) -> int:
-        block = self._blocks[-1]
-        if block.is_full:
-            block = VectorBlock(self._dimensions)
-            self._blocks.append(block)
-        return (len(self._blocks) - 1) * block.places_max + block.add_place()
+    def search(self, query: VectorQuery) -> list[RankedKey]:
+        """The most similar entries, most similar first; gives way."""
+        while True:
+            cells, rewritten_count = self._cells, self._rewritten_count
+            search = PartSearch(self._distance, query, query.top_k if cells is None else max(WATCHED_MIN, query.top_k))
+            search.visit([*self._moving, *self._rest])
+            if cells is not None:
+                search.visit_cells(cells)
+                if self._rewritten_count != rewritten_count:
+                    search.visit(list(self._rest))
+            if self._cells is cells:  # else the entries of its blocks are moving
+                return search.result()
+
+    # --- places ---------------------------------------------------------------------------------
+
+    def _new_block(self, places: int = _FIRST_ENTRIES, cell: int | None = None) -> VectorBlock:
+        self._blocks_count += 1
+        block = VectorBlock(self._blocks_count, self._dimensions, places, cell)
+        self._blocks[block.number] = block
+        self._places_count += len(block.lengths)
+        return block
+
+    def _slot(self, block: VectorBlock, place: int) -> int:
+        return block.number * _SLOTS + place
+
+    def _at(self, slot: int) -> tuple[VectorBlock, int]:
+        number, place = divmod(slot, _SLOTS)
+        return self._blocks[number], place
+
+    def _add_place(self, block: VectorBlock) -> int:
+        former = len(block.lengths)
+        place = block.add_place()
+        self._places_count += len(block.lengths) - former
+        return place
+
+    def _new_place(self) -> tuple[VectorBlock, int]:
+        """A place of a block without a cell."""
+        if self._free:
+            return self._at(self._free.pop())
+        if not self._rest or self._rest[-1].is_full:
+            self._rest.append(self._new_block())
+        return self._rest[-1], self._add_place(self._rest[-1])
+
+    def _place_in(self, cells: Cells, cell: int) -> tuple[VectorBlock, int]:
+        block = cells.room(cell)
+        if block is None:
+            block = self._new_block(cells.expected[cell], cell)
+            cells.blocks[cell].append(block)
+        return block, block.free.popleft() if block.free else self._add_place(block)
+
+    def _uncount(self, block: VectorBlock, place: int) -> None:
+        self.read_bytes -= block.sizes[place]
+        self._tested_bytes -= len(block.tested[place])
+
+    def _freed(self, block: VectorBlock, place: int) -> None:
+        """Note that a place is free. Those of blocks whose entries will move are not used again."""
+        if self._cells is None:
+            self._free.append(self._slot(block, place))
+        elif block.cell is not None:
+            block.free.append(place)
+            self._cells.removed(block.cell)
 
     def _shared(self, tested: bytes) -> bytes:
         known = self._tested.get(tested)
@@ -120,119 +198,67 @@ class LoadedPart:
         self._tested[tested] = tested
         return tested
 
-    # --- search ---------------------------------------------------------------------------------
+    # --- cells ----------------------------------------------------------------------------------
 
-    def search(self, query: VectorQuery) -> list[RankedKey]:
-        """The most similar entries, most similar first; gives way."""
-        return _PartSearch(self._distance, query).run(self._blocks)
+    @property
+    def is_untended(self) -> bool:
+        """True if there is something to do for `tend`."""
+        return bool(self._moving) or self._training is not None or self._is_outgrown or self._is_rest_long
 
+    @property
+    def _is_outgrown(self) -> bool:
+        if self.count < self._cells_entries_min:
+            return False
+        return self._cells is None or self._cells.is_outgrown(self.count)
 
-class _PartSearch:
-    """One search of a part."""
+    @property
+    def _is_rest_long(self) -> bool:
+        if self._cells is None or not self._rest:
+            return False
+        return len(self._rest) > 1 or len(self._rest[0].keys) >= MOVED_ENTRIES_MIN
 
-    def __init__(self, distance: Distance, query: VectorQuery) -> None:
-        self._query = query
-        self._bounds = MeritBounds(distance, query.vector)
-        self._score, self._sign = scorer(distance, query.vector), sign_of(distance)
-        self._steps = 3 + len(self._bounds.column) // ELEMENTS_PER_STEP
-        self._best: list[tuple[float, bytes, bytes, float]] = []
-        """Negative merit, key, vector and score of the best entries so far, in this order."""
-        self._keys: set[bytes] = set()
-        self._lowest = -np.inf
-        """Entries whose bound is below it are not among the best."""
-        self._scores: dict[bytes, float] = {}
-        self._verdicts: dict[bytes, bool] = {}
+    def tend(self) -> None:
+        """Do a step of what is to do for cells, in a millisecond or two; does not give way."""
+        if self._moving:
+            self._move_some()
+        elif self._training is not None:
+            try:
+                next(self._training)
+            except StopIteration as end:
+                self._training = None
+                self._divide(end.value)
+        elif self._is_outgrown:
+            self._training = training(self._distance, list(self._blocks.values()), self.count)
+        elif self._is_rest_long:
+            self._moving.extend(self._rest)
+            self._rest.clear()
 
-    def run(self, blocks: list[VectorBlock]) -> list[RankedKey]:
-        """Search the blocks of a part."""
-        waiting: list[tuple[VectorBlock, int]] = []
-        wanted = self._query.top_k
-        for negative_bound, number, place in self._in_order(blocks):
-            if -negative_bound < self._lowest:
-                break
-            if self._passes(blocks[number], place):
-                waiting.append((blocks[number], place))
-                if len(waiting) >= wanted:
-                    self._weigh(waiting)
-                    waiting, wanted = [], min(_TOGETHER_MAX, 2 * wanted)
-        self._weigh(waiting)
-        return [RankedKey(-merit, key, vector, score) for merit, key, vector, score in self._best]
+    def _divide(self, trained: Trained) -> None:
+        """Begin to move all entries into cells."""
+        for block in self._blocks.values():
+            block.cell = None
+        self._moving.extend(self._blocks.values())
+        self._rest.clear()
+        self._free.clear()
+        self._cells = Cells(trained, self.count)
 
-    def _in_order(self, blocks: list[VectorBlock]) -> Iterator[tuple[float, int, int]]:
-        """Negative bound, number of the block, and place of every entry, those that may be the best first."""
-        orders = []
-        for number, block in enumerate(blocks):
-            look()
-            bounds = self._bounds.upper(block.products(self._bounds.column), block.lengths[: len(block.keys)])
-            orders.append(_descending(bounds, number))
-        return iter(orders[0]) if len(orders) == 1 else merge(*orders)
-
-    def _passes(self, block: VectorBlock, place: int) -> bool:
-        """True if the place holds an entry that may be found."""
-        spend(1)
-        test = self._query.test
-        if test is None:
-            return True
-        tested = block.tested[place]
-        verdict = self._verdicts.get(tested)
-        if verdict is None:
-            if block.keys[place] is None:
-                return False
-            spend(_TEST_STEPS)
-            verdict = test(decode_row(Row(tested)))
-            if len(self._verdicts) < _VERDICTS_KEPT_MAX:
-                self._verdicts[tested] = verdict
-        return verdict
-
-    def _weigh(self, places: list[tuple[VectorBlock, int]]) -> None:
-        """Score the entries exactly that may be among the best."""
-        if len(self._best) == self._query.top_k and places:
-            look()
-            floats = np.array([block.floats[place] for block, place in places])
-            lengths = np.array([block.lengths[place] for block, place in places])
-            near = self._bounds.close_upper(floats, lengths) >= self._lowest
-            places = [one for one, is_near in zip(places, near.tolist(), strict=True) if is_near]
-        for block, place in places:
-            spend(self._steps)
+    def _move_some(self) -> None:
+        cells, block = self._cells, self._moving[0]
+        assert cells is not None
+        end = min(self._moved_places + cells.centroids.step_rows, len(block.keys))
+        lengths = block.lengths[self._moved_places : end]
+        places = [self._moved_places + place for place in np.flatnonzero(~np.isnan(lengths)).tolist()]
+        for place, cell in zip(places, cells.centroids.nearest(compared(self._distance, block, places)), strict=True):
             key = block.keys[place]
-            if key is not None and key not in self._keys:  # it may have moved to another place meanwhile
-                self._take(key, block.vector(place))
-
-    def _take(self, key: bytes, vector: bytes) -> None:
-        score = self._scores.get(vector)
-        if score is None:
-            score = self._score(vector)
-            if len(self._scores) < _SCORES_KEPT_MAX:
-                self._scores[vector] = score
-        best, top_k = self._best, self._query.top_k
-        entry = (-self._sign * score, key, vector, score)
-        if len(best) == top_k:
-            if entry >= best[-1]:
-                return
-            self._keys.discard(best.pop()[1])
-        insort(best, entry)
-        self._keys.add(key)
-        if len(best) == top_k:
-            self._lowest = self._bounds.lowest(-best[-1][0])
-
-
-def _descending(bounds: DoubleArray, number: int) -> Iterator[tuple[float, int, int]]:
-    """Negative bound, `number` and place of each bound above minus infinity, the greatest first. 0.05 ms for the first
-    32 of 4,096, and less than a millisecond for all.
-    """
-    left = np.arange(bounds.size)
-    count = _ORDERED_FIRST
-    while left.size:
-        look()
-        values = bounds[left]
-        if left.size > count:
-            order = np.argpartition(values, left.size - count)
-            chosen, values, left = left[order[-count:]], values[order[-count:]], left[order[:-count]]
-        else:
-            chosen, left = left, left[:0]
-        order = np.argsort(-values)
-        for bound, place in zip(values[order].tolist(), chosen[order].tolist(), strict=True):
-            if bound == -np.inf:
-                return
-            yield -bound, number, place
-        count *= _ORDERED_FACTOR
+            assert key is not None
+            target, free = self._place_in(cells, cell)
+            target.take(free, block, place)
+            cells.added(cell)
+            self._places.move(key, self._slot(target, free))
+        self._moved_places = end
+        if end == len(block.keys):
+            del self._blocks[self._moving.popleft().number]
+            self._places_count -= len(block.lengths)
+            self._moved_places = 0
+            if not self._moving:
+                cells.filled()

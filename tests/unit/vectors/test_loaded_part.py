@@ -13,7 +13,8 @@ from hashrange.items.rows import part_row
 from hashrange.items.types import Item, Row
 from hashrange.limits import FLOAT32_MAX
 from hashrange.vectors import blocks
-from hashrange.vectors.loaded_part import LoadedPart, RankedKey
+from hashrange.vectors.loaded_part import LoadedPart
+from hashrange.vectors.part_search import RankedKey
 from hashrange.vectors.ranking import Distance, ranked
 from hashrange.vectors.search import VectorQuery
 from tests.support.seeds import seeds

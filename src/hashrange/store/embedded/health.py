@@ -63,7 +63,7 @@ class Site:
         self.tables = OpenTables()
         self.reads = ReadCache(Admission(is_in_memory=self.is_in_memory))
         self.statistics = SourceStatistics(self.wake_jobs)
-        self.vector_parts = VectorParts(self.statistics.of)
+        self.vector_parts = VectorParts(self.statistics.of, self.wake_jobs)
         self.health = Health(self, loop, lock, load)
         self.barrier = self.health.barrier
         self.housekeeper = Housekeeper(self.health.require_folder, partial(self.barrier.report, self.health.lose))

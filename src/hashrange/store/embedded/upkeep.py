@@ -319,6 +319,12 @@ class Upkeep:
         with self._site.failures():
             return look(self._site.engine)
 
+    # --- vector indexes ---------------------------------------------------------------------------
+
+    async def tend_vectors(self) -> float | None:
+        """Implements `Maintenance.tend_vectors`, in some 2 ms."""
+        return 0.0 if self._site.vector_parts.tend() else None
+
     # --- order after writes -----------------------------------------------------------------------
 
     async def settle(self) -> float:

@@ -104,9 +104,16 @@ def stored_part(source: ReadSource, prefix: bytes, make: "type[LoadedPart]") -> 
 class VectorParts:
     """The parts of one store."""
 
-    def __init__(self, statistics_of: Callable[[bytes], Statistics], limit_bytes: int = PARTS_BYTES_MAX) -> None:
-        """`statistics_of` returns item count and size of a source."""
-        self._statistics_of = statistics_of
+    def __init__(
+        self,
+        statistics_of: Callable[[bytes], Statistics],
+        wake: Callable[[], None],
+        limit_bytes: int = PARTS_BYTES_MAX,
+    ) -> None:
+        """`statistics_of` returns item count and size of a source; `wake` is called when `tend` has something to do."""
+        self._statistics_of, self._wake = statistics_of, wake
+        self._is_awake = False
+        """True from a call of `wake` until all is done."""
         self.limit_bytes = limit_bytes
         self._used_bytes = 0
         self._by_prefix: OrderedDict[bytes, StoredPart] = OrderedDict()
@@ -154,6 +161,23 @@ class VectorParts:
                 self.refuse(part)
             else:
                 self._drop(oldest)
+        if not self._is_awake and part.is_complete and part.entries.is_untended:
+            self._is_awake = True
+            self._wake()
+
+    def tend(self) -> bool:
+        """Do a step of the work that a complete part has for its cells; False if there was none."""
+        for part in self._by_prefix.values():
+            if part.is_complete and part.entries.is_untended:
+                try:
+                    part.entries.tend()
+                except MemoryError:
+                    self.refuse(part)
+                else:
+                    self.count(part)
+                return True
+        self._is_awake = False
+        return False
 
     def refuse(self, part: StoredPart) -> None:
         """Drop a part that does not fit, and do not load it again while its index is as large as now."""

@@ -29,7 +29,8 @@ from hashrange.vectors.search import FoundEntries, VectorQuery
 from hashrange.work_threads import WorkThread
 
 if TYPE_CHECKING:
-    from hashrange.vectors.loaded_part import LoadedPart, RankedKey
+    from hashrange.vectors.loaded_part import LoadedPart
+    from hashrange.vectors.part_search import RankedKey
 
 PAGE_ROWS_MAX = 1_024
 PAGE_BYTES = 1024 * 1024

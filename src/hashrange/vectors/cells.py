@@ -1,0 +1,53 @@
+"""Into which cells is a large part of a vector index divided? Each has blocks of its own, with the vectors that are
+nearest to its center.
+"""
+
+from math import inf
+
+from hashrange.vectors.blocks import VectorBlock
+from hashrange.vectors.centroids import Trained
+
+_GROWTH_MAX = 4
+"""A cell with this many times the entries of the one that was the largest has not been trained for them."""
+
+
+class Cells:
+    """The cells of a part since it was divided."""
+
+    def __init__(self, trained: Trained, count: int) -> None:
+        """`count`: the entries of the part, which are then moved into the cells."""
+        self.centroids = trained.centroids
+        self.blocks: list[list[VectorBlock]] = [[] for _ in trained.shares]
+        """The blocks of each cell."""
+        self.expected = [round(share * count) for share in trained.shares]
+        """How many of the entries each cell is likely to have."""
+        self._counts = [0] * len(trained.shares)
+        self._most: float = inf
+        self._divided_count = count
+        self._is_uneven = False
+
+    def is_outgrown(self, count: int) -> bool:
+        """True if a part with so many entries should be divided again: twice or half as many, or a cell is too large."""
+        return self._is_uneven or not self._divided_count <= 2 * count <= 4 * self._divided_count
+
+    def added(self, cell: int) -> None:
+        """Count one more entry of a cell."""
+        self._counts[cell] += 1
+        if self._counts[cell] > self._most:
+            self._is_uneven = True
+
+    def removed(self, cell: int) -> None:
+        """Count one entry of a cell less."""
+        self._counts[cell] -= 1
+
+    def filled(self) -> None:
+        """Note that the entries have been moved."""
+        if self._most == inf:
+            self._most = _GROWTH_MAX * max(1, *self._counts)
+
+    def room(self, cell: int) -> VectorBlock | None:
+        """A block of the cell with a free place; None if there is none."""
+        for block in self.blocks[cell]:
+            if block.free or not block.is_full:
+                return block
+        return None
