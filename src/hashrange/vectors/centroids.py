@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hashrange.vectors.blocks import PRODUCT_NUMBERS_MAX, DoubleArray, FloatArray, IntArray, VectorBlock
+from hashrange.vectors.blocks import PRODUCT_NUMBERS_MAX, FloatArray, IntArray, VectorBlock
 from hashrange.vectors.ranking import Distance
 
 CELLS_FACTOR = 2
@@ -43,7 +43,7 @@ class Centroids:
         """The centers as columns of matrices."""
         self._halves: FloatArray = np.zeros(self.count, np.float32)
         """Halves of the squares of the centers' lengths; 0 for COSINE."""
-        self.step_rows = max(1, min(4 * _ROWS, _STEP_MULTIPLICATIONS // (self.count * dimensions)))
+        self.step_rows = max(1, min(2 * _ROWS, _STEP_MULTIPLICATIONS // (self.count * dimensions)))
         """Vectors of which `nearest` finds the cells in about a millisecond."""
         for start in range(0, self.count, _STEP_CELLS):
             self.replace(start, centers[start : start + _STEP_CELLS])
@@ -88,13 +88,14 @@ class Centroids:
 def compared(distance: Distance, block: VectorBlock, places: Sequence[int] | IntArray) -> FloatArray:
     """The vectors in these places of a block, as they are compared with centers."""
     floats: FloatArray = block.floats[places]
-    return _directions(floats, block.lengths[places]) if distance == "COSINE" else floats
+    return _directions(floats) if distance == "COSINE" else floats
 
 
-def _directions(vectors: FloatArray, lengths: DoubleArray) -> FloatArray:
-    """The vectors with the length 1; those of zeros as they are. `lengths`: of the vectors."""
-    with np.errstate(all="ignore"):
-        result: FloatArray = (vectors / np.where(lengths == 0.0, 1.0, lengths)[:, None]).astype(np.float32)
+def _directions(vectors: FloatArray) -> FloatArray:
+    """The vectors with the length 1; those of zeros as they are."""
+    wide = vectors.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    result: FloatArray = (wide / np.where(lengths == 0.0, 1.0, lengths)[:, None]).astype(np.float32)
     return result
 
 
@@ -115,24 +116,39 @@ def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> G
     centroids = Centroids(distance, sampled[:: len(sampled) // cells][:cells])
     chance = random.Random(_SEED)
     for _ in range(ROUNDS):
-        sums = np.zeros((cells, sampled.shape[1]), np.float32)
-        counts = np.zeros(cells, np.int64)
+        sums = _Sums(cells, sampled.shape[1])
         for start in range(0, len(sampled), centroids.step_rows):
             some = sampled[start : start + centroids.step_rows]
-            for cell, vector in zip(centroids.nearest(some), some, strict=True):
-                sums[cell] += vector
-                counts[cell] += 1
+            sums.add(centroids.nearest(some), some)
             yield
         for start in range(0, cells, _STEP_CELLS):
-            some_sums, some_counts = sums[start : start + _STEP_CELLS], counts[start : start + _STEP_CELLS]
-            centers = some_sums / np.maximum(some_counts, 1).astype(np.float32)[:, None]
-            for place in np.flatnonzero(some_counts == 0).tolist():
-                centers[place] = sampled[chance.randrange(len(sampled))]
-            if distance == "COSINE":
-                centers = _directions(centers, np.sqrt(np.einsum("ij,ij->i", centers, centers, dtype=np.float64)))
-            centroids.replace(start, centers)
+            centers = sums.means(start, start + _STEP_CELLS, sampled, chance)
+            centroids.replace(start, _directions(centers) if distance == "COSINE" else centers)
             yield
-    return Trained(centroids, (counts / len(sampled)).tolist())
+    return Trained(centroids, (sums.counts / len(sampled)).tolist())
+
+
+class _Sums:
+    """The sums of the vectors of each cell. They may be infinite, if numbers are large."""
+
+    def __init__(self, cells: int, dimensions: int) -> None:
+        self._sums: FloatArray = np.zeros((cells, dimensions), np.float32)
+        self.counts: IntArray = np.zeros(cells, np.int64)
+
+    def add(self, cells: list[int], vectors: FloatArray) -> None:
+        with np.errstate(all="ignore"):
+            for cell, vector in zip(cells, vectors, strict=True):
+                self._sums[cell] += vector
+                self.counts[cell] += 1
+
+    def means(self, start: int, end: int, sampled: FloatArray, chance: random.Random) -> FloatArray:
+        """The means of some cells; for one without vectors, one of the sample."""
+        counts = self.counts[start:end]
+        with np.errstate(all="ignore"):
+            means: FloatArray = self._sums[start:end] / np.maximum(counts, 1).astype(np.float32)[:, None]
+        for place in np.flatnonzero(counts == 0).tolist():
+            means[place] = sampled[chance.randrange(len(sampled))]
+        return means
 
 
 def _sampled(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> Generator[None, None, FloatArray]:
