@@ -4,7 +4,7 @@
 Vectors of 384 dimensions from a seed, uniform and in clusters, are searched for the ten most similar ones, by vectors
 like them: all, and with search conditions that so many entries pass, in memory with numpy and by the pages of the
 store. Times are CPU ms of the process, without HTTP; the median, and of searches also the longest. Items have a vector
-of 1,536 dimensions for the cost of a write.
+of 1,536 dimensions for the cost of a write. At the end, cells of large parts are measured (`vector_cells.py`).
 """
 
 import argparse
@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.vector_cells import compare_cells
 from hashrange.clock import SystemClock
 from hashrange.items.rows import encode_row
 from hashrange.items.values import check_item
@@ -211,6 +212,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--distance", choices=DISTANCES, default=DISTANCES[0], help="how vectors are compared")
     parser.add_argument("--disk", action="store_true", help="keep the table on disk")
     parser.add_argument("--held", type=int, default=0, help="measure the memory of so many vectors, and nothing else")
+    parser.add_argument("--cells", type=int, default=100_000, help="vectors of a part that is divided; 0: none")
     given = parser.parse_args(arguments)
     if given.held:
         compare_memory(given.held)
@@ -222,6 +224,8 @@ def main(arguments: list[str]) -> None:
             compare_searches(number, given.searches, given.distance, place, is_clustered=is_clustered)
     if given.writes:
         compare_writes(given.writes)
+    if given.cells:
+        compare_cells(given.cells, given.searches, given.distance)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ place until it is removed. Nothing here gives way.
 """
 
 from array import array
-from collections import deque
 from typing import TypeAlias
 
 import numpy as np
@@ -55,8 +54,8 @@ class VectorBlock:
         self.sizes = array("I")
         self.tested: list[bytes] = []
         """The attributes that search conditions may read, as rows."""
-        self.free: deque[int] = deque()
-        """Free places, if the block is that of a cell; those that are free for longest first."""
+        self.free: list[int] = []
+        """Places that are free again, if the block is that of a cell."""
 
     @staticmethod
     def place_bytes(dimensions: int) -> int:
@@ -94,18 +93,11 @@ class VectorBlock:
         self.keys[place], self.sizes[place], self.tested[place] = key, size_bytes, tested
 
     def take(self, place: int, other: "VectorBlock", other_place: int) -> None:
-        """Copy the entry of a place of another block to a place; searches that begin later find it only here.
-
-        Those that have begun may have seen the other one, so the entry stays there, without a length.
-        """
+        """Move the entry of a place of another block to a free place."""
         self.floats[place], self.lengths[place] = other.floats[other_place], other.lengths[other_place]
         self.keys[place], self.sizes[place] = other.keys[other_place], other.sizes[other_place]
         self.tested[place] = other.tested[other_place]
-        other.leave(other_place)
-
-    def leave(self, place: int) -> None:
-        """Hide an entry, which has gone to another place, from searches that have not seen it yet."""
-        self.lengths[place] = np.nan
+        other.clear(other_place)
 
     def clear(self, place: int) -> None:
         """Make a place free."""

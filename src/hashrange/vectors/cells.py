@@ -27,7 +27,7 @@ class Cells:
         self._is_uneven = False
 
     def is_outgrown(self, count: int) -> bool:
-        """True if a part with so many entries should be divided again: twice or half as many, or a cell is too large."""
+        """True if a part with so many entries is to be divided again: by its size, or that of a cell."""
         return self._is_uneven or not self._divided_count <= 2 * count <= 4 * self._divided_count
 
     def added(self, cell: int) -> None:

@@ -1,8 +1,8 @@
 """Which vectors of a large part are near each other? Those of one cell: each vector belongs to the nearest of some
 centers, which are trained with a sample of the part's own vectors (k-means). Needs numpy.
 
-Nearest means: of COSINE by direction, else by the distance between the points. What a search finds does not depend on it,
-only how many cells it visits. Why: docs/adr/0079-cells-of-vectors.md.
+Nearest means: for COSINE by direction, else by the distance between the points. It decides how many cells a search has
+to visit. Why: docs/adr/0079-cells-of-vectors.md.
 """
 
 import random
@@ -114,7 +114,7 @@ def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> G
     sampled = yield from _sampled(distance, blocks, count)
     cells = max(1, min(len(sampled), round(CELLS_FACTOR * sqrt(count))))
     centroids = Centroids(distance, sampled[:: len(sampled) // cells][:cells])
-    chance = random.Random(_SEED)
+    chance = random.Random(_SEED)  # noqa: S311 - not a secret
     for _ in range(ROUNDS):
         sums = _Sums(cells, sampled.shape[1])
         for start in range(0, len(sampled), centroids.step_rows):
@@ -156,7 +156,7 @@ def _sampled(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> G
     dimensions = blocks[0].floats.shape[1]
     wanted = round(SAMPLES_PER_CELL * CELLS_FACTOR * sqrt(count))
     stride = -(-count // max(1, min(wanted, SAMPLE_BYTES_MAX // (4 * dimensions))))
-    chance = random.Random(_SEED)
+    chance = random.Random(_SEED)  # noqa: S311 - not a secret
     sampled: FloatArray = np.zeros((count // stride + len(blocks), dimensions), np.float32)
     end = unseen = 0
     for block in blocks:

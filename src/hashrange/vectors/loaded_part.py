@@ -2,13 +2,14 @@
 value of its HASH attribute. Needs numpy.
 
 A part is a list of blocks, of which a search visits all (`part_search.py`): the result is that of `ranking.py`, which
-compares every entry. A large part is divided into cells, and a search visits some: it may miss some of the best. `tend`
-divides it step by step. First the centers are trained; from then on, entries are moved from all blocks into those
-of cells, a few in a step, and each is in one place at any time. New entries, and those whose vectors change, come into blocks
-without a cell, which are visited by every search, and are moved when they are some hundred.
+compares every entry. A large part is divided into cells, and a search visits some: it may miss some of the best.
 
-A search that gives way finds every entry that stays as it is, in cells that it visits: it first visits the blocks
-whose entries may move, and an entry that has moved stays in its former place for those searches that have seen it there.
+`tend` divides a part step by step. First the centers of the cells are trained; then entries are moved from all blocks
+into those of cells, a few in a step. An entry is in one place at any time, and a search also visits all blocks without
+a cell. New entries come into such blocks, and so do those of cells whose vectors change, until they are some hundred.
+
+While entries move, a search that gives way misses none of those in the cells that it visits: it visits the blocks
+without a cell first, and again if an entry has left its cell.
 Why: docs/adr/0078-vectors-in-memory.md, docs/adr/0079-cells-of-vectors.md.
 """
 
@@ -24,8 +25,11 @@ from hashrange.vectors.part_search import WATCHED_MIN, PartSearch, RankedKey
 from hashrange.vectors.ranking import Distance
 from hashrange.vectors.search import VectorQuery
 
-CELLS_ENTRIES_MIN = 20_000
-"""Entries from which on a part is divided."""
+CELLS_ENTRIES_MIN, CELLS_NUMBERS_MIN = 10_000, 20_000_000
+"""A part is divided if it has so many entries and so many numbers, of which _ENTRY_NUMBERS more are counted for each
+entry: 39,000 entries of 384 dimensions, which are compared in some 4 ms, or 12,000 of 1,536.
+"""
+_ENTRY_NUMBERS = 128
 MOVED_ENTRIES_MIN = 512
 """Entries without a cell that are moved together."""
 _TESTED_KEPT_MAX = 65_536
@@ -39,9 +43,12 @@ _SLOTS = 65_536
 class LoadedPart:
     """The searchable copy of entries of a vector index."""
 
-    def __init__(self, distance: Distance, dimensions: int, cells_entries_min: int = CELLS_ENTRIES_MIN) -> None:
+    def __init__(self, distance: Distance, dimensions: int, cells_entries_min: int | None = None) -> None:
+        """`cells_entries_min`: from so many entries on the part is divided; None: as is worth it."""
         self._distance: Distance = distance
-        self._dimensions, self._cells_entries_min = dimensions, cells_entries_min
+        self._dimensions = dimensions
+        worth_it = max(CELLS_ENTRIES_MIN, CELLS_NUMBERS_MIN // (dimensions + _ENTRY_NUMBERS))
+        self._cells_entries_min = worth_it if cells_entries_min is None else cells_entries_min
         self._blocks: dict[int, VectorBlock] = {}
         self._blocks_count = 0
         """How many blocks there have been."""
@@ -98,7 +105,7 @@ class LoadedPart:
             block, place = self._at(slot)
             self._uncount(block, place)
             if block.cell is not None and block.vector(place) != vector:
-                block.leave(place)
+                block.clear(place)
                 self._freed(block, place)
                 block, place = self._new_place()
                 self._places.move(key, self._slot(block, place))
@@ -175,7 +182,7 @@ class LoadedPart:
         if block is None:
             block = self._new_block(cells.expected[cell], cell)
             cells.blocks[cell].append(block)
-        return block, block.free.popleft() if block.free else self._add_place(block)
+        return block, block.free.pop() if block.free else self._add_place(block)
 
     def _uncount(self, block: VectorBlock, place: int) -> None:
         self.read_bytes -= block.sizes[place]

@@ -2,10 +2,11 @@
 (`bounds.py`). In this order the entries are tested and scored exactly, until the next one cannot be better than the
 worst of the best. So a search condition costs about TopK / share of the entries that pass.
 
-Of a part with cells, a search visits the cells whose centers are nearest: 8, then as many again, and so on, until two
-such doublings in a row have not changed the best ones, of which there must be enough; else it visits all. So it needs
-no tuning, and finds fewer cells enough where vectors are in clusters than where they are not, or few entries pass. Entries
-may come, change and go while a search gives way.
+Of a part with cells, a search visits those whose centers are nearest: 8, then as many again, and so on, until two or
+three such doublings in a row have not changed the best entries, of which there must be enough; else all. So it needs no
+tuning: it visits few cells if the vectors are in clusters, and many if they are not or if few entries pass.
+
+Entries may come, change and go while a search gives way.
 """
 
 from bisect import insort
@@ -25,11 +26,13 @@ from hashrange.vectors.ranking import ELEMENTS_PER_STEP, Distance, scorer, sign_
 from hashrange.vectors.search import VectorQuery
 
 FIRST_CELLS = 8
-QUIET_DOUBLINGS = 2
-"""Doublings in a row without a change after which a search has found the best."""
+QUIET_DOUBLINGS, QUIET_DOUBLINGS_OF_TESTS = 2, 3
+"""Doublings in a row without a change after which a search has found the best, without and with a condition. The best
+that pass a condition are farther away, and in more cells.
+"""
 FEW_PASS = 32
-"""If less than one of so many entries passes the condition, all cells are visited at once, best entries first, which takes
-fewer tests than one cell after the other.
+"""If less than one of so many entries passes the condition, all cells are visited at once: fewer entries are tested in
+the order of all bounds than in one cell after the other.
 """
 WATCHED_MIN = 10
 """A search for fewer entries watches the best ten: one is unchanged too easily."""
@@ -76,8 +79,9 @@ class PartSearch:
     def visit_cells(self, cells: Cells) -> None:
         """Visit as many cells as are needed; gives way."""
         order = cells.centroids.order(self._bounds.column, self._bounds.length)
+        wanted = QUIET_DOUBLINGS if self._query.test is None else QUIET_DOUBLINGS_OF_TESTS
         visited = quiet = 0
-        while visited < len(order) and quiet < QUIET_DOUBLINGS:
+        while visited < len(order) and quiet < wanted:
             former = set(self._keys)
             few_pass = self._tested_count > FEW_PASS * self._passed_count
             more = order[visited : None if few_pass else max(FIRST_CELLS, 2 * visited)]
@@ -139,8 +143,8 @@ class PartSearch:
             look()
             floats = np.array([block.floats[place] for block, place in places])
             lengths = np.array([block.lengths[place] for block, place in places])
-            far = self._bounds.close_upper(floats, lengths) < self._lowest  # false if an entry has moved: no length
-            places = [one for one, is_far in zip(places, far.tolist(), strict=True) if not is_far]
+            near = self._bounds.close_upper(floats, lengths) >= self._lowest
+            places = [one for one, is_near in zip(places, near.tolist(), strict=True) if is_near]
         for block, place in places:
             spend(self._steps)
             key = block.keys[place]

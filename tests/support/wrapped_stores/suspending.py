@@ -192,6 +192,11 @@ class SuspendingMaintenance:
         await self._suspend()
         return await self._inner.split_partition(partition)
 
+    async def tend_vectors(self) -> float | None:
+        """Calls the inner store, after a pause."""
+        await self._suspend()
+        return await self._inner.tend_vectors()
+
     async def settle(self) -> float:
         """Calls the inner store, after a pause."""
         await self._suspend()

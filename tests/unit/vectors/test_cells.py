@@ -89,7 +89,7 @@ def test_nearly_all_of_the_best_are_found(kind: str, distance: Distance) -> None
     results = {share: recall(*parts, vectors[COUNT:], 10, round(COUNT * share)) for share in SHARES}
     results[-1.0] = recall(*parts, vectors[COUNT:], 1, COUNT)
     again = drawn(kind, 3, COUNT)
-    for number in range(0, COUNT * 6 // 10):
+    for number in range(COUNT * 6 // 10):
         for part in parts:
             if number % 2:
                 part.remove(b"%d" % number)
@@ -125,6 +125,16 @@ def test_few_cells_are_visited_of_vectors_in_clusters(monkeypatch: pytest.Monkey
     divided(part)
     counts = [visited(part, VectorQuery(None, one.tobytes(), 10), monkeypatch) for one in vectors[COUNT:]]
     assert sorted(counts)[QUERIES // 2] < COUNT // 2
+
+
+def test_entries_far_away_are_found_if_few_near_ones_pass() -> None:
+    """A search goes on until there are enough entries, although no nearer ones come."""
+    part = LoadedPart("EUCLIDEAN", 2, 1_000)
+    for number in range(4_000):
+        place, rank = (9.0, 1) if number < 200 else (number / 4_000, 1 if number >= 3_970 else 5)
+        part.put(b"%d" % number, np.array([place, number % 7 / 1_000], np.float32).tobytes(), 1, row_of(rank))
+    query = VectorQuery(None, np.array([1.0, 0.0], np.float32).tobytes(), 100, is_below(2))
+    assert len(divided(part).search(query)) == 100
 
 
 # --- what changes meanwhile -------------------------------------------------------------------------
@@ -173,6 +183,10 @@ class Writes:
         """All entries are there once, and those that a search for few finds are among them."""
         assert self.part.count == len(self.entries)
         assert self.part.read_bytes == sum(size_bytes for _, size_bytes, _ in self.entries.values())
+        if self.part._cells is not None:
+            of_cells = [block for block in self.part._blocks.values() if block.cell is not None]
+            count = sum(key is not None for block in of_cells for key in block.keys)
+            assert sum(self.part._cells._counts) == count
         test: Callable[[Item], bool] | None = self.chance.choice((None, is_below(self.chance.randint(0, 10))))
         query = VectorQuery(None, self.dealer.deal(), 1_000, test)
         all_of_them = expected(self.entries, self.distance, query)
@@ -286,6 +300,11 @@ def cells_of(part: LoadedPart) -> int:
     return 0 if part._cells is None else part._cells.centroids.count
 
 
+@pytest.mark.parametrize(("dimensions", "count"), [(384, 39_062), (1_536, 12_019), (4_096, 10_000)])
+def test_a_part_with_many_numbers_is_divided(dimensions: int, count: int) -> None:
+    assert LoadedPart("COSINE", dimensions)._cells_entries_min == count
+
+
 def test_a_part_is_divided_again_when_it_has_grown_or_shrunk() -> None:
     assert cells_of(filled(499)) == 0
     part = filled(1_000)
@@ -298,6 +317,20 @@ def test_a_part_is_divided_again_when_it_has_grown_or_shrunk() -> None:
             part.remove(b"more%d" % number)
     counts.append(cells_of(divided(part)))
     assert 0 < counts[0] < counts[1] > counts[2] > 0
+
+
+def test_entries_go_while_a_part_is_divided_again() -> None:
+    part = filled(3_000)
+    for number in range(2_000):
+        part.remove(b"%d" % number)
+    while not part._moving:
+        part.tend()
+    for number in range(2_000, 3_000):
+        if number % 3:
+            part.remove(b"%d" % number)
+            part.tend()
+    keys = {one.key for one in divided(part).search(VectorQuery(None, drawn("latent", 1, 1).tobytes(), 1_000))}
+    assert keys == {b"%d" % number for number in range(2_000, 3_000) if number % 3 == 0}
 
 
 def test_a_part_is_divided_again_when_a_cell_has_become_large() -> None:
