@@ -34,10 +34,8 @@ _PLACE_EXTRA_BYTES = 12
 class VectorBlock:
     """Places for entries, of which some may be free."""
 
-    def __init__(self, number: int, dimensions: int, places: int, cell: int | None) -> None:
-        """`number`: names the block in its part; `places`: so many at first, or some more; `cell`: whose entries the
-        block holds; None: any.
-        """
+    def __init__(self, number: int, dimensions: int, cell: int | None) -> None:
+        """`number`: names the block in its part; `cell`: whose entries the block holds; None: any."""
         self.number, self.cell = number, cell
         rows = _PRODUCT_ROWS_MAX if cell is None else _CELL_ROWS_MAX
         together = max(1, min(rows, PRODUCT_NUMBERS_MAX // dimensions))
@@ -45,7 +43,7 @@ class VectorBlock:
         self._shape = together, dimensions
         """The numbers of rows and columns of the matrices that are multiplied at once."""
         self.places_max = max(1, most // together) * together
-        places = min(self.places_max, -(-max(1, places) // together) * together)
+        places = min(self.places_max, -(-rows // together) * together)
         self.floats: FloatArray = np.zeros((places, dimensions), np.float32)
         self.lengths: DoubleArray = np.full(places, np.nan)
         """The length of each vector; NaN for a free place."""

@@ -5,7 +5,7 @@ nearest to its center.
 from math import inf
 
 from hashrange.vectors.blocks import VectorBlock
-from hashrange.vectors.centroids import Trained
+from hashrange.vectors.centroids import Centroids
 
 _GROWTH_MAX = 4
 """A cell with this many times the entries of the one that was the largest has not been trained for them."""
@@ -14,14 +14,12 @@ _GROWTH_MAX = 4
 class Cells:
     """The cells of a part since it was divided."""
 
-    def __init__(self, trained: Trained, count: int) -> None:
+    def __init__(self, centroids: Centroids, count: int) -> None:
         """`count`: the entries of the part, which are then moved into the cells."""
-        self.centroids = trained.centroids
-        self.blocks: list[list[VectorBlock]] = [[] for _ in trained.shares]
+        self.centroids = centroids
+        self.blocks: list[list[VectorBlock]] = [[] for _ in range(centroids.count)]
         """The blocks of each cell."""
-        self.expected = [round(share * count) for share in trained.shares]
-        """How many of the entries each cell is likely to have."""
-        self._counts = [0] * len(trained.shares)
+        self._counts = [0] * centroids.count
         self._most: float = inf
         self._divided_count = count
         self._is_uneven = False

@@ -8,7 +8,6 @@ to visit. Why: docs/adr/0079-cells-of-vectors.md.
 import random
 from collections.abc import Generator, Sequence
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -99,15 +98,7 @@ def _directions(vectors: FloatArray) -> FloatArray:
     return result
 
 
-class Trained(NamedTuple):
-    """What a training has brought."""
-
-    centroids: Centroids
-    shares: list[float]
-    """The share of the sample that each cell has."""
-
-
-def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> Generator[None, None, Trained]:
+def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> Generator[None, None, Centroids]:
     """Train centroids for the `count` vectors of these blocks; a step takes about a millisecond. Between steps, vectors
     may come and go.
     """
@@ -125,7 +116,7 @@ def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> G
             centers = sums.means(start, start + _STEP_CELLS, sampled, chance)
             centroids.replace(start, _directions(centers) if distance == "COSINE" else centers)
             yield
-    return Trained(centroids, (sums.counts / len(sampled)).tolist())
+    return centroids
 
 
 class _Sums:
@@ -133,17 +124,17 @@ class _Sums:
 
     def __init__(self, cells: int, dimensions: int) -> None:
         self._sums: FloatArray = np.zeros((cells, dimensions), np.float32)
-        self.counts: IntArray = np.zeros(cells, np.int64)
+        self._counts: IntArray = np.zeros(cells, np.int64)
 
     def add(self, cells: list[int], vectors: FloatArray) -> None:
         with np.errstate(all="ignore"):
             for cell, vector in zip(cells, vectors, strict=True):
                 self._sums[cell] += vector
-                self.counts[cell] += 1
+                self._counts[cell] += 1
 
     def means(self, start: int, end: int, sampled: FloatArray, chance: random.Random) -> FloatArray:
         """The means of some cells; for one without vectors, one of the sample."""
-        counts = self.counts[start:end]
+        counts = self._counts[start:end]
         with np.errstate(all="ignore"):
             means: FloatArray = self._sums[start:end] / np.maximum(counts, 1).astype(np.float32)[:, None]
         for place in np.flatnonzero(counts == 0).tolist():

@@ -20,7 +20,7 @@ import numpy as np
 
 from hashrange.vectors.blocks import KeyPlaces, VectorBlock
 from hashrange.vectors.cells import Cells
-from hashrange.vectors.centroids import Trained, compared, training
+from hashrange.vectors.centroids import Centroids, compared, training
 from hashrange.vectors.part_search import WATCHED_MIN, PartSearch, RankedKey
 from hashrange.vectors.ranking import Distance
 from hashrange.vectors.search import VectorQuery
@@ -35,7 +35,6 @@ MOVED_ENTRIES_MIN = 512
 _TESTED_KEPT_MAX = 65_536
 _BLOCK_EXTRA_BYTES = 1_200
 """Memory of a block besides its places."""
-_FIRST_ENTRIES = 32
 _SLOTS = 65_536
 """More than the places of a block; an entry's slot is the number of its block, and its place there."""
 
@@ -61,7 +60,7 @@ class LoadedPart:
         self._moved_places = 0
         """Places of the first of these that are done."""
         self._cells: Cells | None = None
-        self._training: Generator[None, None, Trained] | None = None
+        self._training: Generator[None, None, Centroids] | None = None
         self._places = KeyPlaces()
         self._free: list[int] = []
         """Free slots of a part without cells."""
@@ -149,9 +148,9 @@ class LoadedPart:
 
     # --- places ---------------------------------------------------------------------------------
 
-    def _new_block(self, places: int = _FIRST_ENTRIES, cell: int | None = None) -> VectorBlock:
+    def _new_block(self, cell: int | None = None) -> VectorBlock:
         self._blocks_count += 1
-        block = VectorBlock(self._blocks_count, self._dimensions, places, cell)
+        block = VectorBlock(self._blocks_count, self._dimensions, cell)
         self._blocks[block.number] = block
         self._places_count += len(block.lengths)
         return block
@@ -180,7 +179,7 @@ class LoadedPart:
     def _place_in(self, cells: Cells, cell: int) -> tuple[VectorBlock, int]:
         block = cells.room(cell)
         if block is None:
-            block = self._new_block(cells.expected[cell], cell)
+            block = self._new_block(cell)
             cells.blocks[cell].append(block)
         return block, block.free.pop() if block.free else self._add_place(block)
 
@@ -213,6 +212,11 @@ class LoadedPart:
         return bool(self._moving) or self._training is not None or self._is_outgrown or self._is_rest_long
 
     @property
+    def is_divided(self) -> bool:
+        """True if there are cells."""
+        return self._cells is not None
+
+    @property
     def _is_outgrown(self) -> bool:
         if self.count < self._cells_entries_min:
             return False
@@ -240,14 +244,14 @@ class LoadedPart:
             self._moving.extend(self._rest)
             self._rest.clear()
 
-    def _divide(self, trained: Trained) -> None:
+    def _divide(self, centroids: Centroids) -> None:
         """Begin to move all entries into cells."""
         for block in self._blocks.values():
             block.cell = None
         self._moving.extend(self._blocks.values())
         self._rest.clear()
         self._free.clear()
-        self._cells = Cells(trained, self.count)
+        self._cells = Cells(centroids, self.count)
 
     def _move_some(self) -> None:
         cells, block = self._cells, self._moving[0]

@@ -423,6 +423,17 @@ def test_a_deleted_item_is_not_found_in_a_cell(
         vectors.put(int(doomed))
 
 
+def test_a_part_for_whose_cells_there_is_no_room_stays_as_it_is(vectors: Vectors) -> None:
+    divide_small_parts(vectors)
+    vectors.fill(600)
+    vectors.require_right()
+    (part,) = parts_of(vectors)
+    vectors.parts.limit_bytes = part.counted_bytes * 11 // 10
+    assert tended(vectors) == 0
+    vectors.require_right()
+    assert parts_of(vectors) == [part]
+
+
 def test_a_part_without_memory_for_cells_is_not_kept(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: LoadedPart) -> None:
         raise MemoryError

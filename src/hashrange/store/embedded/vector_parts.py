@@ -39,6 +39,8 @@ _ENTRY_EXTRA_BYTES = 200
 _REFUSED_MAX = 1_024
 _FREED_TOGETHER_MAX = 8_192
 """A part with more entries than this is freed on a thread: a million take 0.1 s."""
+_CELLS_GROWTH = 1.2
+"""Memory of a part with cells, as a multiple of one without; somewhat more than measured."""
 _BEFORE, _BEHIND = len(b'{"B":"'), -len(b'"}')
 """What is around the base64 of a vector in the JSON of its value."""
 _freeing = WorkThread("hashrange-vectors-freed")
@@ -161,14 +163,14 @@ class VectorParts:
                 self.refuse(part)
             else:
                 self._drop(oldest)
-        if not self._is_awake and part.is_complete and part.entries.is_untended:
+        if not self._is_awake and self._is_untended(part):
             self._is_awake = True
             self._wake()
 
     def tend(self) -> bool:
         """Do a step of the work that a complete part has for its cells; False if there was none."""
         for part in self._by_prefix.values():
-            if part.is_complete and part.entries.is_untended:
+            if self._is_untended(part):
                 try:
                     part.entries.tend()
                 except MemoryError:
@@ -178,6 +180,12 @@ class VectorParts:
                 return True
         self._is_awake = False
         return False
+
+    def _is_untended(self, part: StoredPart) -> bool:
+        """True if there is something to do for a part's cells. They have free places, for which there must be room."""
+        if not part.is_complete or not part.entries.is_untended:
+            return False
+        return part.entries.is_divided or part.counted_bytes * _CELLS_GROWTH < self.limit_bytes
 
     def refuse(self, part: StoredPart) -> None:
         """Drop a part that does not fit, and do not load it again while its index is as large as now."""

@@ -1,5 +1,6 @@
 """How does the embedded store search a vector index? In a part of it in memory, which the first search loads, if numpy
-is there; else it reads all entries that may be found, page by page, and ranks them exactly. Both find the same.
+is there; else it reads all entries that may be found, page by page, and ranks them exactly. Both find the same, except
+in large parts (`vectors/loaded_part.py`).
 
 The entries are not those of one moment: other requests may write while a search gives way. Rows that are found in
 memory are read from the engine at the end, so that an entry that has gone is not found. Of entries with equal scores,
