@@ -11,7 +11,7 @@ _GROWTH_MAX = 4
 """A cell with this many times the entries of the one that was the largest has not been trained for them."""
 
 
-class Cells:
+class VectorCells:
     """The cells of a part since it was divided."""
 
     def __init__(self, centroids: Centroids, count: int) -> None:

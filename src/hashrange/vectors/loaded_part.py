@@ -19,7 +19,7 @@ from collections.abc import Generator
 import numpy as np
 
 from hashrange.vectors.blocks import KeyPlaces, VectorBlock
-from hashrange.vectors.cells import Cells
+from hashrange.vectors.cells import VectorCells
 from hashrange.vectors.centroids import Centroids, compared, training
 from hashrange.vectors.part_search import WATCHED_MIN, PartSearch, RankedKey
 from hashrange.vectors.ranking import Distance
@@ -59,7 +59,7 @@ class LoadedPart:
         """Blocks whose entries are being moved into cells."""
         self._moved_places = 0
         """Places of the first of these that are done."""
-        self._cells: Cells | None = None
+        self._cells: VectorCells | None = None
         self._training: Generator[None, None, Centroids] | None = None
         self._places = KeyPlaces()
         self._free: list[int] = []
@@ -176,7 +176,7 @@ class LoadedPart:
             self._rest.append(self._new_block())
         return self._rest[-1], self._add_place(self._rest[-1])
 
-    def _place_in(self, cells: Cells, cell: int) -> tuple[VectorBlock, int]:
+    def _place_in(self, cells: VectorCells, cell: int) -> tuple[VectorBlock, int]:
         block = cells.room(cell)
         if block is None:
             block = self._new_block(cell)
@@ -251,7 +251,7 @@ class LoadedPart:
         self._moving.extend(self._blocks.values())
         self._rest.clear()
         self._free.clear()
-        self._cells = Cells(centroids, self.count)
+        self._cells = VectorCells(centroids, self.count)
 
     def _move_some(self) -> None:
         cells, block = self._cells, self._moving[0]

@@ -21,7 +21,7 @@ from hashrange.items.steps import look, spend
 from hashrange.items.types import Row
 from hashrange.vectors.blocks import DoubleArray, IntArray, VectorBlock
 from hashrange.vectors.bounds import MeritBounds
-from hashrange.vectors.cells import Cells
+from hashrange.vectors.cells import VectorCells
 from hashrange.vectors.ranking import ELEMENTS_PER_STEP, Distance, scorer, sign_of
 from hashrange.vectors.search import VectorQuery
 
@@ -34,6 +34,8 @@ FEW_PASS = 32
 """If less than one of so many entries passes the condition, all cells are visited at once: fewer entries are tested in
 the order of all bounds than in one cell after the other.
 """
+_PASSED_EXTRA = 2
+"""Of the first 64 entries, none need pass."""
 WATCHED_MIN = 10
 """A search for fewer entries watches the best ten: one is unchanged too easily."""
 _ORDERED_FIRST, _ORDERED_FACTOR = 32, 4
@@ -76,14 +78,14 @@ class PartSearch:
         best = self._best[: self._query.top_k]
         return [RankedKey(-merit, key, vector, score) for merit, key, vector, score in best]
 
-    def visit_cells(self, cells: Cells) -> None:
+    def visit_cells(self, cells: VectorCells) -> None:
         """Visit as many cells as are needed; gives way."""
         order = cells.centroids.order(self._bounds.column, self._bounds.length)
         wanted = QUIET_DOUBLINGS if self._query.test is None else QUIET_DOUBLINGS_OF_TESTS
         visited = quiet = 0
         while visited < len(order) and quiet < wanted:
             former = set(self._keys)
-            few_pass = self._tested_count > FEW_PASS * self._passed_count
+            few_pass = self._tested_count > FEW_PASS * (self._passed_count + _PASSED_EXTRA)
             more = order[visited : None if few_pass else max(FIRST_CELLS, 2 * visited)]
             self.visit([block for cell in more for block in cells.blocks[cell]])
             is_quiet = visited and len(former) == self._top_k and former == self._keys
