@@ -6,8 +6,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,10 +18,9 @@ from hashrange.store.embedded import late_entries, vector_parts, vector_search
 from hashrange.store.embedded.vector_search import search_entries
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.testing.database import server
-from hashrange.vectors import blocks, centroids
+from hashrange.vectors import blocks
 from hashrange.vectors.floats import packed
-from hashrange.vectors.loaded_part import LoadedPart
-from hashrange.vectors.ranking import Distance, ranked
+from hashrange.vectors.ranking import ranked
 from hashrange.vectors.search import FoundEntries, VectorQuery
 from tests.conformance.vectors import vector, vector_index
 from tests.support.engines import FaultyEngine
@@ -312,139 +309,6 @@ def test_an_item_that_changes_meanwhile_has_the_score_of_its_vector(
             assert alone == [(row, score)]
             assert decode_row(row)["rank"] == {"N": "2"}
         assert [one.score for one in found.entries] == sorted(one.score for one in found.entries)
-
-
-# --- cells ------------------------------------------------------------------------------------------
-
-
-def divide_small_parts(vectors: Vectors) -> None:
-    """From now on, a part is divided from 200 entries on."""
-    vectors.world.embedded.vector_searches._make = partial(LoadedPart, cells_entries_min=200)  # type: ignore[assignment]
-
-
-def require_all_found(vectors: Vectors) -> None:
-    query = vectors.query(10_000)
-    assert vectors.search(query) == vectors.by_pages(query)
-
-
-def tended(vectors: Vectors) -> int:
-    """Do all there is to do for cells; returns how many steps that took."""
-    count = 0
-    while drive(vectors.world.embedded.maintenance.tend_vectors()) is not None:
-        count += 1
-    return count
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_commits_are_followed_while_a_part_is_divided(
-    vectors: Vectors, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(centroids, "_STEP_MULTIPLICATIONS", 500)
-    divide_small_parts(vectors)
-    wakes: list[None] = []
-    vectors.world.embedded.maintenance.on_work(lambda: wakes.append(None))
-    vectors.chance = random.Random(seed)
-    vectors.fill(600)
-    wakes.clear()
-    vectors.require_right()
-    assert wakes
-    steps_count = 0
-    while drive(vectors.world.embedded.maintenance.tend_vectors()) is not None:
-        vectors.change()
-        steps_count += 1
-        if steps_count % 20 == 0:
-            require_all_found(vectors)
-    assert steps_count > 20
-    (part,) = parts_of(vectors)
-    assert part.entries._cells is not None
-    for _ in range(100):
-        vectors.change()
-    require_all_found(vectors)
-    wakes.clear()
-    for number in range(600, 1_600):
-        vectors.put(number)
-    assert wakes
-    assert tended(vectors) > 20
-    assert part.counted_bytes == part.entries.memory_bytes
-    require_all_found(vectors)
-
-
-def test_a_server_divides_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[LoadedPart] = []
-
-    def make(distance: Distance, dimensions: int) -> LoadedPart:
-        made.append(LoadedPart(distance, dimensions, cells_entries_min=90))
-        return made[-1]
-
-    monkeypatch.setattr(vector_search, "import_module", lambda _: SimpleNamespace(LoadedPart=make))
-    with server() as database:
-        client: Any = database.client()
-        client.create_table(
-            TableName=NAME,
-            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-            BillingMode="PAY_PER_REQUEST",
-            VectorIndexes=[vector_index("vix", Dimensions=1)],
-        )
-        for number in range(100):
-            client.put_item(TableName=NAME, Item={"id": {"S": str(number)}, "embedding": vector(number + 1)})
-        wanted = {"TableName": NAME, "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 100}
-        for _ in range(1_000):
-            assert len(client.search_vectors(**wanted)["SearchResults"]) == 100
-            if not made[0].is_untended:
-                break
-        assert made[0]._cells is not None
-        assert not made[0].is_untended
-
-
-@pytest.mark.parametrize("rank", [None, "2"])
-def test_a_deleted_item_is_not_found_in_a_cell(
-    vectors: Vectors, rank: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    divide_small_parts(vectors)
-    vectors.fill(600)
-    vectors.search(vectors.query())
-    tended(vectors)
-    for number in range(60):
-        query = vectors.query(5, rank)
-        doomed = ids(vectors.search(query))[number % 5]
-        looks = 0
-
-        def delete(number: int = number, doomed: str = doomed) -> None:
-            nonlocal looks
-            if looks == number % 7:
-                vectors.delete(int(doomed))
-            looks += 1
-
-        with monkeypatch.context() as patched:
-            giving_way(vectors, patched, delete)
-            vectors.search(query)
-        assert doomed not in ids(vectors.search(query))
-        vectors.put(int(doomed))
-
-
-def test_a_part_for_whose_cells_there_is_no_room_stays_as_it_is(vectors: Vectors) -> None:
-    divide_small_parts(vectors)
-    vectors.fill(600)
-    vectors.require_right()
-    (part,) = parts_of(vectors)
-    vectors.parts.limit_bytes = part.counted_bytes * 11 // 10
-    assert tended(vectors) == 0
-    vectors.require_right()
-    assert parts_of(vectors) == [part]
-
-
-def test_a_part_without_memory_for_cells_is_not_kept(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: LoadedPart) -> None:
-        raise MemoryError
-
-    divide_small_parts(vectors)
-    vectors.fill(600)
-    vectors.require_right()
-    monkeypatch.setattr(LoadedPart, "tend", fail)
-    assert tended(vectors) == 1
-    assert len(vectors.parts) == 0
-    vectors.require_right()
 
 
 # --- what ends a part -------------------------------------------------------------------------------
