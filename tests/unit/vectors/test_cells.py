@@ -1,7 +1,7 @@
 """Does a search of a part that is divided into cells find nearly all of the best, and never what is not there?"""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from hashrange.vectors import blocks, centroids, loaded_part
 from hashrange.vectors.blocks import FloatArray
 from hashrange.vectors.centroids import Centroids
 from hashrange.vectors.loaded_part import LoadedPart
+from hashrange.vectors.part_search import PartSearch
 from hashrange.vectors.ranking import Distance
 from hashrange.vectors.search import VectorQuery
 from tests.support.seeds import seeds
@@ -135,6 +136,27 @@ def test_entries_far_away_are_found_if_few_near_ones_pass() -> None:
         part.put(b"%d" % number, np.array([place, number % 7 / 1_000], np.float32).tobytes(), 1, row_of(rank))
     query = VectorQuery(None, np.array([1.0, 0.0], np.float32).tobytes(), 100, is_below(2))
     assert len(divided(part).search(query)) == 100
+
+
+def test_all_cells_are_visited_at_once_if_few_entries_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = drawn("latent", 1, COUNT + QUERIES)
+    part, _ = both("COSINE", 1_000)
+    for number in range(COUNT):
+        part.put(b"%d" % number, vectors[number].tobytes(), 100, row_of(number))
+    divided(part)
+    visits: list[int] = []
+    visit = PartSearch.visit
+
+    def noting(search: PartSearch, blocks: Sequence[blocks.VectorBlock]) -> None:
+        visits.append(len(blocks))
+        visit(search, blocks)
+
+    monkeypatch.setattr(PartSearch, "visit", noting)
+    for vector in vectors[COUNT:]:
+        visits.clear()
+        part.search(VectorQuery(None, vector.tobytes(), 10, lambda item: int(item["n"]["N"]) % 100 == 0))
+        assert len(visits) == 3  # without a cell, the nearest cells, all others
+        assert sum(visits[1:]) == cells_of(part)
 
 
 # --- what changes meanwhile -------------------------------------------------------------------------
