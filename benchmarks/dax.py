@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import boto3
 
@@ -147,11 +147,11 @@ def measure(server: DaxServer, requests: Sequence[bytes], connections: int, coun
     cpu_seconds, begin_seconds, sent = cpu_of(server.pid), time.perf_counter(), 0
     for key in list(selector.get_map().values()):
         began[key.data] = time.perf_counter()
-        key.fileobj.sendall(requests[sent % len(requests)])  # type: ignore[union-attr]
+        cast(socket.socket, key.fileobj).sendall(requests[sent % len(requests)])
         sent += 1
     while len(took) < count:
         for key, _ in selector.select():
-            connection = key.fileobj  # type: ignore[assignment]
+            connection = cast(socket.socket, key.fileobj)
             connection.recv(1 << 16)
             took.append(time.perf_counter() - began[key.data])
             began[key.data] = time.perf_counter()

@@ -34,7 +34,7 @@ def growth_share(kind: str, size_bytes: int) -> float:
     before = resident_bytes()
     caches = NodeCaches(NodeTerms(300_000, 300_000, MEMORY_BYTES), lambda: 0.0)
     place = 0
-    while caches.evicted_bytes < MEMORY_BYTES:
+    while caches.lru.evicted_bytes < MEMORY_BYTES:
         place += 1
         if kind == "item":
             caches.keep_item(("000000000000", "eu-west-1", "music", b"key-%020d" % place), os.urandom(size_bytes))

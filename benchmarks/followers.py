@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -29,7 +29,7 @@ from hashrange.service.service import Service
 from hashrange.settings import Settings
 from hashrange.store.embedded.opening import open_store
 from hashrange.store.embedded.participant import Options
-from hashrange.store.interface import WHOLE_LEASE, WholeStore
+from hashrange.store.interface import WholeStore
 
 ITEMS = 100
 TEXT_BYTES = 330
@@ -172,12 +172,17 @@ async def durable(store: WholeStore) -> None:
     await done
 
 
+def whole_store(scope: Scope) -> WholeStore:
+    """The store that the scope's operations use."""
+    return cast(WholeStore, scope.store)
+
+
 async def bytes_per_change(scope: Scope, place: str, kind: str) -> float:
     """Bytes that a PutItem into the table `kind` adds to the engine's log."""
-    await durable(scope.store)
+    await durable(whole_store(scope))
     before = log_bytes(place)
     puts_us(scope, requests(kind, 0))
-    await durable(scope.store)
+    await durable(whole_store(scope))
     return (log_bytes(place) - before) / ITEMS
 
 
@@ -285,10 +290,10 @@ async def measure_delayed(place: str | None, rounds: int, tell: Callable[[str], 
     for is_delayed, scope in scopes.items():
         if place is not None:
             written_bytes[is_delayed] = await bytes_per_change(scope, f"{place}/{is_delayed}", INDEXED)
-            await durable(scope.store)
+            await durable(whole_store(scope))
             before = log_bytes(f"{place}/{is_delayed}")
             await applying_us(scope)
-            await durable(scope.store)
+            await durable(whole_store(scope))
             written_bytes[is_delayed] += (log_bytes(f"{place}/{is_delayed}") - before) / ITEMS
     for is_delayed, title in ((False, "one global index"), (True, "one delayed index, entries included")):
         told_bytes = f"{written_bytes[is_delayed]:.0f}" if place else ""
@@ -297,13 +302,13 @@ async def measure_delayed(place: str | None, rounds: int, tell: Callable[[str], 
             f"| PutItem of 400 B with {title}, {mode} | {found_us[is_delayed]:.1f} | {added_us:+.1f} | | {told_bytes} |"
         )
     for scope in scopes.values():
-        await scope.store.close()
+        await whole_store(scope).close()
 
 
 async def applying_us(scope: Scope) -> float:
     """µs per item of ITEMS of writing the delayed entries of all items."""
     began = time.thread_time()
-    while await scope.store.maintenance.apply_delayed(WHOLE_LEASE, APPLIED_AT_ONCE) is not None:
+    while await scope.maintenance.apply_delayed(APPLIED_AT_ONCE) is not None:
         pass
     return (time.thread_time() - began) / ITEMS * 1e6
 

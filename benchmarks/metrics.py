@@ -87,7 +87,7 @@ class Side:
     def run(self) -> None:
         """Run all requests once."""
         operation, scope = self._operation, self._scope
-        calls = deque(
+        calls: deque[Call] = deque(
             [SilentCall(scope, operation, request, NOTHING_USED, 0, is_explained=False) for request in self._requests]
         )
         self.service.workers.begin_turn()

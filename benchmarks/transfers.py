@@ -168,7 +168,8 @@ def import_made_up(folder: str | None, gigabytes: float) -> tuple[Measured, int]
     """Import so much text. Returns also the most memory of the process meanwhile, in bytes, above that before."""
     chance = random.Random(2)
     words = made_words(chance)
-    lines, size_bytes = [], 0
+    lines: list[bytes] = []
+    size_bytes = 0
     while size_bytes < CHUNK_BYTES:
         item = make_item(f"00000000-{len(lines)}", chance, words)
         lines.append(msgspec.json.encode({"Item": item}) + b"\n")

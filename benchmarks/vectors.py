@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
@@ -88,6 +89,7 @@ class VectorBench:
     def load(self, vectors: Iterator[Vector], number: int) -> None:
         """Put so many items."""
         table = self.store.catalog.find(ACCOUNT, REGION, TABLE)
+        assert table is not None
         places = random.Random(4).sample(range(number), number)
         for start in range(0, number, LOADED_TOGETHER):
             rows = {}
@@ -156,9 +158,8 @@ def compare_searches(number: int, searches: int, distance: str, folder: str | No
         wanted = [bench.wanted(next(vectors), below) for _ in range(searches)]
         times_ms = [cpu_ms(lambda: bench.search(body)) for body in wanted]  # noqa: B023 - called at once
         bench.store.vector_searches.may_load = False
-        find, bench.store.site.vector_parts.find = bench.store.site.vector_parts.find, lambda _prefix: None
-        paged_ms = [cpu_ms(lambda: bench.search(body)) for body in wanted[:3]]  # noqa: B023 - as above
-        bench.store.site.vector_parts.find = find
+        with patch.object(bench.store.site.vector_parts, "find", return_value=None):
+            paged_ms = [cpu_ms(lambda: bench.search(body)) for body in wanted[:3]]  # noqa: B023 - as above
         bench.store.vector_searches.may_load = True
         print(f"  {name:32}{shown(times_ms)}; by pages {shown(paged_ms)}")
     bench.close()

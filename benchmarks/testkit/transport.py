@@ -82,6 +82,7 @@ def measure(items: int, rounds: int) -> dict[str, list[float]]:  # noqa: C901 - 
         get(keys)
         client.meta.events.unregister(EVENT, see)
         reply = transport.answer(requests[0])
+        assert reply is not None
         body, headers = reply.content, reply.headers
 
         def make_replies() -> None:
