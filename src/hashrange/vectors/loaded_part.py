@@ -24,6 +24,7 @@ from hashrange.vectors.centroids import Centroids, compared, training
 from hashrange.vectors.part_search import WATCHED_MIN, PartSearch, RankedKey
 from hashrange.vectors.ranking import Distance
 from hashrange.vectors.search import VectorQuery
+from hashrange.work_threads import free_entries
 
 CELLS_ENTRIES_MIN, CELLS_NUMBERS_MIN = 10_000, 20_000_000
 """A part is divided if it has so many entries and so many numbers, of which _ENTRY_NUMBERS more are counted for each
@@ -125,13 +126,11 @@ class LoadedPart:
     def free(self) -> None:
         """Free the memory bit by bit, on any thread, when nobody uses the part any more."""
         self._training = self._cells = None
-        for one in self._places.free():
-            while one:
-                one.popitem()
         self._rest.clear()
         self._moving.clear()
-        while self._blocks:
-            self._blocks.popitem()
+        free_entries(*self._places.free(), self._blocks, self._tested)
+        while self._free:
+            self._free.pop()
 
     def search(self, query: VectorQuery) -> list[RankedKey]:
         """The most similar entries, most similar first; gives way."""

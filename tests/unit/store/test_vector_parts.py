@@ -4,6 +4,7 @@ import importlib
 import random
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -20,6 +21,7 @@ from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.testing.database import server
 from hashrange.vectors import blocks
 from hashrange.vectors.floats import packed
+from hashrange.vectors.loaded_part import LoadedPart
 from hashrange.vectors.ranking import ranked
 from hashrange.vectors.search import FoundEntries, VectorQuery
 from tests.conformance.vectors import vector, vector_index
@@ -76,10 +78,10 @@ class Vectors:
 
     # --- writes -----------------------------------------------------------------------------------
 
-    def put(self, number: int) -> None:
+    def put(self, number: int, tenant: str | None = None) -> None:
         vector = {"L": [{"N": str(self.chance.randint(-9, 9))} for _ in range(DIMENSIONS)]}
         item: dict[str, Any] = {"id": {"S": str(number)}, "v": vector, "rank": {"N": str(self.chance.randrange(4))}}
-        item["tenant"] = {"S": self.chance.choice("tu")}
+        item["tenant"] = {"S": tenant or self.chance.choice("tu")}
         self.world.request("PutItem", TableName=NAME, Item=item)
 
     def fill(self, count: int) -> None:
@@ -328,25 +330,93 @@ def test_parts_leave_memory_when_others_need_it(vectors: Vectors) -> None:
     assert sum(one.counted_bytes for one in parts_of(vectors)) <= vectors.parts.limit_bytes
 
 
-@pytest.mark.parametrize("is_searched", [False, True])
-def test_a_large_part_is_freed_on_a_thread_unless_it_is_searched(
-    vectors: Vectors, is_searched: bool, monkeypatch: pytest.MonkeyPatch
+def drop_for_another(vectors: Vectors) -> None:
+    """Add a part for which there is no memory besides those that there are."""
+    vectors.parts.limit_bytes = sum(one.counted_bytes for one in parts_of(vectors))
+    vectors.parts.add(vector_parts.stored_part(vectors.source, vectors.source.source_id + b"other", LoadedPart))
+
+
+def drop_with_table(vectors: Vectors) -> None:
+    vectors.parts.drop(vectors.source.source_id, vectors.source.source_id + b"\xff")
+
+
+def drop_with_engine(vectors: Vectors) -> None:
+    vectors.parts.clear()
+
+
+@pytest.mark.parametrize("drop", [drop_for_another, drop_with_table, drop_with_engine])
+@pytest.mark.parametrize("searches_count", [0, 1, 2])
+def test_a_large_part_is_freed_on_a_thread_when_the_last_search_has_ended(
+    vectors: Vectors, searches_count: int, drop: Callable[[Vectors], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_parts, "_FREED_TOGETHER_MAX", 10)
+    monkeypatch.setattr(vector_parts, "_FREED_ENTRIES_MAX", 10)
     vectors.fill(200)
     vectors.require_right()
     (part,) = parts_of(vectors)
     query = vectors.query()
     expected = vectors.by_pages(query)
-    if is_searched:
+    threads = freeing_threads(part, monkeypatch)
+
+    def search(count: int) -> None:
+        """Begin `count` searches, each within the former; the part is dropped within the last."""
+        if count == 0:
+            drop(vectors)
+            return
+        left = [count - 1]
         with monkeypatch.context() as patched:
-            giving_way(vectors, patched, vectors.parts.clear)
+            giving_way(vectors, patched, lambda: search(left.pop()) if left else None)
             assert vectors.search(query) == expected
-    else:
-        vectors.parts.clear()
-    vector_parts._freeing.submit(int).result()
-    assert (part.entries.search(query) == []) is not is_searched
+            finish_freeing()
+            assert count == searches_count or not threads, "it is freed while another search uses it"
+
+    search(searches_count)
+    finish_freeing()
+    assert threads == ["hashrange-vectors-freed_0"]
+    assert part.entries.search(query) == []
     vectors.require_right()
+
+
+@pytest.mark.parametrize(
+    ("parts_max", "entries_max", "is_beside"), [(9, 10**6, True), (99, 300, True), (99, 600, False)]
+)
+def test_many_small_parts_are_freed_on_a_thread(
+    parts_max: int, entries_max: int, is_beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten parts of 40 entries are dropped together."""
+    monkeypatch.setattr(vector_parts, "_FREED_PARTS_MAX", parts_max)
+    monkeypatch.setattr(vector_parts, "_FREED_ENTRIES_MAX", entries_max)
+    vectors = Vectors(has_hash=True)
+    for tenant in range(10):
+        for number in range(40):
+            vectors.put(40 * tenant + number, str(tenant))
+        vectors.search(vectors.query(tenant=str(tenant)))
+    threads: list[str] = []
+    for part in parts_of(vectors):
+        assert part.entries.count == 40
+        weakref.finalize(part.entries, lambda: threads.append(threading.current_thread().name))
+    del part
+    vectors.world.request("DeleteTable", TableName=NAME)
+    finish_freeing()
+    assert threads == ["hashrange-vectors-freed_0" if is_beside else threading.current_thread().name] * 10
+    vectors.world.close()
+
+
+def freeing_threads(part: vector_parts.StoredPart, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the threads in which the part's entries are freed from now on."""
+    threads: list[str] = []
+    free = part.entries.free
+
+    def noting() -> None:
+        threads.append(threading.current_thread().name)
+        free()
+
+    monkeypatch.setattr(part.entries, "free", noting)
+    return threads
+
+
+def finish_freeing() -> None:
+    """Wait until the thread has freed what it was given."""
+    vector_parts._freeing.submit(int).result()
 
 
 def test_the_part_that_was_used_least_recently_leaves_first(monkeypatch: pytest.MonkeyPatch) -> None:

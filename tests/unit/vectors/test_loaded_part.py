@@ -2,6 +2,7 @@
 
 import random
 import struct
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -224,6 +225,16 @@ def test_a_part_whose_entries_have_gone_is_sparse() -> None:
         part.remove(b"%d" % number)
     assert part.is_sparse
     assert len(part.search(VectorQuery(None, packed([1.0, 0.0]), 100))) == 5
+
+
+def test_a_part_that_was_freed_holds_nothing() -> None:
+    part = LoadedPart("COSINE", 2)
+    for number in range(100):
+        part.put(b"%d" % number, packed([1.0, 0.0]), 1, row_of(number))
+    part.remove(b"7")
+    part.free()
+    assert not [name for name, value in vars(part).items() if isinstance(value, dict | list | deque) and value]
+    assert part.search(VectorQuery(None, packed([1.0, 0.0]), 100)) == []
 
 
 def test_it_gives_way() -> None:

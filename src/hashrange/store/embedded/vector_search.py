@@ -93,12 +93,12 @@ class VectorSearches:
                 break
             part.searches += 1
             try:
-                found = self._found(part, source, query)
+                found, read_bytes = self._found(part, source, query), part.entries.read_bytes
             finally:
-                part.searches -= 1
+                self._parts.search_ended(part)
             health.require(generation)
             if found is not None:
-                return FoundEntries(found, part.entries.read_bytes)
+                return FoundEntries(found, read_bytes)
         return await search_entries(self._store, source, query, self._site.clock.monotonic)
 
     # --- the part -------------------------------------------------------------------------------
