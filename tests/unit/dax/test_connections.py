@@ -21,6 +21,7 @@ from hashrange.server.dax.connection import REQUEST_SECONDS_MAX, BegunBytes
 from hashrange.settings import Settings
 from hashrange.sts.session import AssumedRole, RoleSession, session_keys
 from hashrange.testing import Database, server
+from hashrange.wire.dax.reading import NUMBERED_KEYS_MAX
 from tests.support.dax_client import HANDSHAKE, DaxClient, DaxError, authorization, request_bytes
 from tests.support.name_server import name_server
 from tests.support.servers import ThreadServer
@@ -284,9 +285,10 @@ def test_tls() -> None:
         HANDSHAKE + cbor2.dumps(1) + cbor2.dumps(17),
         HANDSHAKE + b"\x81" * 100_000,
         HANDSHAKE + authorization() + request_bytes("getItem", b"music", b"key", None) + b"\x02" + bytes(100),
+        HANDSHAKE + authorization() + request_bytes("scan", b"music", dict.fromkeys(range(NUMBERED_KEYS_MAX + 1))),
         bytes(100_000),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_rude_clients_are_disconnected_and_others_are_not(database: Database, data: bytes) -> None:
     endpoint = str(database.dax_endpoint)

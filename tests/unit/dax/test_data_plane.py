@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 
 from hashrange.testing import Database
 from hashrange.wire.dax.lex_decimal import write_lex_decimal
+from hashrange.wire.dax.reading import NUMBERED_KEYS_MAX
 from tests.support.dax_client import DaxClient, DaxError, all_values, expression, path, value
 
 TABLE = b"music"
@@ -403,3 +404,9 @@ def test_a_name_that_no_table_may_have_is_refused_as_directly(dax: DaxClient, di
 def test_options_of_unexpected_types_are_refused(dax: DaxClient, options: Any) -> None:
     with pytest.raises(DaxError, match="malformed"):
         dax.call("scan", TABLE, options)
+
+
+def test_options_that_no_client_sends_are_passed_over(dax: DaxClient) -> None:
+    plain = dax.call("scan", TABLE, None)
+    assert dax.call("scan", TABLE, dict.fromkeys(range(100, 100 + NUMBERED_KEYS_MAX), 1)) == plain
+    assert dax.call("scan", TABLE, {f"{place}": 1 for place in range(200)}) == plain

@@ -11,7 +11,15 @@ import pytest
 
 from hashrange.items.numbers import normalize_number
 from hashrange.wire.dax.attribute_values import attribute_value_of, write_attribute_value
-from hashrange.wire.dax.reading import BadBytes, CborNumber, CborReader, CutOff, Tagged, TooManyValues
+from hashrange.wire.dax.reading import (
+    NUMBERED_KEYS_MAX,
+    BadBytes,
+    CborNumber,
+    CborReader,
+    CutOff,
+    Tagged,
+    TooManyValues,
+)
 from hashrange.wire.dax.writing import as_cbor, write_bytes, write_integer, write_number, write_text
 
 
@@ -113,6 +121,37 @@ def test_long_lengths_take_no_memory() -> None:
             read(head + b"\xff" * 8 + b"\x00")
     with pytest.raises(TooManyValues):
         read(b"\xbb" + b"\xff" * 8 + b"\x00\x00")
+
+
+def map_bytes(keys: list[Any], *, is_indefinite: bool) -> bytes:
+    """A map of these keys, which may repeat."""
+    members = b"".join([cbor2.dumps(key) + b"\xf6" for key in keys])
+    return b"\xbf" + members + b"\xff" if is_indefinite else b"\xb9" + len(keys).to_bytes(2, "big") + members
+
+
+@pytest.mark.parametrize("is_indefinite", [False, True])
+@pytest.mark.parametrize("step", [1, -1, 1 << 40], ids=["ids", "negative", "large"])
+def test_a_map_has_few_numbers_as_keys(is_indefinite: bool, step: int) -> None:
+    """Who knows how Python hashes numbers could choose such as fall on the same place: each look would be long."""
+    keys = [step * place for place in range(1, NUMBERED_KEYS_MAX + 1)]
+    texts = [f"{place}" for place in range(1_000)]
+    assert list(read(map_bytes(texts + keys, is_indefinite=is_indefinite))) == texts + keys
+    for more in ([*keys, 0], [*keys, "text", 0], keys + keys[:1], [*texts, *keys, 0]):
+        data = map_bytes(more, is_indefinite=is_indefinite)
+        with pytest.raises(BadBytes, match="too many numbers"):
+            read(data)
+        with pytest.raises(BadBytes, match="too many numbers"):
+            read(b"\x81" + data)
+
+
+def test_numbers_are_refused_before_what_follows_them() -> None:
+    """Of a map that ends nowhere, no more numbers are read than a map may have."""
+    data = map_bytes(list(range(NUMBERED_KEYS_MAX + 1)) + [0] * 1_000, is_indefinite=True)[:-1]
+    reader = CborReader(data)
+    with pytest.raises(BadBytes, match="too many numbers"):
+        reader.value()
+    assert not reader.is_at_end
+    assert reader.at <= len(map_bytes(list(range(NUMBERED_KEYS_MAX + 1)), is_indefinite=True))
 
 
 def random_attribute_value(chance: random.Random, depth: int = 0) -> dict[str, Any]:
