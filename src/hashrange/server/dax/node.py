@@ -38,9 +38,8 @@ from hashrange.server.dax import results
 from hashrange.server.dax.authorization import DaxClient, authorize
 from hashrange.server.dax.errors import WriteItem, dax_error, unauthorized
 from hashrange.server.dax.tables import TableShape, TableShapes
-from hashrange.server.dax.wide_members import request_json, request_struct
+from hashrange.server.dax.wide_members import refused_request, request_json, request_struct
 from hashrange.server.protocols.first_fault import first_fault
-from hashrange.server.protocols.values import request_of
 from hashrange.service.call import Call, CallKind
 from hashrange.service.service import Service
 from hashrange.wire.dax.attribute_values import write_attribute_value
@@ -207,7 +206,7 @@ class DaxNode:
         try:
             request: Any = request_struct(members, record.request)
         except (msgspec.ValidationError, RecursionError):
-            request, is_explained = request_of(record, request_json(members))
+            request, is_explained = refused_request(members, record)
         call: Call = DaxCall(
             scope, record, request, NOTHING_USED, 0, is_explained, self, members, answer, write, write_item, gave_way()
         )

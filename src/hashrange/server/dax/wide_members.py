@@ -1,8 +1,9 @@
 """How do the members of a long request become a struct and JSON? Piece by piece, giving way:
 one call takes 20 ms and more for 60,000 attributes.
 
-Members come from `arguments.py` and the methods: attribute maps in them hold nothing but attribute values,
-so those with very many attributes are put into the struct as they are, without a look at each.
+Members come from `arguments.py` and the methods: attribute maps in them hold nothing but attribute values, and
+batches and transactions nothing that JSON has not got. So attribute maps with very many attributes are put into
+the struct as they are, without a look at each.
 """
 
 from collections.abc import Collection
@@ -10,9 +11,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from hashrange.aws_services.operation import Operation
 from hashrange.errors import SerializationException
 from hashrange.items.steps import spend, walk
+from hashrange.operations.operation import JsonWire
 from hashrange.server.dax.arguments import OperationMembers
+from hashrange.server.protocols.values import request_of
+from hashrange.wire.faults import read_slowly
 from hashrange.wire.wide_maps import WIDE
 
 T = TypeVar("T")
@@ -26,6 +31,8 @@ _TOGETHER = 64
 """Values without members that are written by one call."""
 _WRITE_STEPS = 2
 """Steps that writing a value counts as, beside the one for each member."""
+_DECODED_BYTES_MAX = 16_000
+"""Bytes of JSON that are decoded in one call; the slow path decodes more of them in pieces."""
 _CONTAINERS = (dict, list)
 
 
@@ -47,6 +54,20 @@ def request_struct(members: OperationMembers, kind: type[T]) -> T:
             holder[path[-1]] = value
     found: T = made
     return found
+
+
+def refused_request(members: OperationMembers, operation: Operation[JsonWire]) -> tuple[Any, bool]:
+    """The request of members that `request_struct` refuses, and whether it was read leniently. Gives way.
+    Raises their first fault as an ApiError.
+
+    Batches and transactions are not written as JSON, which may be a hundred times as long as what the client sent.
+    """
+    if any(name in members for name in _WITH_ACTIONS):
+        return read_slowly(operation.request, operation.wire.rules, b"", members), True
+    body = request_json(members)
+    if len(body) <= _DECODED_BYTES_MAX:
+        return request_of(operation, body)
+    return read_slowly(operation.request, operation.wire.rules, body), True
 
 
 def _may_be_wide(members: OperationMembers) -> bool:
