@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from hashrange.errors import RequestFault
-from hashrange.items.steps import walk
+from hashrange.items.steps import TOGETHER_MEMBERS, batches, walk
 from hashrange.items.types import Value
 from hashrange.items.values import NAME_SURELY_SHORT, check_name
 from hashrange.limits import EXPRESSION_TOKEN_MAX_BYTES
@@ -122,7 +122,9 @@ def check_unused(names: dict[str, str] | None, values: dict[str, Value] | None, 
 
 
 def _refuse_unused(parameter: str, tokens: Collection[str], used: list[AbstractSet[str]]) -> None:
-    unused = set(tokens).difference(*used)
+    if len(tokens) <= TOGETHER_MEMBERS and not set(tokens).difference(*used):
+        return
+    all_used = frozenset().union(*used)
+    unused = [token for some in batches(tokens) for token in some if token not in all_used]
     if unused:
-        keys = ", ".join([token for token in walk(tokens) if token in unused])
-        raise RequestFault(say.UNUSED.format(parameter=parameter, keys=keys))
+        raise RequestFault(say.UNUSED.format(parameter=parameter, keys=", ".join(unused)))

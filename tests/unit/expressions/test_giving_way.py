@@ -1,6 +1,7 @@
 """Parsing of long expressions and statements gives way to other requests; measured by the number of calls of `look`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hashrange.errors import RequestFault
 from hashrange.expressions.cache import Cache
 from hashrange.expressions.condition import compile_condition
 from hashrange.expressions.legacy import attribute_updates
+from hashrange.expressions.parameters import check_unused
 from hashrange.expressions.partiql.statement import compile_statement
 from hashrange.expressions.projection import compile_projection
 from hashrange.expressions.sets import without_members
@@ -146,3 +148,36 @@ def test_members_of_many_sets_are_deleted_piece_by_piece(looks: list[None]) -> N
     for _ in range(10):
         assert without_members("SS", ["0", "a"], fewer) == {"SS": ["a"]}
     assert len(looks) >= 10
+
+
+class Tokens(dict[str, Any]):
+    """Values by tokens, which note how many tokens are passed over between two looks."""
+
+    since_look = most = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for token in super().__iter__():
+            self.since_look += 1
+            self.most = max(self.most, self.since_look)
+            yield token
+
+    def look(self) -> None:
+        """Begin again."""
+        self.since_look = 0
+
+
+@pytest.mark.parametrize("used", [0, 1, 20_000, 29_999, 30_000])
+def test_unused_tokens_are_found_in_short_steps(used: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Putting all of 400,000 tokens into one set took 60 ms."""
+    texts = [f":v{place}" for place in range(30_000)]
+    tokens = Tokens.fromkeys(texts, {"S": ""})
+    monkeypatch.setattr(steps, "_look", tokens.look)
+    parts = texts[: used >> 1], [":unknown"], texts[used >> 1 : used]
+    users: list[Any] = [SimpleNamespace(used_names=frozenset(), used_values=frozenset(part)) for part in parts]
+    if used == len(texts):
+        check_unused(None, tokens, *users)
+    else:
+        with pytest.raises(RequestFault) as caught:
+            check_unused(None, tokens, *users)
+        assert caught.value.message.endswith(f" keys: {{{', '.join(texts[used:])}}}")
+    assert 0 < tokens.most <= steps.TOGETHER_MEMBERS
