@@ -179,5 +179,5 @@ def test_unused_tokens_are_found_in_short_steps(used: int, monkeypatch: pytest.M
     else:
         with pytest.raises(RequestFault) as caught:
             check_unused(None, tokens, *users)
-        assert caught.value.message.endswith(f" keys: {{{', '.join(texts[used:])}}}")
+        assert str(caught.value.message).endswith(f" keys: {{{', '.join(texts[used:])}}}")
     assert 0 < tokens.most <= steps.TOGETHER_MEMBERS
