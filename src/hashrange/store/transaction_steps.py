@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hashrange.errors import ApiError, ValidationException, without_frames
-from hashrange.items.row_layout import is_packed, row_json_bytes, row_size_bytes
-from hashrange.items.rows import decode_attributes
-from hashrange.items.steps import PIECE_BYTES
-from hashrange.items.types import Item, Row
+from hashrange.items.row_layout import row_json_bytes, row_size_bytes
+from hashrange.items.types import Row
 from hashrange.limits import (
     REPLY_JSON_MAX_BYTES,
     TRANSACTION_COMMIT_MAX_BYTES,
@@ -19,8 +17,7 @@ from hashrange.limits import (
 )
 from hashrange.messages.transactions import TRANSACTION_TOO_LARGE
 from hashrange.store.interface import TransactionRefused, TransactionStep
-from hashrange.tables.change import Change, Origin, Planned, entries_of
-from hashrange.tables.open_table import OpenTable
+from hashrange.tables.change import Change, Origin, Planned, entries_of, followed_item
 from hashrange.tables.stream_records import images_bytes
 
 
@@ -82,21 +79,9 @@ def plan_steps(
             continue
         entries = entries_of(planned, table, key, old) if table.entry_sources else ()
         if old_bytes > WRITE_UNIT_BYTES or new_bytes > WRITE_UNIT_BYTES:  # shorter rows are not packed
-            old_item, new_item = _kept(table, old, old_item), _kept(table, new, new_item)
+            old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
         changes.append(Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item))
         planned = None
     if is_refused or is_too_large:
         raise TransactionRefused(reasons) if is_refused else ValidationException(TRANSACTION_TOO_LARGE)
     return PlannedSteps(changes, commit_bytes)
-
-
-def _kept(table: OpenTable, row: Row | None, item: Item | None) -> Item | None:
-    """What a Change keeps of `item`: for a large or packed row only the table's `followed_names`, otherwise all.
-
-    For such a row these attributes are decoded if `item` is None. A decoded item of 400 KB can take 50 MB of memory.
-    Rows are packed by `items/rows.py`.
-    """
-    if row is None or (len(row) <= PIECE_BYTES and not is_packed(row)):
-        return item
-    names = table.followed_names
-    return decode_attributes(row, names) if item is None else {name: item[name] for name in names if name in item}

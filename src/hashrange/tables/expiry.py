@@ -13,6 +13,7 @@ import msgspec
 from hashrange.errors import StorageCorruption
 from hashrange.items.large_json import find_attributes
 from hashrange.items.row_layout import row_json, row_json_view
+from hashrange.items.steps import PIECE_BYTES, spend
 from hashrange.items.types import Item, Row
 from hashrange.limits import EXPIRY_AGE_MAX_SECONDS
 
@@ -52,7 +53,10 @@ def number_reader(name: str) -> ReadNumber:
         attribute: _Attribute | None
         try:
             if decode is not None:
-                attribute = decode(row_json(row)).attribute  # type: ignore[attr-defined]
+                text = row_json(row)
+                if len(text) >= PIECE_BYTES:
+                    spend(len(text) >> 9)
+                attribute = decode(text).attribute  # type: ignore[attr-defined]
             else:
                 value = find_attributes(row_json_view(row), {name}).get(name)
                 attribute = None if value is None else msgspec.json.decode(value, type=_Attribute)

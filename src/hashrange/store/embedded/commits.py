@@ -3,7 +3,8 @@ a write that changes no row makes no commit.
 
     read        the old rows; of a transaction first its idempotency token
     plan        the new rows; a plan refuses by raising an exception
-    derive      the index entries that follow, except those of items that a walk has not reached yet
+    derive      the index entries that follow, except those of items that a walk has not reached yet, and the attributes
+                of large items that participants read
     refuse      any participant may refuse
     batch       rows, entries, participants' rows and statistics make one draft
     write       the whole draft, or nothing; then the commit is counted
@@ -50,8 +51,7 @@ from hashrange.store.interface import (
 from hashrange.store.pause import block_thread
 from hashrange.store.request_ids import RequestId
 from hashrange.store.transaction_steps import plan_steps
-from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of
-from hashrange.tables.entries import EntryWrite
+from hashrange.tables.change import Change, Origin, Plan, Planned, entries_of, followed_item
 from hashrange.tables.open_table import OpenTable
 
 T = TypeVar("T")
@@ -229,21 +229,19 @@ class Commits:
         if new == old:
             return Change(table, key, old, new)
         changes_what = row_difference(old, new)
-        entries: Sequence[EntryWrite] = ()
-        if table.entry_sources and changes_what:
-            entries = entries_of(planned, table, key, old)
+        entries = entries_of(planned, table, key, old) if table.entry_sources and changes_what else ()
+        if participants and table.reads_items and changes_what:
+            old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
         position = barrier.position + 1
         at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
         change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
         is_followed = changes_what == STATISTICS or (
             participants and changes_what and (table.is_always_followed or self._is_followed(table, change, engine))
         )
+        # All that may give way has been done. From here to the commit nothing does.
         if gave_way() != ways_given:
-            # All that may give way has been done. From here to the commit nothing does.
-            self._require_row(engine, table, engine_key, old, has_claim=has_claim)
-            position = barrier.position + 1
-            at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
-            change = msgspec.structs.replace(change, at_seconds=at_seconds, position=position)
+            change = self._still_planned(change, table, engine, has_claim=has_claim)
+            position, at_seconds = change.position, change.at_seconds
         if is_followed:
             changes = (change,)
             draft = Draft(engine, position, at_seconds, changes, new_batch(), meter)
@@ -263,6 +261,16 @@ class Commits:
         barrier.commit()
         site.changed_at[table.table_id] = position
         return change
+
+    def _still_planned(self, change: Change, table: StoredTable, engine: Engine, *, has_claim: bool) -> Change:
+        """The change after its plan gave way, with the position and time of a commit that is made now.
+
+        Raises Overtaken if the row is not as it was planned from, and StorageError.
+        """
+        site = self.site
+        self._require_row(engine, table, table.source_id + change.key, change.old, has_claim=has_claim)
+        at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
+        return msgspec.structs.replace(change, at_seconds=at_seconds, position=site.barrier.position + 1)
 
     def _transact(
         self,

@@ -73,6 +73,8 @@ def _queue_of(source_id: bytes) -> _TableExpiries:
 class Expiries(Participant):
     """Participant that keeps all queues of expiries."""
 
+    reads_items = True
+
     def __init__(self, terms: Terms) -> None:
         self._clock = terms.clock
         self._delay_seconds = terms.options.ttl_delay_seconds

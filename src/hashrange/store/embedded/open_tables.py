@@ -17,11 +17,12 @@ from hashrange.tables.source_id import table_id_of
 class StoredTable(OpenTable):
     """An open table, with its participants once it is written to."""
 
-    __slots__ = ("is_always_followed", "needs_time", "participants")
+    __slots__ = ("is_always_followed", "needs_time", "participants", "reads_items")
 
     participants: tuple[Participant, ...]
     needs_time: bool
     is_always_followed: bool
+    reads_items: bool
 
     def choose(self, participants: Sequence[Participant]) -> None:
         """Choose those whose `takes_part` is true for the table, before its first write. They stay in this order."""
@@ -29,6 +30,8 @@ class StoredTable(OpenTable):
         chosen = self.participants = tuple([one for one in participants if one.takes_part(schema)])
         self.needs_time = True in [participant.needs_time for participant in chosen]
         """True if a participant of the table uses the service time of commits."""
+        self.reads_items = True in [participant.reads_items for participant in chosen]
+        """True if a participant of the table reads attributes of changed items."""
         self.is_always_followed = True in [type(participant).follows is Participant.follows for participant in chosen]
         """True if a participant is called for every write that changes an item: it does not override `follows`."""
 

@@ -80,6 +80,10 @@ class Participant:
     """True if `refusals` must be called before a commit."""
     needs_time = False
     """True if the participant uses the service time of commits, which takes 0.6 µs to read."""
+    reads_items = False
+    """True if the participant reads attributes of items before and after a change, of those with the table's
+    `followed_names`. Of large items, they have been decoded when the participant is called.
+    """
     place = 0
     """Number, from 0, in the list of all participants; set when the store is opened."""
 

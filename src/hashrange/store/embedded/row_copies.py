@@ -26,6 +26,7 @@ from hashrange.store.embedded.changed_rows import LoggedChange, before_and_behin
 from hashrange.store.embedded.commits import Commits
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.reading import read_range, scan_range
 from hashrange.store.embedded.staged_rows import StagedRows, StoredCopy, encode_copy
 from hashrange.store.embedded.stalls import wait_while_behind, wait_while_flushing
@@ -33,7 +34,7 @@ from hashrange.store.embedded.statistics import NO_ROWS
 from hashrange.store.embedded.streams import delete_rows
 from hashrange.store.row_copies import NO_ITEMS, Begun, ChangedRows, CopiedRows, Moved, RowCopy
 from hashrange.store.statistics import Statistics
-from hashrange.tables.change import Change
+from hashrange.tables.change import Change, Origin, followed_item
 from hashrange.tables.entries import derive_entry_writes
 from hashrange.tables.keys import key_functions
 from hashrange.tables.open_table import OpenTable
@@ -256,10 +257,7 @@ class EmbeddedRowCopies:
         part = await self._rows(number, copy, Key(copy.passed), SLICE_BYTES // sources, SLICE_ROWS // sources)
         add: Callable[[Draft], None]
         if filled is not None and filled.participants:
-            changes = [
-                Change(filled, key, None, row, derive_entry_writes(filled, key, None, row), origin="restore")
-                for key, row in part.rows
-            ]
+            changes = [_followed(filled, key, None, row, "restore") for key, row in part.rows]
             add = partial(self._commits.put_changes, table=filled, changes=changes)
         else:
             add = partial(_put_rows, source_id=source_id, rows=part.rows)
@@ -388,10 +386,10 @@ class EmbeddedRowCopies:
         perhaps_there: Collection[Key] | None,
     ) -> dict[Key, Change]:
         """The changes of rows that are loaded, with their index entries, before the commit is put together: may give
-        way, so that the former rows may change. Nothing for a table without indexes.
+        way, so that the former rows may change. Nothing for a table without indexes and time to live.
         """
         opened = self._opened.existing(table)
-        if not opened.entry_sources:
+        if not opened.entry_sources and not opened.reads_items:
             return {}
         with self._site.failures():
             get, source_id = self._site.engine.get, opened.source_id
@@ -491,13 +489,24 @@ def _put_rows(draft: Draft, source_id: SourceId, rows: Sequence[tuple[Key, Row]]
 
 
 def _loaded(
-    table: OpenTable, key: Key, old: Row | None, new: Row, item: Item | None, ahead: Mapping[Key, Change]
+    table: StoredTable, key: Key, old: Row | None, new: Row, item: Item | None, ahead: Mapping[Key, Change]
 ) -> Change:
     """The change of a row that is loaded: the one of `ahead` if it is the same, so that nothing is derived again."""
     made = ahead.get(key)
     if made is not None and made.table is table and made.old == old:
         return made
-    return Change(table, key, old, new, derive_entry_writes(table, key, old, new, None, item), "import", new_item=item)
+    return _followed(table, key, old, new, "import", item)
+
+
+def _followed(
+    table: StoredTable, key: Key, old: Row | None, new: Row, origin: Origin, item: Item | None = None
+) -> Change:
+    """The change of a row, with its index entries and what participants read of its items. May give way."""
+    entries = derive_entry_writes(table, key, old, new, None, item)
+    old_item = None
+    if table.reads_items:
+        old_item, item = followed_item(table, old, None), followed_item(table, new, item)
+    return Change(table, key, old, new, entries, origin, old_item=old_item, new_item=item)
 
 
 def _behind(
