@@ -27,6 +27,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     row: Row
     list_bytes: int = 0
     """Of an entry in a vector index: size of the list of numbers that the item's vector is."""
+    vector: bytes = b""
+    """Of an entry in a vector index: its 32-bit floats, which need not be read from the row again."""
+    tested: Item | None = None
+    """Of an entry in a vector index: its attributes that conditions of searches may read."""
 
 
 class EntryWrite(NamedTuple):
@@ -117,7 +121,9 @@ def _vector_entry(source: ReadSource, key: Key, item: Item, packed: PackedVector
     own_key = None if vector is None else vector_key(vectors, item, key)
     if vector is None or own_key is None:
         return None
-    return Entry(own_key, vector_row(source, attribute, item, vector.floats), vector.list_bytes)
+    row = vector_row(source, attribute, item, vector.floats)
+    tested = {name: item[name] for name in vectors.index.search_names if name in item}
+    return Entry(own_key, row, vector.list_bytes, vector.floats, tested)
 
 
 def derive_entry(source: ReadSource, key: Key, item: Item, row: Row) -> Entry | None:

@@ -96,6 +96,11 @@ class StoredPart(msgspec.Struct, eq=False):
         tested = part_row(decode_attributes(row, self.names)) if self.names else b""
         self.entries.put(key, self.vector_of(row), row_size_bytes(row), tested)
 
+    def put_entry(self, entry: Entry) -> None:
+        """Add an entry that has been derived, or replace it; unlike `put`, does not read its row."""
+        tested = part_row(entry.tested) if self.names and entry.tested is not None else b""
+        self.entries.put(entry.key, entry.vector, row_size_bytes(entry.row), tested)
+
 
 def stored_part(source: ReadSource, prefix: bytes, make: "type[LoadedPart]") -> StoredPart:
     """An empty part of the index: of the entries whose engine keys have the `prefix`."""
@@ -233,7 +238,7 @@ class VectorParts:
 
     def _put(self, part: StoredPart, entry: Entry) -> None:
         try:
-            part.put(entry.key, entry.row)
+            part.put_entry(entry)
         except MemoryError:
             self.refuse(part)
         else:
