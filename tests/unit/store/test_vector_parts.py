@@ -14,7 +14,7 @@ import pytest
 from hashrange.errors import StorageError
 from hashrange.items import steps
 from hashrange.items.keys import encode_partition_key
-from hashrange.items.rows import decode_row
+from hashrange.items.rows import decode_attributes, decode_row
 from hashrange.store.embedded import late_entries, vector_parts, vector_search
 from hashrange.store.embedded.vector_search import search_entries
 from hashrange.tables.open_table import OpenTable, ReadSource
@@ -218,6 +218,33 @@ def test_commits_are_followed_without_reading_rows(
         for _ in range(50):
             vectors.change()
     assert read == []
+    vectors.require_right()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_are_read_where_other_work_may_run_and_change_them(
+    vectors: Vectors, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 20)
+    vectors.chance = random.Random(seed)
+    vectors.fill(150)
+    undisturbed: list[bool] = []
+    decode = decode_attributes
+
+    def decode_and_give_way(row: Any, names: tuple[str, ...]) -> Any:
+        undisturbed.append(threading.get_ident() in steps.undisturbed)
+        if not undisturbed[-1]:
+            steps.note_way_given()
+            if vectors.chance.randrange(4) == 0:
+                vectors.change()
+        return decode(row, names)
+
+    query = vectors.query()
+    with monkeypatch.context() as patched:
+        patched.setattr(vector_parts, "decode_attributes", decode_and_give_way)
+        vectors.search(query)
+    assert undisturbed.count(False) > 50
+    assert undisturbed.count(True) <= undisturbed.count(False) // 4
     vectors.require_right()
 
 
@@ -475,12 +502,12 @@ def test_a_part_that_is_too_large_is_loaded_again_when_its_index_has_shrunk(vect
 
 
 def test_a_part_without_memory_is_not_kept(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **_named: Any) -> None:
         raise MemoryError
 
     vectors.fill(200)
     with monkeypatch.context() as patched:
-        patched.setattr(vector_parts.StoredPart, "put", fail)
+        patched.setattr(vector_parts.StoredPart, "load", fail)
         vectors.require_right()
         assert len(vectors.parts) == 0
     vectors.parts.clear()

@@ -2,16 +2,16 @@
 index, or those with one value of its HASH attribute.
 
 A commit's changes are made to the parts in the step in which the commit becomes visible, also while a part is being
-loaded: a slice of rows is read from the engine and added in one step, so it cannot bring what a commit has changed
-meanwhile. Parts that have been dropped are followed no more, so nobody begins to search them. As of the read cache, all
-are dropped with the engine, and those of a source with the source.
+loaded: a slice of rows is read from the engine, decoded, which may give way, and compared with the engine again, so it
+cannot bring what a commit has changed meanwhile. Parts that have been dropped are followed no more, so nobody begins to
+search them. As of the read cache, all are dropped with the engine, and those of a source with the source.
 Why: docs/adr/0078-vectors-in-memory.md.
 """
 
 from binascii import a2b_base64
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -60,6 +60,15 @@ def vector_reader(source: ReadSource) -> Callable[[Row], bytes]:
     return vector_of
 
 
+class Searchable(NamedTuple):
+    """What a part holds of an entry, with the row from which it was read."""
+
+    row: bytes
+    vector: bytes
+    tested: bytes
+    """The `part_row` of the attributes that conditions may read."""
+
+
 class StoredPart(msgspec.Struct, eq=False):
     """A part of an index, with how far it has been loaded."""
 
@@ -83,21 +92,32 @@ class StoredPart(msgspec.Struct, eq=False):
         upper = prefix_upper_bound(self.prefix)
         return read_range(engine, self.next_key, upper, SLICE_ROWS, SLICE_BYTES, self.skipped_keys_max)
 
-    def load(self, rows: Sequence[tuple[bytes, bytes]], *, are_last: bool) -> None:
-        """Add what `next_rows` has returned; nothing may have given way since."""
-        for engine_key, row in rows:
-            self.put(key_in_source(engine_key), Row(row))
-        if rows:
-            self.next_key = rows[-1][0] + b"\x00"
+    def read(self, rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Searchable]:
+        """Engine key → the entry, for rows that `next_rows` has returned. May give way."""
+        return {engine_key: self._read(row) for engine_key, row in rows}
+
+    def load(self, rows: Sequence[tuple[bytes, bytes]], read: dict[bytes, Searchable], *, are_last: bool) -> None:
+        """Add what `next_rows` has returned; nothing may have given way since.
+
+        `read`: what has been read before. Ends before a row that has changed meanwhile, except the first, which is read
+        here, so that a row that changes always holds up nobody.
+        """
+        for place, (engine_key, row) in enumerate(rows):
+            entry = read.get(engine_key)
+            if entry is None or entry.row != row:
+                if place:
+                    return
+                entry = self._read(row)
+            self.entries.put(key_in_source(engine_key), entry.vector, row_size_bytes(Row(row)), entry.tested)
+            self.next_key = engine_key + b"\x00"
         self.is_complete = are_last
 
-    def put(self, key: bytes, row: Row) -> None:
-        """Add an entry, or replace it."""
-        tested = part_row(decode_attributes(row, self.names)) if self.names else b""
-        self.entries.put(key, self.vector_of(row), row_size_bytes(row), tested)
+    def _read(self, row: bytes) -> Searchable:
+        tested = part_row(decode_attributes(Row(row), self.names)) if self.names else b""
+        return Searchable(row, self.vector_of(Row(row)), tested)
 
     def put_entry(self, entry: Entry) -> None:
-        """Add an entry that has been derived, or replace it; unlike `put`, does not read its row."""
+        """Add an entry that has been derived, or replace it; does not read its row."""
         tested = part_row(entry.tested) if self.names and entry.tested is not None else b""
         self.entries.put(entry.key, entry.vector, row_size_bytes(entry.row), tested)
 

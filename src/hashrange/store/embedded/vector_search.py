@@ -163,10 +163,17 @@ class VectorSearches:
         """Load the next rows of a part. Raises StorageError."""
         site = self._site
         try:
+            ways_given, next_key = gave_way(), part.next_key
+            with site.failures():
+                rows, are_last = part.next_rows(site.engine)
+            read = part.read(rows)
             with undisturbed:
-                with site.failures():
-                    rows, are_last = part.next_rows(site.engine)
-                part.load(rows, are_last=are_last)
+                if gave_way() != ways_given:
+                    if part.next_key != next_key or not self._parts.holds(part):
+                        return  # another search has loaded the slice, or the part has been dropped
+                    with site.failures():
+                        rows, are_last = part.next_rows(site.engine)
+                part.load(rows, read, are_last=are_last)
         except StorageBusy:
             if not part.skipped_keys_max:
                 raise
