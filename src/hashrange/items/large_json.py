@@ -12,6 +12,7 @@ a piece, or deeper than the pattern goes, are then decoded one by one. Must not 
 import re
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -45,10 +46,12 @@ _find_trailing = re.compile(r"trailing characters \(byte (\d+)\)$").search
 """Finds the number of bytes up to the first that follows a complete value, that byte included, in an error's text."""
 
 
+@cache
 def _members_pattern(member: bytes) -> Callable[[memoryview, int, int], re.Match[bytes] | None]:
     """A function that matches as many members of a map or list as are complete, each with the comma behind it.
 
     `member`: the pattern of one, with NAME and VALUE for those of its parts. 15 ns a byte, because it never goes back.
+    The first call for a pattern takes 2 ms.
     """
     text = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
     inside = rb'[^"{}\[\]]*+(?>%b[^"{}\[\]]*+)*+' % text
@@ -56,10 +59,6 @@ def _members_pattern(member: bytes) -> Callable[[memoryview, int, int], re.Match
         inside = rb'[^"{}\[\]]*+(?>(?>%b|[{\[]%b[}\]])[^"{}\[\]]*+)*+' % (text, inside)
     value = rb"[{\[]%b[}\]]" % inside
     return re.compile(rb"(?>%b,)*+" % member.replace(b"VALUE", value).replace(b"NAME", text), re.DOTALL).match
-
-
-_match_attributes = _members_pattern(b"NAME:VALUE")
-_match_elements = _members_pattern(b"VALUE")
 
 
 def decode_item(text: memoryview) -> Item:
@@ -104,7 +103,7 @@ def _runs_of_attributes(
     """
     is_guess_right = True
     while members:
-        end = _cut(members, b'},"') if is_guess_right else _cut_behind(members, _match_attributes)
+        end = _cut(members, b'},"') if is_guess_right else _cut_behind(members, _members_pattern(b"NAME:VALUE"))
         run = _decoded(decode, members[:end], b"{}")
         if run is None and is_guess_right:
             if not _are_few(members, b'},"'):
@@ -127,7 +126,7 @@ def _elements(members: memoryview) -> list[Value]:
     elements: list[Value] = []
     is_guess_right = True
     while members:
-        end = _cut(members, b"},{") if is_guess_right else _cut_behind(members, _match_elements)
+        end = _cut(members, b"},{") if is_guess_right else _cut_behind(members, _members_pattern(b"VALUE"))
         run = _decoded(_decode_elements, members[:end], b"[]")
         if run is None and is_guess_right:
             if not _are_few(members, b"},{"):
