@@ -192,6 +192,9 @@ class StubStore:
     async def tend_recovery(self) -> None:
         pass
 
+    async def tend_vectors(self) -> None:
+        """It has no vector indexes."""
+
     async def tend_streams(self) -> None:
         return None
 
