@@ -163,7 +163,11 @@ def test_an_index_is_built_once_there_is_room_for_it(play: Callable[[Scenario], 
 def test_only_what_is_done_for_the_engine_goes_by_real_time(play: Callable[[Scenario], None]) -> None:
     async def scenario(served: Served) -> None:
         jobs = served.server.service.jobs.jobs
-        assert [job.name for job in jobs if not job.waits_for_service_time] == ["vector cells", "settle", "alarm-actions"]
+        assert [job.name for job in jobs if not job.waits_for_service_time] == [
+            "vector cells",
+            "settle",
+            "alarm-actions",
+        ]
 
     play(scenario)
 
