@@ -148,7 +148,7 @@ class FakeStore:
         """Does nothing."""
         return 1.0
 
-    tend_streams = tend_recovery = settle
+    tend_streams = tend_recovery = tend_vectors = settle
 
     async def statistics(self, sources: Sequence[bytes]) -> Mapping[bytes, Statistics]:
         """The same statistics for every source."""
