@@ -94,6 +94,27 @@ def _attributes(members: memoryview) -> Item:
     return attributes
 
 
+def _elements(members: memoryview) -> list[Value]:
+    """Decode a list, given as its JSON without the brackets."""
+
+    def outlined(text: bytes) -> list[Value]:
+        return [_value(memoryview(raw)) for raw in _outline_elements(text)]
+
+    def first(left: memoryview) -> tuple[list[Value], int]:
+        run: list[Value] = []
+        end = 0
+        while end < min(CUT_BYTES, len(left)):
+            start = end + bool(run)
+            end = find_end_of_value(left, start, b",")
+            run.append(_value(left[start:end]))
+        return run, end
+
+    elements: list[Value] = []
+    for run in _runs(members, (b"},{", b"[]", b"VALUE"), _decode_elements, outlined, first):
+        elements += run
+    return elements
+
+
 def _runs_of_attributes(
     members: memoryview, decode: Callable[[bytes], dict[str, Any]], decode_one: Callable[[memoryview], Any]
 ) -> Iterator[dict[str, Any]]:
@@ -101,48 +122,47 @@ def _runs_of_attributes(
 
     `decode` decodes a map, `decode_one` the value of one member.
     """
+
+    def outlined(text: bytes) -> dict[str, Any]:
+        return {name: decode_one(memoryview(raw)) for name, raw in _outline_attributes(text).items()}
+
+    def first(left: memoryview) -> tuple[dict[str, Any], int]:
+        run: dict[str, Any] = {}
+        end = 0
+        while end < min(CUT_BYTES, len(left)):
+            name, value, end = _attribute_at(left, end + bool(run))
+            run[name] = decode_one(value)
+        return run, end
+
+    return _runs(members, (b'},"', b"{}", b"NAME:VALUE"), decode, outlined, first)
+
+
+def _runs(
+    members: memoryview,
+    form: tuple[bytes, bytes, bytes],
+    decode: Callable[[bytes], T],
+    outlined: Callable[[bytes], T],
+    first: Callable[[memoryview], tuple[T, int]],
+) -> Iterator[T]:
+    """Decode the members of a map or list, given as its JSON without the brackets, some at a time.
+
+    `form`: what is between two members, the brackets, and the pattern of a member. `decode` decodes a map or list;
+    `outlined` too, one member after the other; `first` decodes a piece of its members like this, and tells its end.
+    """
+    between, brackets, member = form
     is_guess_right = True
     while members:
-        end = _cut(members, b'},"') if is_guess_right else _cut_behind(members, _members_pattern(b"NAME:VALUE"))
-        run = _decoded(decode, members[:end], b"{}")
+        end = _cut(members, between) if is_guess_right else _cut_behind(members, _members_pattern(member))
+        run = _decoded(decode, members[:end], brackets)
         if run is None and is_guess_right:
-            if not _are_few(members, b'},"'):
+            if not _are_few(members, between):
                 is_guess_right = False
                 continue
-            end = len(members)
-            outline = _outline_attributes(_enclosed(members, b"{}"))
-            run = {name: decode_one(memoryview(raw)) for name, raw in outline.items()}
+            run, end = outlined(_enclosed(members, brackets)), len(members)
         elif run is None:
-            run, end = {}, 0
-            while end < min(CUT_BYTES, len(members)):
-                name, value, end = _attribute_at(members, end + bool(run))
-                run[name] = decode_one(value)
+            run, end = first(members)
         yield run
         members = members[end + 1 :]
-
-
-def _elements(members: memoryview) -> list[Value]:
-    """Decode a list, given as its JSON without the brackets."""
-    elements: list[Value] = []
-    is_guess_right = True
-    while members:
-        end = _cut(members, b"},{") if is_guess_right else _cut_behind(members, _members_pattern(b"VALUE"))
-        run = _decoded(_decode_elements, members[:end], b"[]")
-        if run is None and is_guess_right:
-            if not _are_few(members, b"},{"):
-                is_guess_right = False
-                continue
-            end = len(members)
-            run = [_value(memoryview(raw)) for raw in _outline_elements(_enclosed(members, b"[]"))]
-        elif run is None:
-            run, end = [], 0
-            while end < min(CUT_BYTES, len(members)):
-                start = end + bool(run)
-                end = find_end_of_value(members, start, b",")
-                run.append(_value(members[start:end]))
-        elements += run
-        members = members[end + 1 :]
-    return elements
 
 
 def _enclosed(members: memoryview, brackets: bytes) -> bytes:
