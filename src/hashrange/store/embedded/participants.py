@@ -8,8 +8,7 @@ from hashrange.store.embedded.index_entries import IndexEntries
 from hashrange.store.embedded.item_collections import ItemCollections
 from hashrange.store.embedded.participant import Participant, Terms
 from hashrange.store.embedded.staged_rows import StagedRows
-from hashrange.store.embedded.vector_following import FollowingParts
-from hashrange.store.embedded.vector_lists import VectorLists
+from hashrange.store.embedded.vector_following import FollowingParts, VectorLists
 
 MakeParticipant = Callable[[Terms], Participant]
 
