@@ -172,11 +172,8 @@ def test_a_start_costs_little(start: Starter) -> None:
     assert cpu_seconds < START_TIMES_MAX * libraries_seconds
 
 
-def test_help_imports_no_server() -> None:
-    code = (
-        "import sys, hashrange.cli.serve; print([m for m in ('asyncio', 'rocksdict',"
-        " 'hashrange.operations') if m in sys.modules])"
-    )
+def printed_by(code: str) -> str:
+    """What a new interpreter prints that runs the code."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
@@ -184,7 +181,15 @@ def test_help_imports_no_server() -> None:
         capture_output=True,
         check=True,
     )
-    assert done.stdout == "[]\n"
+    return done.stdout
+
+
+def test_help_imports_no_server() -> None:
+    code = (
+        "import sys, hashrange.cli.serve; print([m for m in ('asyncio', 'rocksdict',"
+        " 'hashrange.operations') if m in sys.modules])"
+    )
+    assert printed_by(code) == "[]\n"
 
 
 def test_a_server_imports_numpy_only_for_a_search() -> None:
@@ -192,14 +197,7 @@ def test_a_server_imports_numpy_only_for_a_search() -> None:
         "import sys\nfrom hashrange.testing import server\nwith server() as database:\n"
         "    print('hashrange.store.embedded.vector_search' in sys.modules, 'numpy' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        text=True,
-        capture_output=True,
-        check=True,
-    )
-    assert done.stdout == "True False\n"
+    assert printed_by(code) == "True False\n"
 
 
 def test_the_limit_of_item_collections_is_an_option(start: Starter) -> None:

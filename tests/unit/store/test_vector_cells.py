@@ -13,9 +13,8 @@ from hashrange.testing.database import server
 from hashrange.vectors import centroids
 from hashrange.vectors.loaded_part import LoadedPart
 from hashrange.vectors.ranking import Distance
-from tests.conformance.vectors import vector, vector_index
 from tests.unit.jobs.world import drive
-from tests.unit.store.test_vector_parts import NAME, Vectors, giving_way, ids, parts_of
+from tests.unit.store.test_vector_parts import Vectors, giving_way, ids, parts_of, search_of_numbers
 
 
 @pytest.fixture(params=[False, True], ids=["whole", "hash"])
@@ -82,16 +81,7 @@ def test_a_server_divides_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_search, "import_module", lambda _: SimpleNamespace(LoadedPart=make))
     with server() as database:
         client: Any = database.client()
-        client.create_table(
-            TableName=NAME,
-            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-            BillingMode="PAY_PER_REQUEST",
-            VectorIndexes=[vector_index("vix", Dimensions=1)],
-        )
-        for number in range(100):
-            client.put_item(TableName=NAME, Item={"id": {"S": str(number)}, "embedding": vector(number + 1)})
-        wanted = {"TableName": NAME, "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 100}
+        wanted = search_of_numbers(client, 100)
         for _ in range(1_000):
             assert len(client.search_vectors(**wanted)["SearchResults"]) == 100
             if not made[0].is_untended:

@@ -162,6 +162,20 @@ def test_few_entries_are_read_for_each_search(vectors: Vectors) -> None:
     assert len(vectors.parts) == 0
 
 
+def search_of_numbers(client: Any, count: int) -> dict[str, Any]:
+    """Fill a table with so many vectors of one dimension; returns the request for the best hundred."""
+    client.create_table(
+        TableName=NAME,
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+        VectorIndexes=[vector_index("vix", Dimensions=1)],
+    )
+    for number in range(count):
+        client.put_item(TableName=NAME, Item={"id": {"S": str(number)}, "embedding": vector(number + 1)})
+    return {"TableName": NAME, "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 100}
+
+
 def test_searches_over_http_import_numpy_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
@@ -172,16 +186,7 @@ def test_searches_over_http_import_numpy_on_a_thread(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(vector_search, "import_module", noting)
     with server() as database:
         client: Any = database.client()
-        client.create_table(
-            TableName=NAME,
-            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-            BillingMode="PAY_PER_REQUEST",
-            VectorIndexes=[vector_index("vix", Dimensions=1)],
-        )
-        for number in range(40):
-            client.put_item(TableName=NAME, Item={"id": {"S": str(number)}, "embedding": vector(number + 1)})
-        wanted = {"TableName": NAME, "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 100}
+        wanted = search_of_numbers(client, 40)
         with ThreadPoolExecutor(4) as clients:
             replies = list(clients.map(lambda _: client.search_vectors(**wanted)["SearchResults"], range(12)))
         assert all(len(results) == 40 for results in replies)
