@@ -2,8 +2,7 @@
 collector would stop all requests.
 """
 
-import gc
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,10 +13,9 @@ from hashrange.operations.operation import Scope
 from hashrange.operations.registry import OPERATIONS
 from hashrange.store.embedded import open_store
 from tests.support.asking import run_operation
+from tests.support.garbage import garbage_made
 from tests.support.samples import finish
 from tests.support.scopes import scope_of
-
-pytestmark = pytest.mark.usefixtures("only_new_garbage")
 
 TABLE = {"TableName": "orders"}
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
@@ -77,40 +75,25 @@ def scope() -> Iterator[Scope]:
     store.close_now()
 
 
-def ask_all(scope: Scope, leavings: dict[str, set[str]] | None = None, former: Collection[int] = ()) -> None:
-    """Run all requests; `leavings` gets, by operation name, the qualified names of our garbage that each leaves.
-
-    `former` has the ids of objects that existed before: other tests made them, and some become garbage only later.
-    """
+def ask_all(scope: Scope, garbage: Callable[[], list[object]] | None = None) -> dict[str, set[str]]:
+    """Run all requests. Returns, by operation name, the qualified names of our `garbage` that each leaves."""
+    leavings = {}
     for name, members in REQUESTS:
         try:
             finish(run_operation(scope, OPERATIONS[name], members))
         except ApiError as refusal:
             assert "Condition" in refusal.code or "Duplicate" in refusal.code
-        if leavings is None:
-            continue
-        gc.collect()
         found = {
             getattr(one, "__qualname__", type(one).__qualname__)
-            for one in gc.garbage
-            if id(one) not in former and str(getattr(one, "__module__", "")).startswith("hashrange")
+            for one in (garbage() if garbage else ())
+            if str(getattr(one, "__module__", "")).startswith("hashrange")
         }
-        gc.garbage.clear()
         if found:
             leavings[name] = found
+    return leavings
 
 
 def test_no_request_leaves_anything_to_the_collector(scope: Scope) -> None:
     ask_all(scope)
-    gc.collect()
-    gc.disable()
-    former = set(map(id, gc.get_objects()))
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    leavings: dict[str, set[str]] = {}
-    try:
-        ask_all(scope, leavings, former)
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
-    assert leavings == {}
+    with garbage_made() as garbage:
+        assert ask_all(scope, garbage) == {}

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import ssl
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +23,7 @@ from hashrange.server.handshakes import (
 from hashrange.server.listener import Server, tls_context
 from hashrange.server.receive_budget import BEGINNINGS_BYTES_MAX
 from hashrange.settings import Settings
+from tests.support.garbage import garbage_made
 from tests.support.waiting import until
 from tests.unit.server.harness import FakeTransport, FrontEnd, StubStore, Turns
 from tests.unit.server.listening import TLS, ask, close, read_reply, request_bytes
@@ -430,7 +430,6 @@ def test_a_client_that_ends_inside_its_handshake_is_let_go(
 @pytest.mark.parametrize(
     "play", [run_on_best_loop], ids=["best-loop"], indirect=True
 )  # asyncio's own TLS leaves a reference cycle
-@pytest.mark.usefixtures("only_new_garbage")
 @pytest.mark.parametrize("ends_by", ["leaving", "no tls", "half a hello"])
 def test_a_handshake_that_fails_leaves_nothing_to_the_collector(play: Callable[..., None], ends_by: str) -> None:
     """OpenSSL holds 40 KB for each handshake, and reference cycles are not freed before the collector runs."""
@@ -450,20 +449,11 @@ def test_a_handshake_that_fails_leaves_nothing_to_the_collector(play: Callable[.
         await until(lambda: not server.handshakes.of_https)  # type: ignore[union-attr]
         for _ in range(20):
             await asyncio.sleep(0)
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        gc.set_debug(0)
-        found.update(type(one).__qualname__ for one in gc.garbage if id(one) not in former)
+        found.update(type(one).__qualname__ for one in garbage())
 
     found: set[str] = set()
-    gc.collect()
-    gc.disable()
-    former = set(map(id, gc.get_objects()))  # objects left by other tests
-    try:
+    with garbage_made() as garbage:
         play(scenario, **FILES)
-    finally:
-        gc.garbage.clear()
-        gc.enable()
     assert found.isdisjoint({"Handshake", "Reading", "HttpRequestParser"})
 
 

@@ -3,7 +3,6 @@
 Neither the error stays nor the frames that it was raised in, which hold the request.
 """
 
-import gc
 import json
 import types
 import urllib.error
@@ -14,6 +13,7 @@ from typing import Any
 
 from hashrange.testing import server
 from tests.support.bodies import BODIES, TABLE
+from tests.support.garbage import garbage_made
 
 WRONG: tuple[Any, ...] = ([], {"B": "1"}, {"": {"ComparisonOperator": "x" * 300}}, "x" * 300, -1)
 """What takes the place of a member."""
@@ -65,17 +65,9 @@ def test_no_refusal_leaves_an_error_or_a_frame() -> None:
             "BillingMode": "PAY_PER_REQUEST",
         }
         assert DENIED not in ask(endpoint, "CreateTable", create)
-        gc.collect()
-        gc.disable()
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        try:
+        with garbage_made() as garbage:
             for operation, body in spoiled():
                 ask(endpoint, operation, body)
-            gc.collect()
             kinds = BaseException | types.TracebackType
-            kept = [f"{type(one).__name__}: {one}"[:120] for one in gc.garbage if isinstance(one, kinds)]
-        finally:
-            gc.set_debug(0)
-            gc.garbage.clear()
-            gc.enable()
+            kept = [f"{type(one).__name__}: {one}"[:120] for one in garbage() if isinstance(one, kinds)]
         assert kept == []

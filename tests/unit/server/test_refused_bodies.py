@@ -1,15 +1,12 @@
 """A refused body is freed at once: no exception that is kept refers to the frames that hold it."""
 
-import gc
-from collections.abc import Iterator
 from types import FrameType
 
 import pytest
 
 from hashrange.wire import body_members
+from tests.support.garbage import garbage_made
 from tests.unit.server.harness import FrontEnd, reply
-
-pytestmark = pytest.mark.usefixtures("only_new_garbage")
 
 LARGE = b" " * 40_000
 REFUSED = {
@@ -22,31 +19,14 @@ REFUSED = {
 }
 
 
-@pytest.fixture
-def garbage() -> Iterator[list[object]]:
-    """What the collector finds, instead of freeing it; without frames of earlier tests,
-    which logged errors may hold until now.
-    """
-    gc.collect()
-    gc.disable()
-    earlier = [one for one in gc.get_objects() if isinstance(one, FrameType)]
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    yield gc.garbage
-    gc.set_debug(0)
-    earlier.clear()
-    gc.garbage.clear()
-    gc.enable()
-
-
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_refused_body_leaves_no_frames_to_the_collector(
-    name: str, garbage: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_body_leaves_no_frames_to_the_collector(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_members, "REQUEST_MEMBERS_MAX", 400)
     body, headers, expected = REFUSED[name]
-    front = FrontEnd()
-    answered = reply(front.ask(front.request(body, headers=headers)))
-    assert expected in answered.body, answered.body
-    gc.collect()
-    frames = [one for one in garbage if isinstance(one, FrameType) and "hashrange" in one.f_code.co_filename]
+    with garbage_made() as garbage:
+        front = FrontEnd()
+        answered = reply(front.ask(front.request(body, headers=headers)))
+        assert expected in answered.body, answered.body
+        left = garbage()
+    frames = [one for one in left if isinstance(one, FrameType) and "hashrange" in one.f_code.co_filename]
     assert frames == []

@@ -2,7 +2,6 @@
 request's body, and all that was made of it, for as long as a client is connected.
 """
 
-import gc
 import http.client
 import json
 import time
@@ -13,8 +12,7 @@ import pytest
 
 from hashrange.settings import Settings
 from hashrange.testing import server
-
-pytestmark = pytest.mark.usefixtures("only_new_garbage")
+from tests.support.garbage import garbage_made
 
 SIGNED = (
     "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/{day}/us-east-1/{service}/aws4_request,"
@@ -89,18 +87,10 @@ def ask(connection: http.client.HTTPConnection, method: str, path: str, service:
 def left_by(connection: http.client.HTTPConnection, *asked: Any) -> set[str]:
     """The kinds of our errors that a refused request leaves to the collector."""
     assert 400 <= ask(connection, *asked) < 500  # loads what is loaded late
-    gc.collect()
-    gc.disable()
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    try:
+    with garbage_made() as garbage:
         assert 400 <= ask(connection, *asked) < 500
-        gc.collect()
-        errors = [one for one in gc.garbage if isinstance(one, BaseException)]
+        errors = [one for one in garbage() if isinstance(one, BaseException)]
         return {type(one).__qualname__ for one in errors if type(one).__module__.startswith("hashrange")}
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
 
 
 @pytest.mark.parametrize(("service", "target", "members"), TARGETS, ids=[target for _, target, _ in TARGETS])

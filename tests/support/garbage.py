@@ -1,0 +1,34 @@
+"""What is left to the garbage collector."""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def garbage_made() -> Iterator[Callable[[], list[object]]]:
+    """Disable the collector, and yield a function that returns the objects made since then, or since it was last
+    called, that only the collector would free.
+
+    What exists before is held until the end: objects of earlier tests become garbage at any time.
+    """
+    gc.unfreeze()
+    gc.collect()
+    former = gc.get_objects()
+    gc.freeze()  # so that no collection visits them
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+
+    def garbage() -> list[object]:
+        gc.collect()
+        found = list(gc.garbage)
+        gc.garbage.clear()
+        return found
+
+    try:
+        yield garbage
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+        former.clear()
