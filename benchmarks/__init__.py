@@ -2,7 +2,7 @@
 next to other servers of the same API.
 
     python -m benchmarks --quick             two minutes, ours only; writes no page
-    python -m benchmarks                     everything, the peers too, some 25 minutes; writes docs/benchmarks.md
+    python -m benchmarks                     everything, the peers too, some 35 minutes; writes docs/benchmarks.md
     python -m benchmarks --ours --add        measures Hashrange again and updates the last run's page
     python -m benchmarks --full --huge       also tables of 1,000,000 and 10,000,000 items
     python -m benchmarks --pair HEAD~1       compares the working tree with the commit HEAD~1,

@@ -61,7 +61,8 @@ def arguments_parser(plan: Plan) -> argparse.ArgumentParser:
     names = ", ".join(workload.name for workload in plan.workload if not workload.is_paired_only)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measures Hashrange beside dynalite, DynamoDB Local and Dynoxide, which it installs into .bench/.",
+        description="Measures Hashrange beside dynalite, DynamoDB Local, Dynoxide, MiniStack and moto,"
+        " which it installs into .bench/.",
         epilog="Example: python -m benchmarks --quick --ours-disk --only get,put",
     )
     parser.add_argument(

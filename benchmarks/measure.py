@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from benchmarks.client import Connection, ReplyError
 from benchmarks.generator import Load, LoadFailed, RunningLoad
 from benchmarks.items import ItemMaker
@@ -58,6 +60,7 @@ def make_ready(server: Running, plan: Plan, workload: Workload, table: Table) ->
     Raises ReplyError when the table cannot be created or the first request is refused: the server lacks that operation.
     """
     server.fill_indexed(plan, table.maker, table.items, workload.indexes)
+    plan = msgspec.structs.replace(plan, requests_prepared=workload.requests or plan.requests_prepared)
     prepared = prepare_requests(plan, workload, table.maker, table.items, server.client.host, server.client)
     server.client.close()
     try_first(server, workload, prepared)
@@ -115,6 +118,9 @@ def replay(ready: Ready, connections: int, seconds: float, cores: Cores, beside:
     elapsed_seconds = time.perf_counter() - began
     busy_seconds = machine_busy_seconds() - busy_before
     check_load(load)
+    server.sent[ready.workload.name] += load.requests
+    if ready.workload.keys == "new" and server.sent[ready.workload.name] >= len(ready.prepared.requests):
+        raise LoadFailed(f"it wrote more than {len(ready.prepared.requests):,} items: some keys were not new")
     units = load.requests * ready.prepared.units_per_request
     run_seconds = load.duration_us / 1e6
     others_seconds = busy_seconds - cpu_seconds - load.generator_share * run_seconds

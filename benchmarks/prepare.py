@@ -65,8 +65,10 @@ def fields_of(plan: Plan, workload: Workload, maker: ItemMaker, table_items: int
             ]
         case _:
             numbers = whole(pick(table_items, plan.requests_prepared * workload.parts), workload.parts)
+            if workload.keys == "new":
+                numbers = [table_items + number for number in range(plan.requests_prepared)]
             fields = [item_fields(number, plan.sort_keys_per_partition) for number in numbers]
-            if workload.undo:
+            if "$item" in workload.body + workload.undo:
                 fields = [{**one, "item": maker.item(number)} for one, number in zip(fields, numbers, strict=True)]
             return fields
 
@@ -77,7 +79,9 @@ def prepare_undo(plan: Plan, workload: Workload, maker: ItemMaker, table_items: 
     table = {"table": plan.table_name(workload.indexes)}
     template = Template(workload.undo)
     fields = fields_of(plan, workload, maker, table_items)
-    return [signer.request("PutItem", template.substitute({**table, **values}).encode()) for values in fields]
+    return [
+        signer.request(workload.undo_operation, template.substitute({**table, **values}).encode()) for values in fields
+    ]
 
 
 def whole(numbers: list[int], parts: int) -> list[int]:

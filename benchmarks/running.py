@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,8 @@ class Running:
         self.client = Client(port)
         self.warm: set[str] = set()
         """Names of the workloads that the server was warmed up with."""
+        self.sent: Counter[str] = Counter()
+        """Requests that were replayed, by workload."""
         self.indexed: set[int] = set()
         """Numbers of indexes for which a further table exists."""
 

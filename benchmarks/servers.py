@@ -5,6 +5,7 @@ Peers are used as black boxes, installed by peers.py from package registries.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -110,6 +111,18 @@ def dynoxide(kind: str) -> Callable[[int, Path], Launch]:
     return launch
 
 
+def ministack(port: int, _folder: Path) -> Launch:
+    """MiniStack with all its services, which it offers together; in memory."""
+    program = peers.python_program(peers.MINISTACK, "ministack")
+    return Launch([str(program)], {"GATEWAY_PORT": str(port), "LOG_LEVEL": "ERROR"})
+
+
+def moto(port: int, _folder: Path) -> Launch:
+    """Moto's server; in memory."""
+    program = peers.python_program(peers.MOTO, "moto_server")
+    return Launch([str(program), "--host", "127.0.0.1", "--port", str(port)])
+
+
 CONTENDERS = (
     Contender("ours-memory", "Hashrange, memory", "memory", ours("memory"), our_version, pipelines=True,
               loads_per_second=35_000),
@@ -127,5 +140,9 @@ CONTENDERS = (
               warm_up_seconds=5, loads_per_second=8_000),
     Contender("dynalite-disk", "dynalite, disk", "disk", dynalite("disk"), peers.dynalite_version, warm_up_seconds=5,
               loads_per_second=4_000),
+    Contender("ministack-memory", "MiniStack, memory", "memory", ministack,
+              partial(peers.python_version, peers.MINISTACK), loads_per_second=2_000),
+    Contender("moto-memory", "moto, memory", "memory", moto, partial(peers.python_version, peers.MOTO),
+              loads_per_second=1_000),
 )  # fmt: skip
 BY_NAME = {contender.name: contender for contender in CONTENDERS}

@@ -21,7 +21,9 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target_disk_us: float | None = None
     at_first: str = ""
     """Peers' CPU when the targets were set: Dynoxide · DynamoDB Local · dynalite, memory / disk."""
-    keys: Literal["items", "twice", "partitions", "pages"] = "items"
+    keys: Literal["items", "new", "twice", "partitions", "pages"] = "items"
+    requests: int | None = None
+    """Number of prepared requests over sockets, where the plan's `requests_prepared` is too few."""
     part: str = ""
     """Template of one of several items in a body; `parts` of them, separated by commas, become the body's $parts."""
     parts: int = 1
@@ -37,7 +39,8 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_paired_only: bool = False
     """True if the workload runs only when two commits are compared (pair.py)."""
     undo: str = ""
-    """Body of a PutItem that restores the item that the request deletes: sent after it, and not measured."""
+    """Body of the request that restores what the request changed: sent after it, and not measured."""
+    undo_operation: str = "PutItem"
 
     def connections(self, wanted: int) -> int:
         """Return the number of connections for a run with `wanted`."""

@@ -31,8 +31,8 @@ def total_minutes(line: str) -> float:
     return sum(estimate(choice, section_names(arguments), full=arguments.full, huge=arguments.huge).values()) / 60
 
 
-def test_everything_ends_within_25_minutes_by_the_plan() -> None:
-    assert 10 < total_minutes("") < 25
+def test_everything_ends_within_35_minutes_by_the_plan() -> None:
+    assert 10 < total_minutes("") < 35
     assert total_minutes("--full") > total_minutes("") + 2
     assert total_minutes("--huge") > total_minutes("") + 5
     assert total_minutes("--quick") < 3
