@@ -16,7 +16,7 @@ from tests.support.source_trees import ROOT, SOURCE, source_trees
 LAYERS = (
     {"errors", "messages", "limits", "clock", "long_reads", "settings", "soon", "terminal", "work_threads", "written"},
     {"items", "aws_services"},
-    {"expressions", "wire", "sts", "vectors"},
+    {"expressions", "wire", "sts", "vectors", "toolkit"},
     {"tables", "s3"},
     {"store"},
     {"operations", "jobs"},
@@ -248,6 +248,28 @@ def test_the_archive_runs_without_the_rest(file: str) -> None:
     assert others <= {"hashrange", "boto3", "botocore"}
     own = {module for module in imported_modules(file) if module.startswith("hashrange")}
     assert all(module.startswith("hashrange.archive") for module in own)
+
+
+TOOLKIT_MAY_USE = {
+    "hashrange.aws_services.host_endings",
+    "hashrange.errors",
+    "hashrange.messages.installing",
+    "hashrange.terminal",
+    "hashrange.written.names",
+}
+
+
+def test_the_toolkit_uses_nothing_of_the_server() -> None:
+    """It speaks to any endpoint, through boto3."""
+    found = {
+        f"{file} imports {module}"
+        for file in source_trees()
+        if package_of(file) == "toolkit"
+        for module in imported_modules(file)
+        if module.startswith("hashrange") and not module.startswith("hashrange.toolkit")
+        if module not in TOOLKIT_MAY_USE
+    }
+    assert not found, "the toolkit works without a server's code"
 
 
 def test_errors_become_replies_in_one_place() -> None:

@@ -18,6 +18,7 @@ from hashrange.cli.output import OutputError, complain, lines_of, say
 from hashrange.cli.parsing import UsageError
 from hashrange.errors import HashrangeError
 from hashrange.settings import SettingUnusable
+from hashrange.toolkit.failures import UsageFault
 from hashrange.written.names import did_you_mean
 
 COMMANDS = {
@@ -77,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         with contextlib.suppress(OSError):
             sys.stdout.close()  # otherwise the interpreter flushes standard output again at exit and shows the error
         return UNREAD if error.is_unread else refuse(str(error), FAILED)
-    except (UsageError, SettingUnusable) as error:
+    except (UsageError, SettingUnusable, UsageFault) as error:
         return refuse(str(error), WRONG_USE)
     except HashrangeError as error:
         return refuse(str(error), FAILED)

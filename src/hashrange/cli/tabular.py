@@ -1,0 +1,81 @@
+"""How do commands of the toolkit print records? As a table that fits the terminal, as JSON, or as CSV: `--output`."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hashrange.cli.folding import columns_of, columns_taken
+from hashrange.cli.output import say_unfolded
+from hashrange.cli.parsing import CommandParser, UsageError
+from hashrange.terminal import escape_controls, escape_json
+
+FORMS = ("table", "json", "csv")
+GAP = "  "
+CELL_COLUMNS_MIN = 4
+"""Columns that a cell keeps however narrow the terminal is."""
+
+OutputRow = dict[str, Any]
+"""Name of a column → value: text, a number, a boolean, None, or lists and dicts of these."""
+
+
+def add_form(parser: CommandParser) -> None:
+    """Let a command take `--output`."""
+    parser.add_argument("--output", metavar="|".join(FORMS), default=FORMS[0], help=f"Form of the output. [{FORMS[0]}]")
+
+
+def require_form(form: str) -> None:
+    """Raise UsageError unless `--output` is one of the forms."""
+    if form not in FORMS:
+        raise UsageError(f'--output is "{form}"; it must be {", ".join(FORMS[:-1])} or {FORMS[-1]}.')
+
+
+def show_records(names: Sequence[str], records: Sequence[OutputRow], form: str) -> None:
+    """Print records with these columns on standard output, in one of FORMS."""
+    if form == "json":
+        text = json.dumps([{name: record.get(name) for name in names} for record in records], indent=2)
+        say_unfolded(*map(escape_json, text.split("\n")))
+    elif form == "csv":
+        say_unfolded(*map(_csv_line, [names, *([_cell(record.get(name)) for name in names] for record in records)]))
+    else:
+        say_unfolded(*table_lines(names, records, columns_of(sys.stdout)))
+
+
+def table_lines(names: Sequence[str], records: Sequence[OutputRow], columns: int | None) -> Iterator[str]:
+    """The lines of a table of at most `columns` columns; None: of any width. What does not fit ends with `…`."""
+    rows = [[escape_controls(_cell(record.get(name))) for name in names] for record in records]
+    widths = [max(map(columns_taken, cells)) for cells in zip(names, *rows, strict=True)]
+    if columns is not None:
+        while sum(widths) + len(GAP) * (len(widths) - 1) > columns and max(widths) > CELL_COLUMNS_MIN:
+            widths[widths.index(max(widths))] -= 1
+    are_numbers = [
+        bool(records) and all(isinstance(record.get(name), int | float) for record in records) for name in names
+    ]
+    for row in [list(names), *rows]:
+        cells = [_fitted(*one) for one in zip(row, widths, are_numbers, strict=True)]
+        yield GAP.join(cells).rstrip()
+
+
+def _cell(value: Any) -> str:
+    """A value as text of a table or of CSV."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)
+
+
+def _fitted(text: str, width: int, is_number: bool) -> str:
+    """A cell of exactly `width` columns."""
+    if columns_taken(text) > width:
+        while columns_taken(text) > width - 1:
+            text = text[:-1]
+        text += "…"
+    blanks = " " * (width - columns_taken(text))
+    return blanks + text if is_number else text + blanks
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    """A line of RFC 4180. A cell keeps its line ends as escapes, because output is one line for each record."""
+    shown = [escape_controls(cell) for cell in cells]
+    return ",".join(f'"{one.replace(chr(34), chr(34) * 2)}"' if set(one) & set(',";') else one for one in shown)
