@@ -16,7 +16,7 @@ from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.former_formats import FormerWrite, former_delays
 from hashrange.store.embedded.participant import Participant, Terms
-from hashrange.store.embedded.recovery_windows import RecoveryWindows
+from hashrange.store.embedded.recovery_windows import MARK_BYTES, RecoveryWindows
 from hashrange.store.embedded.stream_states import (
     StoredStreams,
     TableLog,
@@ -122,7 +122,9 @@ class ChangeLog(Participant):
             if log is None:
                 log = streams.log_of(change.table.table_id)
             last = first if first > last else last + 1
-            prefix = log.prefix_of(change)
+            if change.table is not log.table:
+                log.arrange(change.table)
+            prefix = log.only_prefix or log.prefix_of(change.key)
             if entries is None:
                 record = log.encode(change, b"")
             else:
@@ -132,9 +134,12 @@ class ChangeLog(Participant):
                 recorded.append((prefix, WaitingChange(last, due_ms, entries, is_hidden, kept_bytes(entries))))
             put(prefix + last.to_bytes(SEQUENCE_BYTES, "big"), record)
             written[prefix] = log
-            if log.window is not None:
-                self.windows.added(draft, log.window, last, len(record))
-        draft.afterwards.append(lambda: streams.written_up_to(last, written))
+            window = log.window
+            if window is not None:
+                window.unmarked_bytes = unmarked_bytes = window.unmarked_bytes + len(record)
+                if unmarked_bytes >= MARK_BYTES or last > window.mark_until:
+                    self.windows.mark(draft, window, last)
+        draft.afterwards.append(partial(streams.written_up_to, last, written))
         if recorded:
             self.delayed.add(draft, recorded)
 

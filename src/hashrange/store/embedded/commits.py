@@ -33,7 +33,7 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
-from hashrange.store.embedded.engine import Engine, new_batch
+from hashrange.store.embedded.engine import Engine, small_batch
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.open_tables import StoredTable
 from hashrange.store.embedded.participant import Participant
@@ -189,6 +189,7 @@ class Commits:
         participants = self._tables.existing(table).participants
         if changes:
             draft.changes = changes
+            draft.entries = self._walks.passed(changes)
             _count_rows(draft, changes)
             self._follow(draft, participants, changes)
 
@@ -244,7 +245,7 @@ class Commits:
             position, at_seconds = change.position, change.at_seconds
         if is_followed:
             changes = (change,)
-            draft = Draft(engine, position, at_seconds, changes, new_batch(), meter)
+            draft = Draft(engine, position, at_seconds, changes, small_batch(), meter, entries)
             if changes_what == STATISTICS:
                 draft.count(table.source_id, old, new)
             if participants:
@@ -313,6 +314,7 @@ class Commits:
         _count_rows(draft, written)
         with undisturbed:
             if followed:
+                draft.entries = self._walks.passed(written)
                 shares = _shares_of(opened, [changes[number] for number in followed])
                 self._follow(draft, tuple(shares), written, shares)
             else:
@@ -438,10 +440,9 @@ class Commits:
     ) -> None:
         """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`) and of
         participants. `shares`: the changes that each follows, in a transaction; None: all follow all of `written`,
-        which are changes of one table. Raises ApiError, TransactionRefused, EngineRefused.
+        which are changes of one table. The draft has their `entries`. Raises ApiError, TransactionRefused,
+        EngineRefused.
         """
-        is_plain = len(written) == 1 and not self._walks.positions
-        draft.entries = written[0].entries if is_plain else self._walks.passed(written)
         try:
             for participant in participants:
                 if participant.may_refuse:
@@ -457,6 +458,8 @@ class Commits:
 
     def _write_followed(self, draft: Draft, participants: Sequence[Participant], written: Sequence[Change]) -> None:
         """Add what follows from a single write to its draft, and write it. Raises what `_follow` and `_write` raise."""
+        if self._walks.positions:
+            draft.entries = self._walks.passed(written)
         undisturbed.add(thread := get_ident())
         try:
             self._follow(draft, participants, written)

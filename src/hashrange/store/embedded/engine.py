@@ -6,9 +6,9 @@ No other file of Hashrange sets rocksdict's options. Measurements: docs/adr/0011
 import contextlib
 import ctypes
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import rocksdict
@@ -303,13 +303,17 @@ def passing_read_options() -> rocksdict.ReadOptions:
     return options
 
 
+small_batch: Callable[[], WriteBatch] = partial(rocksdict.WriteBatch, True)  # `raw_mode` by its name takes 0.1 µs more
+"""Makes an empty batch without preallocated bytes, which can be written once. 0.6 µs, most of it in rocksdict."""
+
+
 def new_batch(room_bytes: int = 0) -> WriteBatch:
     """An empty batch, which can be written once. `room_bytes` are preallocated.
 
     Preallocation takes 1 ms per MB, and a put then 0.2 ms per MB; without it a put takes 2 ms per MB, because the batch
     copies its content as it grows.
     """
-    batch = rocksdict.WriteBatch(True)  # `raw_mode` by its name takes 0.1 µs more
+    batch = small_batch()
     if room_bytes:
         batch.put(b"", bytes(room_bytes))
         batch.clear()

@@ -18,6 +18,7 @@ from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.participant import Terms
 from hashrange.store.embedded.stream_states import (
+    MARK_SECONDS,
     PARTITIONS_TOGETHER,
     RecoveryWindow,
     StoredStreams,
@@ -28,7 +29,6 @@ from hashrange.tables.schema import Table
 from hashrange.tables.streams import (
     SEQUENCE_MAX,
     has_recovery,
-    last_sequence_at,
     next_sequence,
     sequence_at,
     sequence_seconds,
@@ -36,7 +36,6 @@ from hashrange.tables.streams import (
 from hashrange.tables.streams import Sequence as SequenceNumber
 
 MARK_BYTES = 1024 * 1024
-MARK_SECONDS = 3600.0
 DAY_SECONDS = 86_400.0
 MARKS_TOGETHER = 1024
 """Marks that are passed, or deleted, in one commit: some 3 ms."""
@@ -108,14 +107,13 @@ class RecoveryWindows:
         self._untrimmed[table_id] = 0
         self._wake()
 
-    def added(self, draft: Draft, window: RecoveryWindow, sequence: SequenceNumber, size_bytes: int) -> None:
-        """Note that the draft has a record of a table's log. 0.2 µs."""
-        window.unmarked_bytes = unmarked_bytes = window.unmarked_bytes + size_bytes
-        if unmarked_bytes >= MARK_BYTES or sequence - window.marks[-1][0] > _MARK_SEQUENCES:
-            draft.batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
-            window.mark(sequence, unmarked_bytes)
-            window.unmarked_bytes = 0
-            self._wake()
+    def mark(self, draft: Draft, window: RecoveryWindow, sequence: SequenceNumber) -> None:
+        """Add a mark to the draft, at the last one of its records of the table's log."""
+        unmarked_bytes = window.unmarked_bytes
+        draft.batch.put(layout.window_key(window.table_id, sequence), layout.encode_counter(unmarked_bytes))
+        window.mark(sequence, unmarked_bytes)
+        window.unmarked_bytes = 0
+        self._wake()
 
     @property
     def last_sequence(self) -> SequenceNumber:
@@ -230,7 +228,3 @@ class RecoveryWindows:
         else:
             draft.batch.delete(layout.window_key(table_id, SEQUENCE_MAX))
             draft.afterwards.append(lambda: self._untrimmed.pop(table_id, None))
-
-
-_MARK_SEQUENCES = last_sequence_at(MARK_SECONDS)
-"""How far apart the sequence numbers of two moments are between which MARK_SECONDS pass."""

@@ -14,6 +14,7 @@ import msgspec
 
 from hashrange.errors import StorageCorruption
 from hashrange.items.keys import prefix_upper_bound
+from hashrange.items.types import Key
 from hashrange.limits import SHARD_SECONDS
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine, bounded
@@ -29,6 +30,10 @@ from hashrange.tables.streams import ALL_IMAGES, IMAGES, Shard, Stream, images_o
 
 PARTITIONS_TOGETHER = 64
 """Partitions whose records one slice looks at, of a table whose records are trimmed."""
+MARK_SECONDS = 3600.0
+"""Service time behind a mark of a recovery window after which the next record is marked, however few bytes it has."""
+MARK_SEQUENCES = rules.last_sequence_at(MARK_SECONDS)
+"""How far apart the sequence numbers of two moments are between which MARK_SECONDS pass."""
 StreamName = tuple[str, str, str, str]
 """Account, Region, table name and label, which no two streams of a store share."""
 
@@ -189,6 +194,8 @@ class RecoveryWindow:
         self.marks: deque[tuple[rules.Sequence, int]] = deque()
         """Sequence number, and bytes of the records behind the mark before up to there. The first mark is at `first`.
         """
+        self.mark_until: rules.Sequence = 0
+        """A record with a sequence number beyond this one is marked."""
         self.marked_bytes = 0
         """Bytes of the records up to the last mark."""
         self.unmarked_bytes = 0
@@ -202,6 +209,7 @@ class RecoveryWindow:
     def mark(self, sequence: rules.Sequence, size_bytes: int) -> None:
         """Add a mark behind the last one."""
         self.marks.append((sequence, size_bytes))
+        self.mark_until = sequence + MARK_SEQUENCES
         self.marked_bytes += size_bytes
 
 
@@ -216,35 +224,35 @@ class TableLog:
         """What is kept of the log for recovery; None while it is off."""
         self.is_followed = False
         """True if anybody needs the records of all changes."""
-        self._table: OpenTable | None = None
-        """The table that the other members are about; None: they are to be made."""
+        self.table: OpenTable | None = None
+        """The table that the members below are about; None: `arrange` is to make them."""
         self._places: list[bytes] = []
         """First hash, in 8 bytes, of each partition except the first."""
         self._prefixes: list[bytes] = []
         """For each partition, the first bytes of the engine keys of its records."""
+        self.only_prefix = b""
+        """These bytes if there is only one partition, otherwise nothing."""
         self.encode: EncodeRecord = _nobody_follows
         """Makes the record of a change, with the images that the streams need together."""
         self.encode_whole: EncodeRecord = _nobody_follows
         """Makes the record of a change with all images, which streams show and whose index entries wait."""
 
-    def prefix_of(self, change: Change) -> bytes:
-        """First bytes of the engine key of the change's record. Afterwards, the log is ready to make records."""
-        table = change.table
-        if table is not self._table:
-            self._arrange(table)
-        places = self._places
-        return self._prefixes[bisect_right(places, change.key[:HASH_BYTES]) if places else 0]
+    def prefix_of(self, key: Key) -> bytes:
+        """First bytes of the engine key of a record of the item with this key."""
+        return self._prefixes[bisect_right(self._places, key[:HASH_BYTES])]
 
-    def _arrange(self, table: OpenTable) -> None:
+    def arrange(self, table: OpenTable) -> None:
+        """Make the log ready for records of this version of its table."""
         partitions = table.partitions[table.source_id]
         self._places = [layout.encode_counter(one.hashes.first) for one in partitions[1:]]
         self._prefixes = [layout.log_prefix(self.table_id, one.number) for one in partitions]
+        self.only_prefix = b"" if self._places else self._prefixes[0]
         needed = (
             ALL_IMAGES if self.window is not None else images_of([one.stream.view_type for one in self.views.values()])
         )
         self.encode = record_encoder(needed, table.keys)
         self.encode_whole = record_encoder(ALL_IMAGES, table.keys)
-        self._table = table
+        self.table = table
 
     def add(self, view: StreamState) -> None:
         """From now on, the records are for this stream too."""
@@ -263,7 +271,7 @@ class TableLog:
 
     def _followers_changed(self) -> None:
         self.is_followed = bool(self.views) or self.window is not None
-        self._table = None
+        self.table = None
 
 
 def _nobody_follows(change: Change, waiting: bytes) -> bytes:
