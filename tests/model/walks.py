@@ -62,6 +62,7 @@ class TableWalk(ABC):
     def walk(self, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
         """Take random steps, while rows are moved in small slices, and close."""
         monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
+        monkeypatch.setattr(row_copies, "FIRST_SLICES", 1)
         monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 4)
         actions = self.actions()
         for _ in range(steps):

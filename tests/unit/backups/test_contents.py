@@ -267,6 +267,7 @@ def ask_admin(database: Database) -> Any:
 
 def test_the_admin_api_lists_them(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
+    monkeypatch.setattr(row_copies, "FIRST_SLICES", 1)
     assert ask_admin(database) == {"recovery": [], "backups": [], "restores": []}
     client = database.client()
     fill_table(client)

@@ -24,6 +24,7 @@ class Killed(BaseException):
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let backups and restores of few items take several slices."""
     monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
+    monkeypatch.setattr(row_copies, "FIRST_SLICES", 1)
     monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 2)
 
 

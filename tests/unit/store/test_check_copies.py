@@ -28,6 +28,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     to move rows, and the kept rows of a deleted table.
     """
     monkeypatch.setattr(row_copies, "SLICE_ROWS", 3)
+    monkeypatch.setattr(row_copies, "FIRST_SLICES", 1)
     monkeypatch.setattr(row_copies, "UNDONE_TOGETHER", 1)
     made = World(tmp_path / "data")
     fill(made)

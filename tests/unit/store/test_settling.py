@@ -3,11 +3,13 @@
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from hashrange.items.types import Key, Row
 from hashrange.jobs.job import AT_ONCE
-from hashrange.store.embedded import EmbeddedStore, open_store
+from hashrange.store.embedded import EmbeddedStore, open_store, row_copies
 from hashrange.store.embedded.engine import MIB
-from hashrange.store.embedded.settling import LOOK_SECONDS, MANY_COMMITS, QUIET_LOOK_SECONDS
+from hashrange.store.embedded.settling import FEW_COMMITS, LOOK_SECONDS, MANY_COMMITS, QUIET_LOOK_SECONDS
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.span import Span
 from tests.support.clocks import VirtualClock
@@ -185,4 +187,48 @@ def test_in_memory_everything_is_compressed_whatever_the_pace() -> None:
     until_done(store)
     store.engine.flush(True)
     assert sum(file["size"] for file in store.engine.live_files()) < MANY_COMMITS * 500
+    store.close_now()
+
+
+def rested(folder: Path) -> tuple[EmbeddedStore, OpenTable]:
+    """A store on disk with a table of 300 rows, whose engine rests, as the saved options say."""
+    store = open_store(str(folder), VirtualClock(), None)
+    table = finish(store.catalog.create(table_maker("t")))
+    assert table is not None
+    write(store, table, b"a")
+    write(store, table, b"b")
+    for _ in range(2):
+        finish(store.maintenance.settle())
+    until_done(store)
+    assert pace_of(folder) == (4 * MIB, 1, True)
+    return store, table
+
+
+def test_a_large_copy_sets_no_other_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_copies, "ALONE_BYTES_MIN", 0)
+    monkeypatch.setattr(row_copies, "SLICE_ROWS", 5)
+    folder = tmp_path / "data"
+    store, table = rested(folder)
+    finish(store.row_copies.begin("owner", table.schema))
+    source_id = finish(store.row_copies.keep("owner", None))
+    assert source_id is not None
+    moved = 0
+    while not (part := finish(store.row_copies.move("owner", source_id))).is_last:
+        moved += part.row_count
+    assert moved == len(KEYS)
+    assert finish(store.maintenance.settle()) == LOOK_SECONDS
+    until_done(store)
+    assert pace_of(folder) == (4 * MIB, 1, True)
+    store.close_now()
+
+
+def test_some_commits_end_the_rest_and_a_few_do_not(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    store, table = rested(folder)
+    for count, files in ((FEW_COMMITS, 1), (FEW_COMMITS + 1, 2)):
+        for key in KEYS[:count]:
+            finish(store.mutate(table, Key(key), partial(put, row_of(10, b"%d" % count + key))))
+        assert finish(store.maintenance.settle()) == LOOK_SECONDS
+        until_done(store)
+        assert pace_of(folder) == (4 * MIB, files, True)
     store.close_now()

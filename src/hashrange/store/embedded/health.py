@@ -74,7 +74,9 @@ class Site:
         self.all_changed_at = 0
         """Position of the last commit not noted in `changed_at`, which may have changed rows of any table."""
         self.is_loaded = False
-        """True if an import or a copy has added rows since `Upkeep.settle` looked last."""
+        """True if an import or a copy has added rows, with other rows in between, since `Upkeep.settle` looked last."""
+        self.moves_alone = 0
+        """Commits so far that only moved rows of a copy: whatever the engine's pace, they cost the same."""
         self.is_served = loop is not None
         """True if the store has an event loop; without one, the deletion of a table or index starts no compaction."""
 

@@ -4,7 +4,8 @@ and level 0 merged into the next level.
 A replaced row leaves older versions in the memtable and the files at level 0, and every read of a range passes over
 them: a Query of 20 rows takes twice as long. While an index is built or rows are loaded, or many writes come
 with few reads of ranges, merges wait for more files. Flushes run on the housekeeping thread, merges on threads of the
-engine.
+engine. To set another pace takes the engine 4 to 25 ms on disk, in which it holds the interpreter lock, so that nothing
+else runs: a pace is set only where that pays.
 Measurements: docs/adr/0011-engine-options.md.
 """
 
@@ -18,6 +19,8 @@ MANY_COMMITS, COMMITS_PER_PAGE = 500, 20
 """MANY_COMMITS: commits between two calls of `Settling.look`. COMMITS_PER_PAGE: commits per page read in the same
 time. When both are reached, merges wait for more files.
 """
+FEW_COMMITS = 16
+"""So few commits between two calls of `Settling.look` do not end the pace at which the engine rests."""
 WORTH_SETTLING = (("rocksdb.num-entries-active-mem-table", 500), ("rocksdb.num-files-at-level0", 1))
 """Properties of the engine, each with a value. If no property reaches its value, a flush is not worth a new file."""
 
@@ -28,25 +31,27 @@ class Settling:
     def __init__(self, housekeeper: Housekeeper, *, is_in_memory: bool) -> None:
         self._housekeeper = housekeeper
         self._is_in_memory = is_in_memory
-        self._position = self._pages = 0
+        self._position = self._pages = self._moves = 0
         self._is_settled = True
         self._engine: Engine = None
         self._pace = Pace.USUAL
         """The `engine.Pace` last set for `_engine`: size of memtables, and number of files that starts a merge."""
 
-    def look(self, engine: Engine, position: int, pages: int, *, is_bulk: bool) -> float:
+    def look(self, engine: Engine, position: int, pages: int, moves: int, *, is_bulk: bool) -> float:
         """Set the engine's `Pace` of merging, and flush if writes have paused; return the seconds until the next call.
 
-        `position`: of the last commit; `pages`: number of pages read so far; `is_bulk`: a walk fills a source,
-        or rows are loaded.
+        `position`: of the last commit; `pages`: number of pages read so far; `moves`: number of commits so far that
+        need no other pace; `is_bulk`: a walk fills a source, or rows are loaded.
         """
         if engine is not self._engine:
             self._engine, self._pace = engine, Pace.USUAL
         if position != self._position or is_bulk:
-            are_many = position - self._position >= max(MANY_COMMITS, (pages - self._pages) * COMMITS_PER_PAGE)
-            self._position, self._pages = position, pages
+            commits = position - self._position - (moves - self._moves)
+            are_many = commits >= max(MANY_COMMITS, (pages - self._pages) * COMMITS_PER_PAGE)
+            self._position, self._pages, self._moves = position, pages, moves
             self._is_settled = False
-            self._work_at(Pace.BULK if is_bulk else Pace.WRITES if are_many else Pace.USUAL)
+            if is_bulk or commits > FEW_COMMITS or self._pace is not Pace.AT_REST:
+                self._work_at(Pace.BULK if is_bulk else Pace.WRITES if are_many else Pace.USUAL)
             return LOOK_SECONDS
         if not self._is_settled:
             self._is_settled = True

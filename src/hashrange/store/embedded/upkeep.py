@@ -337,4 +337,5 @@ class Upkeep:
         site.reads.admission.look(site.engine)
         is_bulk = bool(self._walks.positions) or site.is_loaded
         site.is_loaded = False
-        return self._settling.look(site.engine, site.barrier.position, self.pages_read, is_bulk=is_bulk)
+        position, moves = site.barrier.position, site.moves_alone
+        return self._settling.look(site.engine, position, self.pages_read, moves, is_bulk=is_bulk)
