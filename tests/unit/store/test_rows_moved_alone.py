@@ -194,3 +194,15 @@ def test_a_copy_in_a_folder_of_format_15_goes_on(world: World, monkeypatch: pyte
     move_all(world, target)
     assert rows_of(world, target) == counted(world, target) == ITEMS
     assert world.close() == []
+
+
+def test_the_first_rows_of_a_small_copy_are_those_of_some_slices(tmp_path: Path) -> None:
+    """So the backup of a table of a few hundred items is complete with its operation."""
+    world = World(tmp_path / "data")
+    count = 2 * row_copies.SLICE_ROWS
+    world.put(count)
+    target = begin(world)
+    moved = drive(world.embedded.row_copies.move(OWNER, target))
+    assert (moved.row_count, moved.is_last) == (count, True)
+    assert rows_of(world, target) == counted(world, target) == count
+    assert world.close() == []
