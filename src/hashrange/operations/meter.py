@@ -58,6 +58,8 @@ class SearchUsage(Usage, frozen=True, gc=False):
     """Usage of a search of a vector index, which consumes bytes and no units."""
 
     search_bytes: int = 0
+    index_name: str = ""
+    """Name of the vector index."""
 
 
 class TransactedReadUsage(Usage, frozen=True, gc=False):

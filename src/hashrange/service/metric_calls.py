@@ -18,6 +18,7 @@ from hashrange.cloudwatch.dynamodb.metric_ids import (
     delegated_metric,
     operation_metrics,
     table_metric,
+    vector_metric,
 )
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import THROTTLED, ApiError, InternalServerError, Malformed
@@ -44,6 +45,8 @@ THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestL
 """Codes of throttled actions of a transaction, and of throttled statements of a batch."""
 ConsumedUnits = dict[tuple[OpenTable, str | None, bool], float]
 """Table, global index or None for the table itself, and True for writes → units."""
+ChargedBytes = dict[tuple[OpenTable, str, bool], int]
+"""Table, vector index, and True for writes → bytes."""
 _VERBS = {verb: f"PartiQL{verb.capitalize()}" for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")}
 
 
@@ -148,6 +151,26 @@ def count_units(counts: Counts, consumed: ConsumedUnits) -> None:
     for (table, index_name, is_write), units in consumed.items():
         place = place_of_table(table.schema)
         counts.add(consumed_metric(place, table.name, index_name, is_write=is_write), units)
+
+
+def vector_bytes_of(meter: Meter) -> ChargedBytes:
+    """The bytes for which a request is charged of each vector index; gives way."""
+    sums: ChargedBytes = {}
+    for usage in meter:
+        table, charged = usage.table, usage.vector_bytes
+        if isinstance(usage, SearchUsage):
+            charged = {usage.index_name: usage.search_bytes}
+        spend(len(charged))
+        for name, size_bytes in charged.items():
+            key = (table, name, usage.is_write)
+            sums[key] = sums.get(key, 0) + size_bytes
+    return sums
+
+
+def count_vector_bytes(counts: Counts, charged: ChargedBytes) -> None:
+    """Count the bytes for which a request is charged: one value for each vector index."""
+    for (table, name, is_write), size_bytes in charged.items():
+        counts.add(vector_metric(place_of_table(table.schema), table.name, name, is_write=is_write), float(size_bytes))
 
 
 # --- what a request names -------------------------------------------------------------------------

@@ -33,14 +33,16 @@ from hashrange.service.metric_calls import (
     count_success,
     count_throttle_event,
     count_units,
+    count_vector_bytes,
     is_user_error,
     units_of,
     user_errors,
+    vector_bytes_of,
 )
 from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, TRANSACTION, Counted, Counts, observed_of
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.service.metric_places import MetricPlaces
-from hashrange.tables.capacity import entry_units
+from hashrange.tables.capacity import entry_units, vector_write_bytes
 from hashrange.tables.change import Change
 from hashrange.tables.entries import EntryWrite
 from hashrange.tables.open_table import OpenTable
@@ -153,13 +155,14 @@ class MetricRecording:
         """Count what a request consumed. Gives way before, so that another minute, or other content, may have begun
         in between; the time is looked at afterwards.
         """
-        consumed = units_of(meter)
+        consumed, charged = units_of(meter), vector_bytes_of(meter)
         self._see_time()
         count_units(self._counts, consumed)
+        count_vector_bytes(self._counts, charged)
 
     def _count_entries(self, table: OpenTable, entries: Sequence[EntryWrite]) -> float:
-        """Count the units of global indexes; returns those of local indexes, which are their table's. Entries of vector
-        indexes consume none.
+        """Count the units of global indexes, and the bytes of vector indexes; returns the units of local indexes, which
+        are their table's.
         """
         of_entries, local_units = self._of_entries, 0.0
         for entry in entries:
@@ -173,6 +176,9 @@ class MetricRecording:
                 values.append(entry_units(entry))
             elif source.index is not None:
                 local_units += entry_units(entry)
+        if table.vector_sources:
+            charged = vector_write_bytes(entries)
+            count_vector_bytes(self._counts, {(table, name, True): charged[name] for name in charged})
         return local_units
 
     def refused(self, call: Call, error: ApiError) -> None:

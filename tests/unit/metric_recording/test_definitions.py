@@ -12,6 +12,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 LETTERS = {
     "T": "TableName",
     "G": "GlobalSecondaryIndexName",
+    "V": "VectorIndexName",
     "O": "Operation",
     "type": "OperationType",
     "verb": "Verb",

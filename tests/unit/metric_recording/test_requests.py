@@ -73,6 +73,34 @@ def test_entries_of_vector_indexes_consume_no_units(client: Any, seen: Seen) -> 
     assert (found.sample_count, found.sum) == (3, 3 + 3 + 2)
 
 
+VECTOR_INDEX = {"TableName": "vectors", "VectorIndexName": "vix"}
+
+
+def test_writes_are_observed_with_the_bytes_that_entries_are_charged_for(client: Any, seen: Seen) -> None:
+    create_vector_table(client)
+    long = 2 + 1 + 9 + 4 + 4 + 3_000
+    texts = [("a", "x"), ("b", "y")]
+    items = [{"pk": {"S": name}, "embedding": {"L": [{"N": "1"}]}, "text": {"S": text}} for name, text in texts]
+    client.batch_write_item(RequestItems={"vectors": [{"PutRequest": {"Item": item}} for item in items]})
+    client.delete_item(TableName="vectors", Key={"pk": {"S": "a"}})
+    statement = "INSERT INTO \"vectors\" VALUE {'pk': 'c', 'embedding': [1]}"
+    client.execute_statement(Statement=statement)
+    client.put_item(TableName="vectors", Item={"pk": {"S": "none"}})
+    found = seen.all("VectorWriteRequestBytes", **VECTOR_INDEX)
+    assert found is not None
+    assert (found.sample_count, found.sum, found.maximum) == (5, 2 * long + 2 * long + 1_024 + 1_024, 2 * long)
+    assert seen.dimensions("VectorWriteRequestBytes") == [VECTOR_INDEX]
+
+
+def test_searches_are_observed_with_the_bytes_that_they_read(client: Any, seen: Seen) -> None:
+    create_vector_table(client)
+    capacities = [search(client, TopK=most, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"] for most in (5, 1)]
+    found = seen.all("VectorSearchRequestBytes", **VECTOR_INDEX)
+    assert found is not None
+    assert (found.sample_count, found.sum) == (2, sum(one["VectorSearchRequestBytes"] for one in capacities))
+    assert seen.dimensions("VectorSearchRequestBytes") == [VECTOR_INDEX]
+
+
 def test_a_search_is_measured_and_consumes_no_units(client: Any, seen: Seen) -> None:
     create_vector_table(client)
     for most in (5, 1):

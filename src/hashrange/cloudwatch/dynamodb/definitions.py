@@ -3,7 +3,8 @@ of each that this server feeds.
 
 A metric that no feature feeds is not here (docs/metrics.md lists those).
 Source: global-tables-backup.md 9. Which metrics have OperationType, Verb and Source: CloudWatch user guide,
-the supported metrics of the resource AWS::DynamoDB::Table.
+the supported metrics of the resource AWS::DynamoDB::Table. Names and dimensions of the metrics of vector indexes:
+developer guide, monitoring of their capacity; unit and statistics are those of units (unconfirmed).
 """
 
 from typing import Literal, NamedTuple
@@ -20,6 +21,7 @@ DimensionNames = tuple[str, ...]
 ACCOUNT: DimensionNames = ()
 TABLE: DimensionNames = ("TableName",)
 INDEX: DimensionNames = ("GlobalSecondaryIndexName", "TableName")
+VECTOR_INDEX: DimensionNames = ("TableName", "VectorIndexName")
 OPERATION: DimensionNames = ("Operation", "TableName")
 OPERATION_TYPE: DimensionNames = ("Operation", "OperationType", "TableName")
 OPERATION_VERB: DimensionNames = ("Operation", "TableName", "Verb")
@@ -110,6 +112,8 @@ ALL_METRICS: tuple[MetricDefinition, ...] = (
     _each_minute("ReturnedBytes", (STREAM,), unit="Bytes"),
     _each_minute("ReturnedRecordsCount", (STREAM,)),
     _each_minute("TransactionConflict", (TABLE,)),
+    _each_minute("VectorSearchRequestBytes", (VECTOR_INDEX,), unit="Bytes"),
+    _each_minute("VectorWriteRequestBytes", (VECTOR_INDEX,), unit="Bytes"),
     _each_minute("TimeToLiveDeletedItemCount", (TABLE,), ("Sum",)),
     _gauge("OnlineIndexPercentageProgress", (INDEX,), _ALL),
     _gauge("OnlineIndexConsumedWriteCapacity", (INDEX,), _ALL),
@@ -146,7 +150,7 @@ MEASURED_OPERATIONS = frozenset(
         "BatchExecuteStatement",
         "ExecuteStatement",
         "GetRecords",
-        "SearchVectors",  # (unconfirmed): the service documents no metrics of searches
+        "SearchVectors",  # (unconfirmed): the service documents no metrics of the operation
     }
 )
 """Values of the dimension Operation. Requests of other operations count in no metric that has it."""

@@ -23,6 +23,8 @@ IDS_MAX = 4096
 """Identities of metrics that are remembered, because it takes a microsecond to make one."""
 READ, WRITTEN = CONSUMED = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 """Names of the metrics of units that were read, and written."""
+CHARGED = ("VectorSearchRequestBytes", "VectorWriteRequestBytes")
+"""Names of the metrics of bytes for which searches of vector indexes, and writes of their entries, are charged."""
 
 
 class Place(NamedTuple):
@@ -52,6 +54,13 @@ def consumed_metric(place: Place, table_name: str, index_name: str | None, *, is
 def customer_metric(metric: MetricId) -> MetricId:
     """The metric of the same written units that says who has caused them: a client, not a replica."""
     return metric._replace(dimensions=tuple(sorted([*metric.dimensions, ("Source", CUSTOMER)])))
+
+
+@lru_cache(maxsize=IDS_MAX)
+def vector_metric(place: Place, table_name: str, index_name: str, *, is_write: bool) -> MetricId:
+    """The metric of bytes for which searches of a vector index, or writes of its entries, are charged."""
+    dimensions = (("TableName", table_name), ("VectorIndexName", index_name))
+    return MetricId(*place, DYNAMODB_NAMESPACE, CHARGED[is_write], dimensions)
 
 
 def delegated_metric(place: Place, name: str, table_name: str) -> MetricId:

@@ -209,16 +209,17 @@ def _reply(
 ) -> Reply:
     """The reply, with the usage recorded. `table_name`: name or ARN, as in the request."""
     assert source.vectors is not None
-    attribute = source.vectors.index.attribute
+    index = source.vectors.index
     results = Items()
     left_bytes = SEARCH_RESULTS_MAX_BYTES
     for row, score in found.entries:
-        shown = _shown_row(row, attribute, projection)
+        shown = _shown_row(row, index.attribute, projection)
         left_bytes -= row_json_bytes(shown)
         if left_bytes < 0:
             raise ValidationException(say.RESULT_TOO_LARGE.format(most=SEARCH_RESULTS_MAX_BYTES))
         results.append(Structure({"Item": shown, "Score": score}))
-    meter.append(SearchUsage(table, table_name, 0.0, search_bytes=max(SEARCH_BYTES_MIN, found.read_bytes)))
+    search_bytes = max(SEARCH_BYTES_MIN, found.read_bytes)
+    meter.append(SearchUsage(table, table_name, 0.0, search_bytes=search_bytes, index_name=index.name))
     return {"SearchResults": results}
 
 
