@@ -46,7 +46,8 @@ class CountingStep(FrontStep):
         """Count the units of a row."""
         source = self._insights.find(source_id)
         if source is not None and _is_counted(meter):
-            source.count_units(key, READ_WEIGHT * item_read_units(row, consistent=consistent))
+            units = item_read_units(row, consistent=consistent, table=source.table)
+            source.count_units(key, READ_WEIGHT * units)
         return row
 
     def unread(self, meter: RequestMeter, source_id: bytes, key: Key, units: float) -> None:
@@ -80,7 +81,7 @@ class CountingStep(FrontStep):
         sources = [self._insights.find(table.source_id) for table, _ in places]
         for source, (_, key), row in zip(sources, places, rows, strict=True):
             if source is not None:
-                units = TRANSACTION_FACTOR * item_read_units(row, consistent=True)
+                units = TRANSACTION_FACTOR * item_read_units(row, consistent=True, table=source.table)
                 source.count_units(key, READ_WEIGHT * units)
 
     def ended(self, note: KeysToPay, call: Any) -> None:

@@ -103,7 +103,8 @@ class AdmittingStep(FrontStep):
         """Take the units of a row."""
         throughput = self._by_source.get(source_id) or self._find(source_id)
         if throughput is not None:
-            throughput.reads.take(key, item_read_units(row, consistent=consistent), self._now())
+            units = item_read_units(row, consistent=consistent, table=throughput.reads.table)
+            throughput.reads.take(key, units, self._now())
         return row
 
     def unread(self, meter: RequestMeter, source_id: bytes, key: Key, units: float) -> None:
@@ -142,7 +143,7 @@ class AdmittingStep(FrontStep):
         for (table, key), row in zip(places, rows, strict=True):
             throughput = self._find(table.source_id)
             if throughput is not None:
-                units = TRANSACTION_FACTOR * item_read_units(row, consistent=True)
+                units = TRANSACTION_FACTOR * item_read_units(row, consistent=True, table=table)
                 throughput.reads.take_of_partition(key, units, self._now())
 
     def ended(self, note: _Reading, call: Any) -> None:

@@ -88,7 +88,7 @@ class CapacitySide:
 
         `shown`: the description whose units hold now, if the table is UPDATING (`tables.states.shown_table`).
         """
-        self._table, self._index = table, index
+        self.table, self._index = table, index
         self._source = table.read_source(None if index is None else index.name)
         subject: Table | Index = table.schema if index is None else index
         if shown is not None:
@@ -143,7 +143,7 @@ class CapacitySide:
         """Units a second that are served whatever was used before: those of a new table,
         or of warm throughput, or of the partitions.
         """
-        subject = self._table.schema if self._index is None else self._index
+        subject = self.table.schema if self._index is None else self._index
         warm = (subject.warm_write_units if self._is_write else subject.warm_read_units) or 0
         new = ON_DEMAND_WARM_WRITE_UNITS if self._is_write else ON_DEMAND_WARM_READ_UNITS
         return float(max(warm, new, len(self._partitions_now()) * self._served))
@@ -169,7 +169,7 @@ class CapacitySide:
 
     def _partitions_now(self) -> Sequence[Partition]:
         """The partitions of the table or index, in order of hashes."""
-        return () if self._source is None else self._table.partitions[self._source.source_id]
+        return () if self._source is None else self.table.partitions[self._source.source_id]
 
     @property
     def _may_isolate(self) -> bool:
@@ -177,7 +177,7 @@ class CapacitySide:
         Items of a table with local indexes stay with their collection.
         """
         return self._terms.adaptive == "instant" and (
-            self._index is not None or all(one.index is None or one.index.is_global for one in self._table.indexes)
+            self._index is not None or all(one.index is None or one.index.is_global for one in self.table.indexes)
         )
 
     def _follow_partitions(self, now_seconds: float) -> None:
@@ -302,8 +302,8 @@ class CapacitySide:
     def _refuse(self, limit: ThroughputLimit, key: Key, operation: str) -> None:
         name = None if self._index is None else self._index.name
         for see in self._terms.see_throttled:
-            see(ThrottleEvent(self._table, name, limit, self._is_write, key, operation))
-        raise throttling_error(self._table, name, usual_code(self._table, limit), limit, is_write=self._is_write)
+            see(ThrottleEvent(self.table, name, limit, self._is_write, key, operation))
+        raise throttling_error(self.table, name, usual_code(self.table, limit), limit, is_write=self._is_write)
 
 
 def _bucket(former: Bucket | None, rate: float, burst: float, now_seconds: float) -> Bucket:

@@ -337,18 +337,37 @@ def test_throttles_of_the_fault_plan_count(database: Database) -> None:
     assert values(database, rules["PKC"]) == {}
 
 
-def test_vector_indexes_count_for_no_key(database: Database) -> None:
-    client = database.client(config=ONCE)
+def watch_vectors(client: Any, dimensions: int) -> Any:
+    """Create the table with a vector index, and watch it; returns its rule of units."""
     index = {
         "IndexName": "vix",
         "VectorAttribute": {"AttributeName": "embedding"},
         "SearchSchema": [{"AttributeName": "who", "SearchSchemaElementType": "HASH"}],
-        "Dimensions": 2,
+        "Dimensions": dimensions,
         "DistanceFunction": "COSINE",
         "Projection": {"ProjectionType": "ALL"},
     }
     client.create_table(**TABLE, VectorIndexes=[index])
-    counted = watch(client)["PKC"]
+    return watch(client)["PKC"]
+
+
+def test_reads_of_vectors_count_as_they_are_charged(database: Database) -> None:
+    client = database.client(config=ONCE)
+    counted = watch_vectors(client, 200)
+    vector = {"L": [{"N": "0." + "1" * 38}] * 200}
+    written = client.put_item(
+        TableName="visits", Item=item("a", "1", embedding=vector), ReturnConsumedCapacity=INDEXES
+    )
+    asked = {"TableName": "visits", "Key": key("a", "1")}
+    read = client.get_item(**asked, ConsistentRead=True, ReturnConsumedCapacity=INDEXES)
+    client.transact_get_items(TransactItems=[{"Get": asked}])
+    assert units(read) == 1
+    assert values(database, counted) == {"a": 3 * units(written) + units(read) + 2}
+
+
+def test_vector_indexes_count_for_no_key(database: Database) -> None:
+    client = database.client(config=ONCE)
+    counted = watch_vectors(client, 2)
     vector = [{"N": "1"}, {"N": "0"}]
     reply = client.put_item(
         TableName="visits", Item=item("a", "1", 3_000, embedding={"L": vector}), ReturnConsumedCapacity=INDEXES

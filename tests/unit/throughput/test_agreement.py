@@ -232,3 +232,36 @@ def test_items_that_a_batch_has_read_and_leaves_unprocessed_cost_nothing() -> No
         reply = client.batch_get_item(RequestItems=asked, ReturnConsumedCapacity="TOTAL")
         assert len(reply["UnprocessedKeys"]["orders"]["Keys"]) == 3
         assert burst - left(database, "reads") == pytest.approx(reply["ConsumedCapacity"][0]["CapacityUnits"])
+
+
+def test_reads_of_vectors_take_the_units_that_replies_report() -> None:
+    """The numbers of the vector take 4.2 KB, its entry in the index 0.8."""
+    with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
+        database.clock.freeze()
+        client = database.client()
+        index = {
+            "IndexName": "near",
+            "VectorAttribute": {"AttributeName": "v"},
+            "Dimensions": 200,
+            "DistanceFunction": "COSINE",
+            "Projection": {"ProjectionType": "KEYS_ONLY"},
+        }
+        client.create_table(
+            TableName="orders",
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+            VectorIndexes=[index],
+        )
+        key = {"pk": {"S": "a"}}
+        client.put_item(TableName="orders", Item=key | {"v": {"L": [{"N": "0." + "1" * 38}] * 200}})
+        common = {"ReturnConsumedCapacity": "TOTAL"}
+        replies = [
+            client.get_item(TableName="orders", Key=key, ConsistentRead=True, **common),
+            client.batch_get_item(RequestItems={"orders": {"Keys": [key], "ConsistentRead": True}}, **common),
+            client.transact_get_items(TransactItems=[{"Get": {"TableName": "orders", "Key": key}}], **common),
+        ]
+        consumed = [reply["ConsumedCapacity"] for reply in replies]
+        units = [one[0]["CapacityUnits"] if isinstance(one, list) else one["CapacityUnits"] for one in consumed]
+        assert units == [1, 1, 2]
+        assert served(database, "reads") == pytest.approx(sum(units))
