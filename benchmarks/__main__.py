@@ -187,14 +187,21 @@ def make_choice(arguments: argparse.Namespace, plan: Plan) -> Choice:
 
 def smaller(plan: Plan, arguments: argparse.Namespace) -> Plan:
     """Return the plan with the table sizes of the command line."""
-    footprint, backfill = plan.footprint, plan.backfill
+    footprint, backfill, vectors = plan.footprint, plan.backfill, plan.searched_vectors
     items = arguments.items
     if items:
         footprint = msgspec.structs.replace(footprint, items=items)
         backfill = msgspec.structs.replace(backfill, items=items, items_peers=items)
+        vectors = msgspec.structs.replace(vectors, items=items)
     elif arguments.quick:
         backfill = msgspec.structs.replace(backfill, items=QUICK_BACKFILL_ITEMS)
-    return msgspec.structs.replace(plan, table_items=items or plan.table_items, footprint=footprint, backfill=backfill)
+    return msgspec.structs.replace(
+        plan,
+        table_items=items or plan.table_items,
+        footprint=footprint,
+        backfill=backfill,
+        searched_vectors=vectors,
+    )
 
 
 def section_names(arguments: argparse.Namespace) -> list[str]:
@@ -219,6 +226,7 @@ def run_sections(arguments: argparse.Namespace, choice: Choice, ledger: Ledger) 
         ("start", sections.run_start),
         ("footprint", sections.run_footprint),
         ("backfill", sections.run_backfill),
+        ("searches", sections.run_searches),
     ):
         if name in names:
             run(choice, ledger)

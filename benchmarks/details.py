@@ -14,6 +14,7 @@ from benchmarks.results import (
     Figure,
     FootprintFigure,
     Results,
+    SearchFigure,
     StartFigure,
 )
 from benchmarks.servers import BY_NAME, CONTENDERS
@@ -90,7 +91,7 @@ def footprints(results: Results) -> str:
     return f"### Memory and disk\n\n{note(results, results.footprints)}{table(columns, rows)}"
 
 
-T = TypeVar("T", StartFigure, FootprintFigure, BackfillFigure)
+T = TypeVar("T", StartFigure, FootprintFigure, BackfillFigure, SearchFigure)
 
 
 def in_order(records: list[T]) -> list[T]:
@@ -139,6 +140,29 @@ def backfills(_plan: Plan, results: Results) -> str:
         " Latencies count from when a request was due. With requests beside, the CPU per item includes theirs."
     )
     return f"## Backfill\n\n{note(results, results.backfills)}{intro}\n\n" + table(columns, rows)
+
+
+def searches(plan: Plan, results: Results) -> str:
+    """Return the table of searches of vector indexes, and of writes of vectors."""
+    if not results.searches:
+        return ""
+    wanted = plan.searched_vectors
+    rows = [
+        (
+            BY_NAME[one.server].title, f"{one.items:,}", number(one.search_us), f"{one.p50_ms:.2f}",
+            f"{one.recall:.1%}", number(one.filled_us), number(one.plain_put_us), number(one.indexed_put_us),
+        )
+        for one in in_order(results.searches)
+    ]  # fmt: skip
+    columns = ["server", "vectors", "search", "p50 ms", "recall", "filled", "PutItem", "PutItem, indexed"]
+    intro = (
+        f"SearchVectors (COSINE) finds {wanted.top_k} of the vectors, which have {wanted.dimensions} dimensions;"
+        " BatchWriteItem has filled the table. PutItem writes items with vectors of"
+        f" {wanted.written_dimensions:,} dimensions, without and with a vector index. One connection, one request after"
+        " the other: µs of CPU per search and per item, of writes until a search finds the last item. Recall: the share"
+        " of the most similar items that searches found."
+    )
+    return f"## Vector search\n\n{note(results, results.searches)}{intro}\n\n" + table(columns, rows)
 
 
 def detail_row(figure: Figure) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from benchmarks.sections import IDLE_SECONDS, SETTLE_SECONDS, SLOW_AFTER_SHARE, Choice, on_disk, ours_of
 from benchmarks.servers import Contender
+from benchmarks.workloads import Plan
 
 START_SECONDS = 1.2
 """Seconds to start and stop a server."""
@@ -15,6 +16,8 @@ AROUND_SECONDS = 0.15
 """Seconds of overhead for each run of wrk."""
 IN_PROCESS_SECONDS = 2.5
 """Seconds of one workload in process."""
+VECTOR_SECONDS = 0.0015
+"""Seconds to write one vector, or to search for one."""
 BACKFILLS_PER_SECOND, BACKFILLS_PER_SECOND_PEERS = 30_000, 8_000
 
 
@@ -74,6 +77,12 @@ def estimate_backfill(choice: Choice) -> float:
     return total
 
 
+def vector_seconds(plan: Plan) -> float:
+    """Return the seconds of all writes and searches of vectors of one server that has vector indexes."""
+    wanted = plan.searched_vectors
+    return (wanted.items + wanted.searches + 2 * wanted.writes) * VECTOR_SECONDS
+
+
 def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) -> dict[str, float]:
     """Return the estimated seconds by section, in order."""
     plan, seconds = choice.plan, choice.pace.seconds
@@ -95,6 +104,7 @@ def estimate(choice: Choice, names: Collection[str], *, full: bool, huge: bool) 
             for one in choice.contenders
         ),
         "backfill": estimate_backfill(choice),
+        "searches": len(choice.contenders) * START_SECONDS + len(ours_of(choice.contenders)) * vector_seconds(plan),
     }
     chosen = {name: value for name, value in sums.items() if name in names}
     if full:

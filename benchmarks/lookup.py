@@ -25,7 +25,8 @@ def find(plan: Plan, results: Results, server: str, workload: str, **wanted: obj
 def all_records(results: Results) -> list[AnyRecord]:
     """Return all records of the results."""
     return [
-        *results.figures, *results.starts, *results.footprints, *results.in_process, *results.backfills, *results.skips,
+        *results.figures, *results.starts, *results.footprints, *results.in_process, *results.backfills,
+        *results.searches, *results.skips,
     ]  # fmt: skip
 
 

@@ -3,13 +3,13 @@ ratios to the best peer, then all figures.
 """
 
 from benchmarks.comparison import compared, machine
-from benchmarks.details import backfills, details, growth, in_process, skipped
+from benchmarks.details import backfills, details, growth, in_process, searches, skipped
 from benchmarks.lookup import all_records, used_runs
 from benchmarks.results import Results
 from benchmarks.targets import targets
 from benchmarks.workloads import Plan
 
-SECTIONS = (targets, compared, machine, in_process, backfills, details, growth, skipped)
+SECTIONS = (targets, compared, machine, in_process, backfills, searches, details, growth, skipped)
 
 
 def render(plan: Plan, results: Results) -> str:

@@ -121,6 +121,27 @@ class BackfillFigure(Record, frozen=True):
         return (self.server, self.items, self.seconds == 0, self.beside is None)
 
 
+class SearchFigure(Record, frozen=True):
+    """Searches of one server's vector index, and writes of vectors. All µs are CPU time of the server's processes."""
+
+    server: str
+    items: int
+    search_us: float
+    p50_ms: float
+    recall: float
+    """Share of the most similar items that searches found, from 0 to 1."""
+    filled_us: float
+    """Of each vector that is searched, from the first write until all could be searched."""
+    plain_put_us: float
+    """Of each PutItem of a larger vector, without an index."""
+    indexed_put_us: float
+    """The same with an index, until all could be searched."""
+
+    def identity(self) -> tuple[object, ...]:
+        """Return the fields that name the measurement; records with equal identity replace each other."""
+        return (self.server, self.items)
+
+
 class Skip(Record, frozen=True):
     """A measurement that failed."""
 
@@ -143,7 +164,7 @@ class RunNote(msgspec.Struct, frozen=True):
     """Seconds of a compared workload."""
 
 
-AnyRecord = Figure | StartFigure | FootprintFigure | InProcessFigure | BackfillFigure | Skip
+AnyRecord = Figure | StartFigure | FootprintFigure | InProcessFigure | BackfillFigure | SearchFigure | Skip
 T = TypeVar("T", bound=AnyRecord)
 
 
@@ -157,6 +178,7 @@ class Results(msgspec.Struct):
     footprints: list[FootprintFigure] = []
     in_process: list[InProcessFigure] = []
     backfills: list[BackfillFigure] = []
+    searches: list[SearchFigure] = []
     skips: list[Skip] = []
 
     def add(self, record: AnyRecord) -> None:
@@ -173,6 +195,8 @@ class Results(msgspec.Struct):
                 replace_in(self.in_process, record)
             case BackfillFigure():
                 replace_in(self.backfills, record)
+            case SearchFigure():
+                replace_in(self.searches, record)
             case Skip():
                 replace_in(self.skips, record)
 

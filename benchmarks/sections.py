@@ -31,6 +31,7 @@ from benchmarks.results import (
     StartFigure,
 )
 from benchmarks.running import Running, running
+from benchmarks.searches import describe_vectors, measure_searches
 from benchmarks.servers import BY_NAME, Contender
 from benchmarks.slowsync import slow_sync_environment
 from benchmarks.workloads import Plan, Workload
@@ -289,6 +290,21 @@ def say_backfill(figure: BackfillFigure) -> None:
     if seen is not None:
         parts.append(f"beside {seen.per_second:,.0f}/s with p99 {seen.get_p99_ms:.2f} and {seen.put_p99_ms:.2f} ms")
     say("  " + " ".join(parts))
+
+
+def run_searches(choice: Choice, ledger: Ledger) -> None:
+    """Search a vector index, and write vectors with and without one."""
+    what = f", {describe_vectors(choice.plan.searched_vectors)} dimensions"
+    for contender in choice.contenders:
+        say(contender.name + what)
+        with skipping(ledger, contender, what), running(contender, choice.pace.cores) as server:
+            figure = measure_searches(server, choice.plan)
+            ledger.add(figure)
+            say(
+                f"  search {figure.search_us:,.0f} µs CPU, p50 {figure.p50_ms:.2f} ms, recall {figure.recall:.1%};"
+                f" filled {figure.filled_us:,.0f}, PutItem {figure.plain_put_us:,.0f},"
+                f" indexed {figure.indexed_put_us:,.0f} µs CPU"
+            )
 
 
 def run_growth(choice: Choice, ledger: Ledger, sizes: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 FILE = Path(__file__).with_name("workloads.toml")
-SECTION_NAMES = ("in-process", "load", "latency", "slow-sync", "start", "footprint", "backfill")
+SECTION_NAMES = ("in-process", "load", "latency", "slow-sync", "start", "footprint", "backfill", "searches")
 """The sections of a run, in the page's order."""
 
 
@@ -120,6 +120,17 @@ class SlowSync(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     puts_per_second_min: float
 
 
+class SearchedVectors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many vectors are searched, for how many others, and how many larger ones are written."""
+
+    items: int
+    dimensions: int
+    top_k: int
+    searches: int
+    written_dimensions: int
+    writes: int
+
+
 class Paired(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How two commits are compared: workloads, repetitions, time, and limits of the ratios."""
 
@@ -166,6 +177,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency: Latency
     slow_sync: SlowSync
     backfill: Backfill
+    searched_vectors: SearchedVectors
     paired: Paired
 
     def table_name(self, indexes: int = 0) -> str:

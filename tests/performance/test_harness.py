@@ -17,6 +17,7 @@ from benchmarks.measure import Pace, Table, make_ready, measure
 from benchmarks.prepare import prepare_requests, prepare_undo
 from benchmarks.processes import Cores
 from benchmarks.running import running
+from benchmarks.searches import measure_searches
 from benchmarks.servers import BY_NAME
 from benchmarks.workloads import Plan, read_plan
 from hashrange.items.sizes import item_size_bytes
@@ -204,6 +205,14 @@ def test_over_sockets_a_workload_has_a_figure() -> None:
             assert 0 < figure.p50_ms <= figure.p99_ms <= figure.p999_ms
     assert not server.process.is_running()
     assert not server.folder.exists()
+
+
+def test_searches_find_the_best_vectors() -> None:
+    few = msgspec.structs.replace(PLAN.searched_vectors, items=60, dimensions=8, searches=5, writes=3)
+    with running(BY_NAME["ours-memory"], Cores("", "")) as server:
+        found = measure_searches(server, msgspec.structs.replace(PLAN, searched_vectors=few))
+    assert (found.server, found.items, found.recall) == ("ours-memory", 60, 1)
+    assert found.p50_ms > 0
 
 
 def test_without_wrk_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

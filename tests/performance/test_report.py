@@ -11,6 +11,7 @@ from benchmarks.results import (
     Ledger,
     Results,
     RunNote,
+    SearchFigure,
     Skip,
     StartFigure,
     read_results,
@@ -165,6 +166,18 @@ def test_the_machine_is_compared_by_what_peers_needed_when_targets_were_set() ->
     cells = [cell.strip() for cell in line_of(page, "GetItem; disk").split("|")]
     assert cells[2:6] == ["27.0", "40.0", f"1.50{times}", "40.5"]
     assert "met" not in page.replace("a target is met or not", "")
+
+
+def test_searches_stand_in_the_order_of_servers() -> None:
+    run = results()
+    run.searches += [
+        SearchFigure(server, 10_000, 3_200.4, 3.5, recall, 1_200, 3_700, 5_500)
+        for server, recall in (("dynoxide-memory", 0.984), ("ours-memory", 1))
+    ]
+    page = render(PLAN, run).partition("## Vector search")[2]
+    assert page.index("| Hashrange") < page.index("| Dynoxide")
+    cells = [cell.strip() for cell in line_of(page, "| Dynoxide").strip("|").split("|")]
+    assert cells == ["Dynoxide, memory", "10,000", "3,200", "3.50", "98.4%", "1,200", "3,700", "5,500"]
 
 
 def test_a_backfill_is_judged_alone_and_beside_requests() -> None:

@@ -63,7 +63,9 @@ def test_a_narrowed_run_is_no_page_of_its_own(line: str, expected: bool) -> None
 
 def test_a_small_run_makes_every_table_small() -> None:
     plan = make_choice(arguments_parser(PLAN).parse_args(["--items", "700"]), PLAN).plan
-    assert {plan.table_items, plan.footprint.items, plan.backfill.items, plan.backfill.items_peers} == {700}
+    backfill = plan.backfill
+    assert {plan.table_items, plan.footprint.items, backfill.items, backfill.items_peers} == {700}
+    assert plan.searched_vectors.items == 700
     assert section_names(arguments_parser(PLAN).parse_args([])) == list(SECTION_NAMES)
 
 
