@@ -1,8 +1,8 @@
 """What do searches of a vector index cost, how many of the best items do they find, and what does an index add to
 writes? One request after the other, over one connection.
 
-Vectors are those of `vectors.py`, in clusters, from a seed; numpy says which are the best. CPU time of writes counts until
-a search finds the last of them.
+Vectors are those of `vectors.py`, in clusters, from a seed; numpy says which are the best. CPU time of writes counts
+until a search finds the last of them.
 """
 
 import json

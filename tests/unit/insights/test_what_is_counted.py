@@ -355,9 +355,7 @@ def test_reads_of_vectors_count_as_they_are_charged(database: Database) -> None:
     client = database.client(config=ONCE)
     counted = watch_vectors(client, 200)
     vector = {"L": [{"N": "0." + "1" * 38}] * 200}
-    written = client.put_item(
-        TableName="visits", Item=item("a", "1", embedding=vector), ReturnConsumedCapacity=INDEXES
-    )
+    written = client.put_item(TableName="visits", Item=item("a", "1", embedding=vector), ReturnConsumedCapacity=INDEXES)
     asked = {"TableName": "visits", "Key": key("a", "1")}
     read = client.get_item(**asked, ConsistentRead=True, ReturnConsumedCapacity=INDEXES)
     client.transact_get_items(TransactItems=[{"Get": asked}])
