@@ -31,6 +31,7 @@ from hashrange.operations.reply import Reply
 from hashrange.operations.streams.iterators import arn_of_iterator
 from hashrange.service.call import Call
 from hashrange.service.metric_counts import LATENCY, MILLISECONDS_PER_SECOND, RETURNED_ITEMS, Counts
+from hashrange.tables.capacity import VectorBytes
 from hashrange.tables.open_table import OpenTable
 from hashrange.tables.throttling import ThrottleEvent
 
@@ -45,8 +46,6 @@ THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestL
 """Codes of throttled actions of a transaction, and of throttled statements of a batch."""
 ConsumedUnits = dict[tuple[OpenTable, str | None, bool], float]
 """Table, global index or None for the table itself, and True for writes → units."""
-ChargedBytes = dict[tuple[OpenTable, str, bool], int]
-"""Table, vector index, and True for writes → bytes."""
 _VERBS = {verb: f"PartiQL{verb.capitalize()}" for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")}
 
 
@@ -65,6 +64,7 @@ def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds:
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(reply["Count"]))
     elif name == "SearchVectors":
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(len(reply["SearchResults"])))
+        _count_search(counts, meter)
     elif name == "ExecuteStatement" and _verb(request) == "SELECT":
         _count_of_operation(counts, call, RETURNED_ITEMS, names, float(len(reply["Items"])))
     elif name == "GetRecords":
@@ -146,31 +146,30 @@ def units_of(meter: Meter) -> ConsumedUnits:
     return sums
 
 
-def count_units(counts: Counts, consumed: ConsumedUnits) -> None:
-    """Count what a request consumed: one value for each table and global index."""
+def count_units(counts: Counts, consumed: ConsumedUnits, meter: Meter) -> None:
+    """Count what a request consumed: one value for each table and global index; also the bytes for which its writes are
+    charged, one value for each vector index.
+    """
     for (table, index_name, is_write), units in consumed.items():
-        place = place_of_table(table.schema)
-        counts.add(consumed_metric(place, table.name, index_name, is_write=is_write), units)
+        counts.add(consumed_metric(place_of_table(table.schema), table.name, index_name, is_write=is_write), units)
+        if is_write and index_name is None and table.vector_sources:
+            count_vector_bytes(counts, table, _charged_bytes(table, meter))
 
 
-def vector_bytes_of(meter: Meter) -> ChargedBytes:
-    """The bytes for which a request is charged of each vector index; gives way."""
-    sums: ChargedBytes = {}
+def _charged_bytes(table: OpenTable, meter: Meter) -> VectorBytes:
+    sums: VectorBytes = {}
     for usage in meter:
-        table, charged = usage.table, usage.vector_bytes
-        if isinstance(usage, SearchUsage):
-            charged = {usage.index_name: usage.search_bytes}
-        spend(len(charged))
-        for name, size_bytes in charged.items():
-            key = (table, name, usage.is_write)
-            sums[key] = sums.get(key, 0) + size_bytes
+        if usage.table is table:
+            for name, size_bytes in usage.vector_bytes.items():
+                sums[name] = sums.get(name, 0) + size_bytes
     return sums
 
 
-def count_vector_bytes(counts: Counts, charged: ChargedBytes) -> None:
-    """Count the bytes for which a request is charged: one value for each vector index."""
-    for (table, name, is_write), size_bytes in charged.items():
-        counts.add(vector_metric(place_of_table(table.schema), table.name, name, is_write=is_write), float(size_bytes))
+def count_vector_bytes(counts: Counts, table: OpenTable, charged: VectorBytes) -> None:
+    """Count the bytes for which a request's writes are charged: one value for each vector index."""
+    place = place_of_table(table.schema)
+    for name, size_bytes in charged.items():
+        counts.add(vector_metric(place, table.name, name, is_write=True), float(size_bytes))
 
 
 # --- what a request names -------------------------------------------------------------------------
@@ -224,6 +223,15 @@ def _verb(statement: Any) -> str:
 
 
 # --- counting -------------------------------------------------------------------------------------
+
+
+def _count_search(counts: Counts, meter: Meter) -> None:
+    """Count the bytes that a search has read."""
+    (usage,) = meter
+    assert isinstance(usage, SearchUsage), "a search records a usage of its own"
+    place = place_of_table(usage.table.schema)
+    metric = vector_metric(place, usage.table.name, usage.index_name, is_write=False)
+    counts.add(metric, float(usage.search_bytes))
 
 
 def _count_of_tables(counts: Counts, call: Call, name: str, tables: Iterable[str]) -> None:

@@ -37,7 +37,6 @@ from hashrange.service.metric_calls import (
     is_user_error,
     units_of,
     user_errors,
-    vector_bytes_of,
 )
 from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, TRANSACTION, Counted, Counts, observed_of
 from hashrange.service.metric_gauges import MetricGauges
@@ -155,10 +154,9 @@ class MetricRecording:
         """Count what a request consumed. Gives way before, so that another minute, or other content, may have begun
         in between; the time is looked at afterwards.
         """
-        consumed, charged = units_of(meter), vector_bytes_of(meter)
+        consumed = units_of(meter)
         self._see_time()
-        count_units(self._counts, consumed)
-        count_vector_bytes(self._counts, charged)
+        count_units(self._counts, consumed, meter)
 
     def _count_entries(self, table: OpenTable, entries: Sequence[EntryWrite]) -> float:
         """Count the units of global indexes, and the bytes of vector indexes; returns the units of local indexes, which
@@ -176,9 +174,8 @@ class MetricRecording:
                 values.append(entry_units(entry))
             elif source.index is not None:
                 local_units += entry_units(entry)
-        if table.vector_sources:
-            charged = vector_write_bytes(entries)
-            count_vector_bytes(self._counts, {(table, name, True): charged[name] for name in charged})
+            else:
+                count_vector_bytes(self._counts, table, vector_write_bytes((entry,)))
         return local_units
 
     def refused(self, call: Call, error: ApiError) -> None:
