@@ -11,13 +11,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from hashrange.items.row_layout import is_same_item
+from hashrange.items.row_layout import is_same_item, row_size_bytes
 from hashrange.items.rows import decode_attributes, decode_row, encode_row
 from hashrange.items.sizes import item_size_bytes
 from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row
 from hashrange.tables.open_table import OpenTable, ReadSource, projected_attributes
-from hashrange.tables.vector_entries import PackedVectors, packed_vector, packed_vectors, vector_key, vector_row
+from hashrange.tables.vector_entries import (
+    PackedVectors,
+    own_vector,
+    packed_vector,
+    packed_vectors,
+    vector_key,
+    vector_row,
+)
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -78,7 +85,7 @@ def derive_entry_writes(
         if before != after:
             writes.append(EntryWrite(source, before, after))
     if table.vector_sources:
-        writes += _vector_writes(table, key, old_item, new_item)
+        writes += _vector_writes(table, key, (old, old_item), (new, new_item))
     return writes
 
 
@@ -90,19 +97,23 @@ def _has_same_key(source: ReadSource, old_item: Item, new_item: Item) -> bool:
     return True
 
 
-def _vector_writes(table: OpenTable, key: Key, old_item: Item | None, new_item: Item | None) -> list[EntryWrite]:
-    """The changes of the table's vector indexes. 0.6 µs per dimension of each vector attribute that changes.
+_Read = tuple[Row | None, Item | None]
+"""A row and its item; both are None if there is no item."""
+
+
+def _vector_writes(table: OpenTable, key: Key, former: _Read, present: _Read) -> list[EntryWrite]:
+    """The changes of the table's vector indexes. 0.2 µs per dimension of each vector attribute that changes.
 
     If only digits change that 32-bit floats do not have, the entry stays the same except for the size of the list.
     """
-    after = {} if new_item is None else packed_vectors(table, new_item)
+    (old_row, old_item), (new_row, new_item) = former, present
+    after = {} if new_item is None or new_row is None else packed_vectors(table, new_item, row_size_bytes(new_row))
     before: PackedVectors = {}
-    if old_item is not None and new_item is None:
-        before = packed_vectors(table, old_item)
-    elif old_item is not None and new_item is not None:
+    if old_item is not None and old_row is not None:
+        size_bytes = row_size_bytes(old_row)
         for name, dimensions in table.vector_attributes.items():
-            value = old_item.get(name)
-            before[name] = after[name] if value == new_item.get(name) else packed_vector(value, dimensions)
+            is_kept = new_item is not None and old_item.get(name) == new_item.get(name)
+            before[name] = after[name] if is_kept else own_vector(old_item, name, dimensions, size_bytes)
     writes = []
     for source in table.vector_sources:
         old = None if old_item is None else _vector_entry(source, key, old_item, before)

@@ -15,12 +15,15 @@ from typing import NamedTuple
 from hashrange.items.keys import encode_partition_key
 from hashrange.items.numbers import number_size_bytes
 from hashrange.items.rows import encode_row
-from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES, item_size_bytes, value_size_bytes
+from hashrange.items.sizes import CONTAINER_BYTES, MEMBER_BYTES, item_size_bytes, text_size_bytes, value_size_bytes
 from hashrange.items.steps import spend
 from hashrange.items.types import Item, Key, Row, Value
 from hashrange.limits import FILTER_VALUE_MAX_BYTES, PARTITION_KEY_MAX_BYTES
 from hashrange.tables.open_table import IndexedVectors, OpenTable, ReadSource, projected_attributes
 from hashrange.vectors.floats import packed
+
+MOST_BYTES = 32
+"""An item of at most so many bytes for each dimension of a vector has little besides: a number has up to 21."""
 
 
 class PackedVector(NamedTuple):
@@ -36,9 +39,9 @@ PackedVectors = dict[str, PackedVector | None]
 """Vector attribute → an item's vector; None if the item has none, or one that is not valid."""
 
 
-def packed_vector(value: Value | None, dimensions: int) -> PackedVector | None:
+def packed_vector(value: Value | None, dimensions: int, list_bytes: int | None = None) -> PackedVector | None:
     """The 32-bit floats of a vector, little-endian, and the size of its list; None if the value is no valid vector.
-    0.6 µs a dimension.
+    0.2 µs a dimension if `list_bytes` tells the size, else 0.6.
     """
     elements = None if value is None else value.get("L")
     if elements is None or len(elements) != dimensions:
@@ -49,7 +52,9 @@ def packed_vector(value: Value | None, dimensions: int) -> PackedVector | None:
     except KeyError:
         return None
     floats = packed([float(number) for number in digits])
-    return None if floats is None else PackedVector(floats, list_size_bytes(digits))
+    if floats is None:
+        return None
+    return PackedVector(floats, list_size_bytes(digits) if list_bytes is None else list_bytes)
 
 
 def list_size_bytes(digits: Sequence[str]) -> int:
@@ -83,6 +88,19 @@ def vector_row(source: ReadSource, attribute: str, item: Item, vector: bytes) ->
     return encode_row(kept, item_size_bytes(kept))
 
 
-def packed_vectors(table: OpenTable, item: Item) -> PackedVectors:
-    """The item's vector in each vector attribute of the table."""
-    return {name: packed_vector(item.get(name), count) for name, count in table.vector_attributes.items()}
+def packed_vectors(table: OpenTable, item: Item, size_bytes: int) -> PackedVectors:
+    """The item's vector in each vector attribute of the table. `size_bytes`: the item's size."""
+    return {name: own_vector(item, name, count, size_bytes) for name, count in table.vector_attributes.items()}
+
+
+def own_vector(item: Item, name: str, dimensions: int, size_bytes: int) -> PackedVector | None:
+    """The item's vector in the attribute of this name. `size_bytes`: the item's size.
+
+    If the vector is most of the item, its size is what the other attributes leave, which are quickly measured.
+    """
+    value = item.get(name)
+    if value is None or size_bytes > MOST_BYTES * dimensions:
+        return packed_vector(value, dimensions)
+    others = dict(item)
+    del others[name]
+    return packed_vector(value, dimensions, size_bytes - item_size_bytes(others) - text_size_bytes(name))
