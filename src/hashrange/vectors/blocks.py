@@ -6,10 +6,13 @@ place until it is removed. Nothing here gives way.
 """
 
 from array import array
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from hashrange.vectors.part_sections import SECTION_EXTRA_BYTES, BlockEntries
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 DoubleArray: TypeAlias = npt.NDArray[np.float64]
@@ -105,6 +108,48 @@ class VectorBlock:
     def vector(self, place: int) -> bytes:
         """The floats of an entry, little-endian."""
         return bytes(self.floats[place].astype("<f4", copy=False))
+
+    def entries(self) -> Iterator[BlockEntries]:
+        """All entries, as they are saved: those of one section together."""
+        places: list[int] = []
+        extra_bytes = 0
+        for place in np.flatnonzero(~np.isnan(self.lengths[: len(self.keys)])).tolist():
+            places.append(place)
+            extra_bytes += len(self.keys[place] or b"") + len(self.tested[place])
+            if extra_bytes > SECTION_EXTRA_BYTES:
+                yield self._section(places)
+                places, extra_bytes = [], 0
+        if places:
+            yield self._section(places)
+
+    def _section(self, places: list[int]) -> BlockEntries:
+        rows: dict[bytes, int] = {}
+        tested = [rows.setdefault(self.tested[place], len(rows)) for place in places]
+        return BlockEntries(
+            self.cell,
+            [self.keys[place] or b"" for place in places],
+            self.floats[places].astype("<f4", copy=False).tobytes(),
+            self.lengths[places].astype("<f8", copy=False).tobytes(),
+            np.array([self.sizes[place] for place in places], "<u4").tobytes(),
+            list(rows),
+            np.array(tested, "<u4").tobytes(),
+        )
+
+    def fill_empty(self, entries: BlockEntries) -> None:
+        """Put what `entries` has returned of a block into the first places of this one, in which nothing is."""
+        count = len(entries.keys)
+        together, dimensions = self._shape
+        places = -(-count // together) * together
+        assert count <= self.places_max
+        floats = np.zeros((places, dimensions), np.float32)
+        floats[:count] = np.frombuffer(entries.floats, "<f4").reshape(count, dimensions)
+        lengths = np.full(places, np.nan)
+        lengths[:count] = np.frombuffer(entries.lengths, "<f8")
+        self.floats, self.lengths = floats, lengths
+        self.keys = [*entries.keys]
+        self.sizes = array("I", np.frombuffer(entries.sizes, "<u4").tolist())
+        rows = entries.tested_rows
+        self.tested = [rows[number] for number in np.frombuffer(entries.tested, "<u4").tolist()]
 
     def products(self, column: FloatArray) -> FloatArray:
         """The product of every vector with `column`, which has one column. 0.2 ms for 4 MB, in this thread alone.

@@ -14,24 +14,27 @@ _GROWTH_MAX = 4
 class VectorCells:
     """The cells of a part since it was divided."""
 
-    def __init__(self, centroids: Centroids, count: int) -> None:
-        """`count`: the entries of the part, which are then moved into the cells."""
+    def __init__(self, centroids: Centroids, divided_count: int, most: float = inf) -> None:
+        """`divided_count`: the entries of the part when it was divided, which are then moved into the cells; `most`: of
+        cells that have been saved.
+        """
         self.centroids = centroids
         self.blocks: list[list[VectorBlock]] = [[] for _ in range(centroids.count)]
         """The blocks of each cell."""
         self._counts = [0] * centroids.count
-        self._most: float = inf
-        self._divided_count = count
+        self.most = most
+        """A cell with more entries has not been trained for them; infinite until the entries have been moved."""
+        self.divided_count = divided_count
         self._is_uneven = False
 
     def is_outgrown(self, count: int) -> bool:
         """True if a part with so many entries is to be divided again: by its size, or that of a cell."""
-        return self._is_uneven or not self._divided_count <= 2 * count <= 4 * self._divided_count
+        return self._is_uneven or not self.divided_count <= 2 * count <= 4 * self.divided_count
 
-    def added(self, cell: int) -> None:
-        """Count one more entry of a cell."""
-        self._counts[cell] += 1
-        if self._counts[cell] > self._most:
+    def added(self, cell: int, count: int = 1) -> None:
+        """Count so many more entries of a cell."""
+        self._counts[cell] += count
+        if self._counts[cell] > self.most:
             self._is_uneven = True
 
     def removed(self, cell: int) -> None:
@@ -40,8 +43,8 @@ class VectorCells:
 
     def filled(self) -> None:
         """Note that the entries have been moved."""
-        if self._most == inf:
-            self._most = _GROWTH_MAX * max(1, *self._counts)
+        if self.most == inf:
+            self.most = _GROWTH_MAX * max(1, *self._counts)
 
     def room(self, cell: int) -> VectorBlock | None:
         """A block of the cell with a free place; None if there is none."""

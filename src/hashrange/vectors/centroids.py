@@ -52,6 +52,11 @@ class Centroids:
         """Memory of the centers."""
         return self._tiles.nbytes + self._halves.nbytes
 
+    def centers(self) -> FloatArray:
+        """The centers, one row each."""
+        rows: FloatArray = self._tiles.transpose(0, 2, 1).reshape(-1, self._tiles.shape[1])[: self.count]
+        return rows
+
     def replace(self, start: int, centers: FloatArray) -> None:
         """Replace some centers; `start` is a multiple of _STEP_CELLS, and there are at most so many."""
         count, dimensions = centers.shape

@@ -14,7 +14,7 @@ Why: docs/adr/0078-vectors-in-memory.md, docs/adr/0079-cells-of-vectors.md.
 """
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from hashrange.vectors.blocks import KeyPlaces, VectorBlock
 from hashrange.vectors.cells import VectorCells
 from hashrange.vectors.centroids import Centroids, compared, training
 from hashrange.vectors.part_search import WATCHED_MIN, PartSearch, RankedKey
+from hashrange.vectors.part_sections import PartHead, decode_entries, decode_head, encode_section
 from hashrange.vectors.ranking import Distance
 from hashrange.vectors.search import VectorQuery
 from hashrange.work_threads import free_entries
@@ -131,6 +132,69 @@ class LoadedPart:
         free_entries(*self._places.free(), self._blocks, self._tested)
         while self._free:
             self._free.pop()
+
+    # --- sections -------------------------------------------------------------------------------
+
+    def sections(self) -> Iterator[bytes]:
+        """All that the part holds, for `begin` and `add_block` of another one; nothing may change meanwhile."""
+        head = PartHead(self._distance, self._dimensions, self.count)
+        cells = self._cells
+        if cells is not None:
+            centers = cells.centroids.centers().astype("<f4", copy=False).tobytes()
+            divided = (cells.centroids.count, centers, cells.divided_count, cells.most)
+            head = PartHead(self._distance, self._dimensions, self.count, *divided)
+        yield encode_section(head)
+        for block in self._blocks.values():
+            yield from map(encode_section, block.entries())
+
+    def emptied(self) -> "LoadedPart":
+        """A part like this one, without entries."""
+        return LoadedPart(self._distance, self._dimensions, self._cells_entries_min)
+
+    def begin(self, section: bytes) -> int:
+        """Take the first section of another part into this one, which is empty; returns how many entries the others
+        hold. Raises ValueError if it is the section of another index.
+        """
+        head = decode_head(section)
+        if (head.distance, head.dimensions) != (self._distance, self._dimensions):
+            raise ValueError("the vectors are those of another index")
+        self._blocks.clear()
+        self._rest.clear()
+        self._places_count = 0
+        if head.cells:
+            centers = np.frombuffer(head.centers, "<f4").reshape(head.cells, head.dimensions)
+            centroids = Centroids(self._distance, centers.astype(np.float32, copy=False))
+            self._cells = VectorCells(centroids, head.divided_count, head.most)
+        return head.count
+
+    def read_block(self, section: bytes) -> VectorBlock:
+        """The block of any other section, for `add_block`; on any thread. Some ms for 4 MB."""
+        entries = decode_entries(section)
+        block = VectorBlock(0, self._dimensions, entries.cell)
+        block.fill_empty(entries)
+        return block
+
+    def add_block(self, block: VectorBlock) -> None:
+        """Add the entries of a block; none may be there yet. 0.7 µs each."""
+        self._blocks_count += 1
+        block.number = self._blocks_count
+        self._blocks[block.number] = block
+        self._places_count += len(block.lengths)
+        if block.cell is None:
+            self._rest.append(block)
+        else:
+            assert self._cells is not None
+            self._cells.blocks[block.cell].append(block)
+            self._cells.added(block.cell, len(block.keys))
+        slot = self._slot(block, 0)
+        for place, key in enumerate(block.keys):
+            assert key is not None
+            self._places.add(key, slot + place)
+            block.tested[place] = self._shared(block.tested[place])
+        self.read_bytes += sum(block.sizes)
+        self._tested_bytes += sum(map(len, block.tested))
+
+    # --- searches -------------------------------------------------------------------------------
 
     def search(self, query: VectorQuery) -> list[RankedKey]:
         """The most similar entries, most similar first; gives way."""

@@ -3,7 +3,8 @@ store; `identity.py` locks the folder.
 
 A data folder holds `lock` (locked while a process has the folder open; a server writes its process id into it),
 `engine/` (the engine's own files), `synced` (the number of the last write that a sync covered; removed when a server
-ends in order), and at times `copies/` and `engine.former/` (`copy_folders.py`).
+ends in order), `vectors/` (parts of vector indexes, `part_files.py`), and at times `copies/` and `engine.former/`
+(`copy_folders.py`).
 """
 
 import contextlib
@@ -27,6 +28,8 @@ COPIES_FOLDER = "copies"
 """Name of the folder that holds the data folders of the server's checkpoints and forks (`copy_folders.py`)."""
 FORMER_ENGINE_FOLDER = "engine.former"
 """Name of the engine's folder while a copy takes its place."""
+VECTORS_FOLDER = "vectors"
+"""Name of the folder with files of parts of vector indexes, which a server writes when it ends."""
 CURRENT_FILE = "CURRENT"
 """File of the engine that names its manifest, which lists the engine's current data files."""
 
@@ -315,6 +318,11 @@ def has_log(folder: str, number: int) -> bool:
 def newest_log_number(folder: str) -> int:
     """Number of the newest write-ahead log in the engine's `folder`; 0 if there is none. 15 µs. Raises OSError."""
     return max((int(name[:-4]) for name in os.listdir(folder) if name.endswith(".log")), default=0)
+
+
+def identity_of(folder: Folder) -> bytes:
+    """The random name that the folder's engine has given itself. Raises OSError."""
+    return read_bytes(os.path.join(folder.engine, IDENTITY_FILE))
 
 
 def read_bytes(path: str) -> bytes:

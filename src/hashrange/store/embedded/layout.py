@@ -86,6 +86,10 @@ WINDOW_PREFIX = _SYSTEM + b"\x00\x17"
 """Prefix ‖ table id, 4 bytes ‖ sequence number, 12 bytes → a mark of a table that can be restored to a point in time:
 bytes of the records of its change log behind the mark before, up to this number, 8 bytes.
 """
+SAVED_PARTS_KEY = _SYSTEM + b"\x00\x18"
+"""Key of the row that names the files with parts of vector indexes, and for which content they are right, as
+MessagePack (`saved_parts.py`).
+"""
 LOG_PREFIX_BYTES = len(LOG_PREFIX) + 8
 """Bytes before the sequence number in the key of a record."""
 _from_bytes = int.from_bytes

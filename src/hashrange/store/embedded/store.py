@@ -32,6 +32,7 @@ from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.reading import PageReader
 from hashrange.store.embedded.row_copies import EmbeddedRowCopies
+from hashrange.store.embedded.saved_parts import LeavingParts, save_parts
 from hashrange.store.embedded.staged_rows import StagedRows
 from hashrange.store.embedded.stream_reads import StreamReads
 from hashrange.store.embedded.streams import EmbeddedStreams
@@ -116,6 +117,8 @@ class EmbeddedStore(Commits):
         place = self.site.place
         with storage_errors(place, OPENING), undone_on_failure(lambda: close_engine(self.engine, place, may_fail=True)):
             self._health.begin()
+            if self._lock is not None and self.is_kept:
+                self.site.vector_parts.saved.open(self.engine, self._lock.folder)
             self.load(stored)
 
     @property
@@ -261,28 +264,36 @@ class EmbeddedStore(Commits):
 
         With an event loop, that does not wait for the engine's files.
         """
-        engine = self._end()
+        ended = self._end()
         if self.site.is_served:
-            await asyncio.to_thread(self._close, engine)
+            await asyncio.to_thread(self._close, *ended)
         else:
-            self._close(engine)
+            self._close(*ended)
 
     def close_now(self) -> None:
         """Close the store as `close` does, for callers without an event loop."""
-        self._close(self._end())
+        self._close(*self._end())
 
-    def _end(self) -> Engine | None:
+    def _end(self) -> tuple[Engine | None, LeavingParts | None]:
         """Sync all commits, unless the content is deleted now, and refuse all calls;
-        returns the engine to be closed, if one is open.
+        returns the engine to be closed, if one is open, and the parts of vector indexes to be saved.
         """
         self._barrier.finish(is_kept=self.is_kept)
-        return self._health.shut()
+        leaving = None
+        if self.is_kept and self._health.failure is None:
+            leaving = self.site.vector_parts.let_go(lambda source_id: self._tables.find_index(source_id) is not None)
+        return self._health.shut(), leaving
 
-    def _close(self, engine: Engine | None) -> None:
-        """Close the engine, on any thread, and release the folder. May raise StorageError."""
+    def _close(self, engine: Engine | None, leaving: LeavingParts | None) -> None:
+        """Save parts of vector indexes and close the engine, on any thread, and release the folder. May raise
+        StorageError.
+        """
         try:
             if engine is not None:
-                is_cut_short = self.site.housekeeper.stop(engine)
+                is_failing = False
+                if leaving is not None and self._lock is not None:
+                    is_failing = not save_parts(leaving, engine, self._lock.folder, self.site.clock.monotonic)
+                is_cut_short = self.site.housekeeper.stop(engine) or is_failing
                 close_engine(engine, self.place, may_fail=is_cut_short or self.site.is_in_memory)
                 if not is_cut_short:
                     self._health.forget_synced()

@@ -48,5 +48,5 @@ class FollowingParts(Participant):
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Let the parts follow the draft's entries, once it is written."""
-        if len(self._parts) and draft.entries:
+        if draft.entries and self._parts.are_followed:
             draft.afterwards.append(partial(self._parts.follow, draft.entries))

@@ -11,7 +11,8 @@ Why: docs/adr/0078-vectors-in-memory.md.
 from binascii import a2b_base64
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -20,7 +21,9 @@ from hashrange.items.row_layout import row_size_bytes
 from hashrange.items.rows import attributes_reader, decode_attributes, part_row
 from hashrange.items.types import Row
 from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
+from hashrange.store.embedded.part_files import FilePlace
 from hashrange.store.embedded.reading import read_range
+from hashrange.store.embedded.saved_parts import SAVED_ENTRIES_MIN, LeavingParts, SavedPart, SavedParts
 from hashrange.store.statistics import Statistics
 from hashrange.tables.entries import Entry, EntryWrite
 from hashrange.tables.open_table import ReadSource
@@ -69,6 +72,17 @@ class Searchable(NamedTuple):
     """The `part_row` of the attributes that conditions may read."""
 
 
+class FileReading(msgspec.Struct, eq=False):
+    """How far a part has been loaded from its file (`part_loading.py`)."""
+
+    saved: SavedPart
+    place: FilePlace = FilePlace()
+    count: int = 0
+    """How many entries the file has, as its first section says."""
+    pending: Future[Any] | None = None
+    """The next section, while it is being read on a thread."""
+
+
 class StoredPart(msgspec.Struct, eq=False):
     """A part of an index, with how far it has been loaded."""
 
@@ -86,6 +100,10 @@ class StoredPart(msgspec.Struct, eq=False):
     """The memory with which the part is counted."""
     searches: int = 0
     """How many searches use the part now."""
+    reading: FileReading | None = None
+    """None: the part is loaded from its rows, or its file has been read."""
+    behind: list[bytes] = msgspec.field(default_factory=list)
+    """After a file has been read, the keys of entries that are still as they were when it was written."""
 
     def next_rows(self, engine: Engine) -> tuple[list[tuple[bytes, bytes]], bool]:
         """The next rows to be loaded, and True if they are the last. Raises the engine's bare exceptions."""
@@ -115,6 +133,11 @@ class StoredPart(msgspec.Struct, eq=False):
     def _read(self, row: bytes) -> Searchable:
         tested = part_row(decode_attributes(Row(row), self.names)) if self.names else b""
         return Searchable(row, self.vector_of(Row(row)), tested)
+
+    def put_row(self, key: bytes, row: bytes) -> None:
+        """Add an entry that has been read, or replace it."""
+        entry = self._read(row)
+        self.entries.put(key, entry.vector, row_size_bytes(Row(row)), entry.tested)
 
     def put_entry(self, entry: Entry) -> None:
         """Add an entry that has been derived, or replace it; does not read its row."""
@@ -146,11 +169,18 @@ class VectorParts:
         self.limit_bytes = limit_bytes
         self._used_bytes = 0
         self._by_prefix: OrderedDict[bytes, StoredPart] = OrderedDict()
+        self.saved = SavedParts()
+        """The parts in files, which follow commits too."""
         self._refused: OrderedDict[bytes, int] = OrderedDict()
         """Prefix of a part that did not fit → how many entries its index had."""
 
     def __len__(self) -> int:
         return len(self._by_prefix)
+
+    @property
+    def are_followed(self) -> bool:
+        """True if there are parts, in memory or in files."""
+        return bool(self._by_prefix) or len(self.saved) > 0
 
     def find(self, prefix: bytes) -> StoredPart | None:
         """The part with this prefix, complete or not, which is used now."""
@@ -174,8 +204,10 @@ class VectorParts:
         return refused is None or 4 * count < 3 * refused
 
     def add(self, part: StoredPart) -> None:
-        """Add a new part, which is then followed."""
+        """Add a new part, which is then followed; it is loaded from its file, if there is one."""
         assert part.prefix not in self._by_prefix
+        saved = self.saved.find(part.prefix)
+        part.reading = None if saved is None else FileReading(saved)
         self._by_prefix[part.prefix] = part
         self.count(part)
 
@@ -221,6 +253,14 @@ class VectorParts:
         self._refused[part.prefix] = self._statistics_of(part.prefix[:SOURCE_BYTES]).item_count
         self._drop([part.prefix])
 
+    def restart(self, part: StoredPart) -> None:
+        """Load a part from its rows from now on, because its file is of no use."""
+        if self.saved.find(part.prefix) is not None:
+            self.saved.take(part.prefix)
+        former, part.entries, part.reading = part.entries, part.entries.emptied(), None
+        self.count(part)
+        _freeing.submit(former.free)
+
     def search_ended(self, part: StoredPart) -> None:
         """Note that a search uses the part no more. The last one frees the part if it has been dropped."""
         part.searches -= 1
@@ -240,19 +280,19 @@ class VectorParts:
 
     def follow(self, entries: Iterable[EntryWrite]) -> None:
         """Make the changes of a commit to the parts; must not give way. 20 µs for an entry of 384 dimensions."""
-        if not self._by_prefix:
+        if not self.are_followed:
             return
         for source, old, new in entries:
             if source.vectors is None:
                 continue
             if old is not None and (new is None or new.key != old.key):
-                part = self._part_of(source, old.key)
+                part = self._changed_part(source, old.key)
                 if part is not None:
                     part.entries.remove(old.key)
                     if part.entries.is_sparse:
                         self._drop([part.prefix])
             if new is not None:
-                part = self._part_of(source, new.key)
+                part = self._changed_part(source, new.key)
                 if part is not None:
                     self._put(part, new)
 
@@ -264,10 +304,14 @@ class VectorParts:
         else:
             self.count(part)
 
-    def _part_of(self, source: ReadSource, key: bytes) -> StoredPart | None:
+    def _changed_part(self, source: ReadSource, key: bytes) -> StoredPart | None:
+        """The part with an entry that has changed; None if there is none, or if it is still to be read from its file,
+        which has been told of the entry.
+        """
         assert source.vectors is not None
         has_hash = source.vectors.hash_name is not None
-        return self._by_prefix.get(source.source_id + (key[: key_end(key, ())] if has_hash else b""))
+        prefix = source.source_id + (key[: key_end(key, ())] if has_hash else b"")
+        return None if len(self.saved) and self.saved.note(prefix, key) else self._by_prefix.get(prefix)
 
     def clear(self) -> None:
         """Drop all parts, because the engine was replaced."""
@@ -275,8 +319,23 @@ class VectorParts:
         self._refused.clear()
 
     def drop(self, lower: bytes, upper: bytes) -> None:
-        """Drop the parts of deleted sources with `lower <= source id < upper`."""
+        """Drop the parts of deleted sources with `lower <= source id < upper`, and their files."""
+        self.saved.drop(lower, upper)
         self._drop([prefix for prefix in self._by_prefix if lower <= prefix < upper])
+
+    def let_go(self, is_there: Callable[[bytes], bool]) -> LeavingParts:
+        """Take out what can be saved when the store is closed: complete parts, and files that are still right.
+
+        `is_there` says of a source id whether its index is there, and not being deleted.
+        """
+        worth_it = [
+            part
+            for prefix, part in reversed(self._by_prefix.items())
+            if part.is_complete and part.entries.count >= SAVED_ENTRIES_MIN and is_there(prefix[:SOURCE_BYTES])
+        ]
+        loaded = [(part.prefix, self._taken_out(part.prefix).entries) for part in worth_it]
+        unread = {prefix: one for prefix, one in self.saved.let_go().items() if is_there(prefix[:SOURCE_BYTES])}
+        return LeavingParts(loaded, unread)
 
 
 def _free(parts: list[StoredPart]) -> None:

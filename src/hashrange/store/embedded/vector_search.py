@@ -19,6 +19,7 @@ from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undistur
 from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.embedded.health import Site
+from hashrange.store.embedded.part_loading import PartLoading
 from hashrange.store.embedded.vector_parts import StoredPart, VectorParts, stored_part, vector_reader
 from hashrange.store.interface import Store
 from hashrange.store.pause import FIRST_SLICE, PAUSE, hand_back
@@ -78,6 +79,7 @@ class VectorSearches:
     def __init__(self, store: Store, site: Site) -> None:
         self._store, self._site = store, site
         self._parts: VectorParts = site.vector_parts
+        self._loading = PartLoading(site)
         self._make: type[LoadedPart] | None = None
         """Makes a part; None: the code has not been imported."""
         self.may_load = True
@@ -160,7 +162,10 @@ class VectorSearches:
         return self._make
 
     async def _load_slice(self, part: StoredPart) -> None:
-        """Load the next rows of a part. Raises StorageError."""
+        """Load the next rows of a part, or more of its file. Raises StorageError."""
+        if part.reading is not None or part.behind:
+            await self._loading.step(part)
+            return
         site = self._site
         try:
             ways_given, next_key = gave_way(), part.next_key
