@@ -16,7 +16,7 @@ import pytest
 from hashrange.errors import ApiError
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Row
-from hashrange.store.embedded import vector_parts, vector_search
+from hashrange.store.embedded import part_loading, saved_parts, vector_parts, vector_search
 from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.tables.source_id import key_in_source, make_source_id
 from tests.conformance.vectors import charged
@@ -24,6 +24,7 @@ from tests.support.seeds import seeds
 from tests.unit.jobs.world import World
 
 STEPS = 200
+ROUNDS_MAX = 10
 NAME = "near"
 DIMENSIONS = 3
 TEXTS = ("x", "y", "long" * 300)
@@ -119,7 +120,7 @@ class VectorWalk:
         self.world = World(data_dir, is_suspending=bool(seed % 2), index_delay=index_delay)
         self.items: dict[str, Item] = {}
         self.indexes: dict[str, VectorIndex] = {}
-        self.made = self.refused = self.entries_seen = self.searched = self.loaded = 0
+        self.made = self.refused = self.entries_seen = self.searched = self.loaded = self.saved = 0
         self.world.request(
             "CreateTable",
             TableName=NAME,
@@ -135,13 +136,18 @@ class VectorWalk:
             ],
         )
 
+    @property
+    def has_seen_all(self) -> bool:
+        """True if each kind of thing has been seen that is looked for."""
+        return all((self.refused, self.entries_seen, self.searched, self.loaded, self.saved))
+
     def ask(self, name: str, **members: Any) -> Any:
         return self.world.request(name, **({"TableName": NAME} | members))
 
     def step(self) -> None:
         actions = {
             self.put: 30, self.update: 30, self.delete: 10, self.batch: 10, self.transact: 10,
-            self.create_index: 4, self.delete_index: 3, self.restart: 1, self.kill: 2, self.compare: 8,
+            self.create_index: 4, self.delete_index: 3, self.restart: 4, self.kill: 2, self.compare: 8,
             self.search: 60,
         }  # fmt: skip
         (action,) = self.chance.choices(list(actions), list(actions.values()))
@@ -154,7 +160,7 @@ class VectorWalk:
     # --- random parts ---------------------------------------------------------------------------
 
     def attribute(self, name: str) -> dict[str, Any]:
-        is_bad = self.chance.random() < 0.1
+        is_bad = self.chance.random() < 0.15
         match name:
             case "v":
                 good = {"L": [{"N": self.chance.choice(NUMBERS)} for _ in range(DIMENSIONS)]}
@@ -299,7 +305,10 @@ class VectorWalk:
             self.ask("UpdateTable", VectorIndexUpdates=[{"Delete": {"IndexName": name}}])
 
     def restart(self) -> None:
+        for _ in range(3):
+            self.search()
         self.world.restart()
+        self.saved += len(self.world.embedded.site.vector_parts.saved)
 
     def kill(self) -> None:
         self.world.kill()
@@ -347,13 +356,16 @@ def sorted_entry(entry: Item) -> Any:
 def test_random_histories(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_search, "LOADED_ENTRIES_MIN", 1)
     monkeypatch.setattr(vector_parts, "SLICE_ROWS", 2)
+    monkeypatch.setattr(part_loading, "SLICE_ROWS", 1)
+    monkeypatch.setattr(vector_parts, "SAVED_ENTRIES_MIN", 1)
+    monkeypatch.setattr(saved_parts, "SPARE_DISK_BYTES", 0)
     walk = VectorWalk(tmp_path / "data", seed)
-    for _ in range(STEPS):
-        walk.step()
-    walk.settle()
-    walk.compare()
-    assert walk.refused
-    assert walk.entries_seen
-    assert walk.searched
-    assert walk.loaded
+    for _ in range(ROUNDS_MAX):
+        for _ in range(STEPS):
+            walk.step()
+        walk.settle()
+        walk.compare()
+        if walk.has_seen_all:
+            break
+    assert walk.has_seen_all
     assert walk.world.close() == []

@@ -83,6 +83,7 @@ class SavedVectors(Vectors):
 def _few_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_parts, "SAVED_ENTRIES_MIN", 10)
     monkeypatch.setattr(saved_parts, "SPARE_DISK_BYTES", 0)
+    monkeypatch.setattr(part_loading, "READ_ENTRIES", 1)
 
 
 @pytest.fixture(params=[False, True], ids=["whole", "hash"])

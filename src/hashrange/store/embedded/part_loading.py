@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 _reading = WorkThread("hashrange-vectors-read")
 _log = logging.getLogger("hashrange.store")
 
-FileSection: TypeAlias = "tuple[bytes | VectorBlock | None, FilePlace] | PartFileUnusable | MemoryError"
-"""What is read of a file: its first section, a block, or None behind the last one; and where the next one begins."""
+READ_ENTRIES = 1_024
+"""When sections with so many entries have been read, they are added to the part, in some 2 ms; a section has at most
+4,096.
+"""
+FileSections: TypeAlias = "tuple[list[bytes | VectorBlock | None], FilePlace] | PartFileUnusable | MemoryError"
+"""What is read of a file: its first section, blocks, and None behind the last one; and where the next one begins."""
 
 
 class PartLoading:
@@ -64,22 +68,23 @@ class PartLoading:
             )
             self._parts.restart(part)
 
-    def _take(self, part: StoredPart, reading: FileReading, found: FileSection) -> None:
-        """Add a section that has been read. Raises PartFileUnusable, and what decoding raises."""
+    def _take(self, part: StoredPart, reading: FileReading, found: FileSections) -> None:
+        """Add sections that have been read. Raises PartFileUnusable, and what decoding raises."""
         if isinstance(found, PartFileUnusable | MemoryError):
             raise found
         if self._parts.saved.find(part.prefix) is not reading.saved:
             self._parts.restart(part)  # too many entries have changed
             return
-        section, reading.place = found
-        if isinstance(section, bytes):
-            reading.count = part.entries.begin(section)
-        elif section is not None:
-            part.entries.add_block(section)
-        elif part.entries.count != reading.count:
-            raise PartFileUnusable(f"it has {part.entries.count} entries instead of {reading.count}")
-        else:
-            self._ended(part)
+        sections, reading.place = found
+        for section in sections:
+            if isinstance(section, bytes):
+                reading.count = part.entries.begin(section)
+            elif section is not None:
+                part.entries.add_block(section)
+            elif part.entries.count != reading.count:
+                raise PartFileUnusable(f"it has {part.entries.count} entries instead of {reading.count}")
+            else:
+                self._ended(part)
         self._parts.count(part)
 
     def _ended(self, part: StoredPart) -> None:
@@ -112,14 +117,25 @@ class PartLoading:
         self._parts.count(part)
 
 
-def _read(saved: SavedPart, place: FilePlace, read_block: "Callable[[bytes], VectorBlock]") -> FileSection:
-    """On a thread: read and decode a section. Errors are returned, because perhaps nobody waits any more."""
+def _read(saved: SavedPart, place: FilePlace, read_block: "Callable[[bytes], VectorBlock]") -> FileSections:
+    """On a thread: read and decode sections. Errors are returned, because perhaps nobody waits any more."""
+    sections: list[bytes | VectorBlock | None] = []
+    entries_count = 0
     try:
-        section, next_place = read_section(saved.path, saved.part_id, place)
-        if not section:
-            return None, next_place
-        return (read_block(section) if place.offset else section), next_place
+        while entries_count < READ_ENTRIES:
+            is_first = not place.offset
+            section, place = read_section(saved.path, saved.part_id, place)
+            if not section:
+                sections.append(None)
+                break
+            if is_first:
+                sections.append(section)
+            else:
+                block = read_block(section)
+                sections.append(block)
+                entries_count += len(block.keys)
     except (PartFileUnusable, MemoryError) as error:
         return error
     except (ValueError, msgspec.MsgspecError) as error:
         return PartFileUnusable(str(error))
+    return sections, place
