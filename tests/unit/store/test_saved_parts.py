@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from hashrange.store.embedded import part_files, part_loading, saved_parts, vector_parts, vector_search
+from hashrange.settings import Settings
+from hashrange.store.embedded import files, part_files, part_loading, saved_parts, vector_parts, vector_search
 from hashrange.store.embedded.inspect import inspect_store
 from hashrange.store.embedded.layout import SAVED_PARTS_KEY
 from hashrange.store.embedded.vector_parts import StoredPart
@@ -188,9 +189,13 @@ def test_commits_are_followed_while_a_file_is_read(
     saved.require_right()
 
 
+@pytest.mark.parametrize("is_removed", [False, True])
 def test_a_file_of_which_many_entries_have_changed_is_not_used(
-    saved: SavedVectors, monkeypatch: pytest.MonkeyPatch
+    saved: SavedVectors, is_removed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The file may still be there, because it is removed on a thread."""
+    if not is_removed:
+        monkeypatch.setattr(files, "remove_file", lambda _path: None)
     search = saved.begin(saved.query())
     for _ in range(4):
         search.send(None)
@@ -198,7 +203,7 @@ def test_a_file_of_which_many_entries_have_changed_is_not_used(
     drive(search)
     assert saved.read_rows(monkeypatch) == 0
     saved_parts._removing.submit(int).result()
-    assert saved.files == []
+    assert len(saved.files) == (not is_removed)
 
 
 def test_a_file_with_changed_entries_is_not_used_by_the_next_server(
@@ -384,6 +389,20 @@ def test_files_of_another_version_are_not_used(
     assert saved.read_rows(monkeypatch) == COUNT
 
 
+@pytest.mark.parametrize("is_other", [False, True])
+def test_files_of_another_engine_are_not_used(
+    saved: SavedVectors, is_other: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of an engine may be written to another one, whose writes have numbers of their own."""
+    engine = saved.world.embedded.engine
+    mark = list(msgspec.msgpack.decode(engine.get(SAVED_PARTS_KEY)))
+    mark[1:3] = [b"another" if is_other else mark[1], engine.latest_sequence_number() + 1]
+    engine.put(SAVED_PARTS_KEY, msgspec.msgpack.encode(mark))
+    saved.parts.saved.let_go()
+    saved.restart()
+    assert saved.read_rows(monkeypatch) == (COUNT if is_other else 0)
+
+
 @pytest.mark.parametrize("row", [b"", b"\x94", b"\xc1", b"no mark", msgspec.msgpack.encode(["", b"", 1])])
 def test_a_damaged_mark_is_none(saved: SavedVectors, row: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     saved.world.embedded.engine.put(SAVED_PARTS_KEY, row)
@@ -423,6 +442,22 @@ def test_the_files_of_a_deleted_index_go(saved: SavedVectors) -> None:
     saved.world.embedded.close_now()
     assert saved.files == []
     saved.open()
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_an_index_that_is_being_deleted_is_not_saved(saved: SavedVectors, is_loaded: bool) -> None:
+    """Commits change nothing in its entries any more."""
+    saved.world.settings = Settings(table_state_delay_seconds=60.0)
+    saved.restart()
+    if is_loaded:
+        saved.require_right()
+    saved.world.request("UpdateTable", TableName=NAME, VectorIndexUpdates=[{"Delete": {"IndexName": "vix"}}])
+    (index,) = saved.table.schema.vector_indexes
+    assert index.state == "DELETING"
+    saved.restart()
+    saved_parts._removing.submit(int).result()
+    assert saved.files == []
+    saved.world.clock.advance(60.0)
 
 
 def test_files_go_with_the_content(saved: SavedVectors) -> None:

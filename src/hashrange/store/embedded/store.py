@@ -281,7 +281,7 @@ class EmbeddedStore(Commits):
         self._barrier.finish(is_kept=self.is_kept)
         leaving = None
         if self.is_kept and self._health.failure is None:
-            leaving = self.site.vector_parts.let_go(lambda source_id: self._tables.find_index(source_id) is not None)
+            leaving = self.site.vector_parts.let_go()
         return self._health.shut(), leaving
 
     def _close(self, engine: Engine | None, leaving: LeavingParts | None) -> None:

@@ -323,19 +323,15 @@ class VectorParts:
         self.saved.drop(lower, upper)
         self._drop([prefix for prefix in self._by_prefix if lower <= prefix < upper])
 
-    def let_go(self, is_there: Callable[[bytes], bool]) -> LeavingParts:
-        """Take out what can be saved when the store is closed: complete parts, and files that are still right.
-
-        `is_there` says of a source id whether its index is there, and not being deleted.
-        """
+    def let_go(self) -> LeavingParts:
+        """Take out what can be saved when the store is closed: complete parts, and files that are still right."""
         worth_it = [
             part
-            for prefix, part in reversed(self._by_prefix.items())
-            if part.is_complete and part.entries.count >= SAVED_ENTRIES_MIN and is_there(prefix[:SOURCE_BYTES])
+            for part in reversed(self._by_prefix.values())
+            if part.is_complete and part.entries.count >= SAVED_ENTRIES_MIN
         ]
         loaded = [(part.prefix, self._taken_out(part.prefix).entries) for part in worth_it]
-        unread = {prefix: one for prefix, one in self.saved.let_go().items() if is_there(prefix[:SOURCE_BYTES])}
-        return LeavingParts(loaded, unread)
+        return LeavingParts(loaded, self.saved.let_go())
 
 
 def _free(parts: list[StoredPart]) -> None:
