@@ -41,6 +41,7 @@ FILE_MODULES = (
     "store/embedded/copy_folders.py",
     "store/embedded/identity.py",
     "store/embedded/modes.py",
+    "store/embedded/part_files.py",
     "store/embedded/store_files.py",
     "store/embedded/threads.py",
     "store/embedded/forked_process.py",
