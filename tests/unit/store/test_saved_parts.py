@@ -14,17 +14,27 @@ from typing import Any
 import msgspec
 import pytest
 
+from hashrange.operations.registry import OPERATIONS
 from hashrange.settings import Settings
-from hashrange.store.embedded import files, part_files, part_loading, saved_parts, vector_parts, vector_search
+from hashrange.store.embedded import (
+    files,
+    late_entries,
+    part_files,
+    part_loading,
+    saved_parts,
+    vector_parts,
+    vector_search,
+)
 from hashrange.store.embedded.inspect import inspect_store
 from hashrange.store.embedded.layout import SAVED_PARTS_KEY
 from hashrange.store.embedded.vector_parts import StoredPart
 from hashrange.vectors.loaded_part import LoadedPart
+from tests.support.asking import run_operation
 from tests.support.engines import FaultyEngine
 from tests.support.kills import copy_as_killed
 from tests.support.seeds import seeds
 from tests.unit.jobs.world import drive
-from tests.unit.store.test_vector_parts import NAME, Vectors, parts_of
+from tests.unit.store.test_vector_parts import DIMENSIONS, NAME, Vectors, parts_of
 
 COUNT = 300
 
@@ -213,6 +223,35 @@ def test_a_file_with_changed_entries_is_not_used_by_the_next_server(
     saved.restart()
     assert saved.files == []
     assert saved.read_rows(monkeypatch) >= COUNT - 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_late_entries_that_the_next_server_writes_are_followed(
+    vectors: SavedVectors, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that has ended early leaves index entries for later; a server that ends leaves them to the next one."""
+    vectors.chance = random.Random(seed)
+    vectors.require_right()
+    late_sources = vectors.world.embedded._late_sources
+    monkeypatch.setattr(late_entries, "LATE_BYTES_MIN", 1)
+    for number in range(10):
+        item = {
+            "id": {"S": str(number)},
+            "v": {"L": [{"N": "8"}] * DIMENSIONS},
+            "tenant": {"S": "t"},
+            "rank": {"N": "2"},
+        }
+        put = OPERATIONS["PutItem"]
+        request: Any = msgspec.convert({"TableName": NAME, "Item": item}, put.request)
+        putting = run_operation(vectors.world.scope, put, request)
+        before = late_sources.total()
+        while late_sources.total() == before:
+            putting.send(None)
+        putting.close()
+    assert late_sources.total() == 10
+    vectors.restart()
+    assert len(vectors.files) == 1
+    assert vectors.read_rows(monkeypatch) == 10
 
 
 def test_a_kill_leaves_no_file_that_is_used(saved: SavedVectors, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,13 @@ class LateEntries:
     def recover(self, engine: Engine) -> Iterator[Callable[[Draft], None]]:
         """Yield functions that write the late entries in a newly opened engine; each fills the draft of one commit."""
         for queue_key, write in late_writes(engine, self._terms.find_index):
-            yield partial(_write, queue_key=queue_key, write=write)
+            yield partial(self._write_found, queue_key=queue_key, write=write)
+
+    def _write_found(self, draft: Draft, queue_key: bytes, write: EntryWrite | None) -> None:
+        """Write a late entry that another server has left; files with parts of vector indexes do not have it."""
+        _write(draft, queue_key, write)
+        if write is not None:
+            draft.afterwards.append(partial(self._terms.vector_parts.follow, [write]))
 
     def take_over(self, draft: Draft, changes: Sequence[Change]) -> None:
         """If the draft's new entries have LATE_BYTES_MIN bytes or more together, leave all of them to later commits.
