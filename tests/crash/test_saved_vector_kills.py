@@ -3,6 +3,7 @@
 import os
 import random
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,31 @@ def test_the_first_search_after_a_start_reads_a_file(tmp_path: Path) -> None:
     server.kill()
     server = ServerProcess(folder)
     assert found(server) == expected
+    server.stop()
+    assert check_store(str(folder)).faults == []
+
+
+def test_many_clients_search_and_write_while_a_file_is_read(tmp_path: Path) -> None:
+    folder, chance = tmp_path / "data", random.Random(3)
+    server = ServerProcess(folder)
+    ask(server, "CreateTable", **CREATED)
+    put(server, chance, range(2 * COUNT))
+    for round_number in range(KILLS // 2):
+        expected = found(server)
+        server.stop()
+        assert len(names(folder)) == 1
+        server = ServerProcess(folder)
+        with ThreadPoolExecutor(6) as clients:
+            searches = [clients.submit(found, server) for _ in range(4)]
+            for client in range(2):
+                start = 1_000 * client + 100 * round_number
+                clients.submit(put, server, random.Random(start), range(start, start + 100))
+        for search in searches:
+            assert [len(results) for results in search.result()] == [len(results) for results in expected]
+        read = found(server)
+        server.kill()
+        server = ServerProcess(folder)
+        assert found(server) == read, f"round {round_number}"
     server.stop()
     assert check_store(str(folder)).faults == []
 
