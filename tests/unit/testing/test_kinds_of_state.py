@@ -301,7 +301,10 @@ KINDS = {
 }
 """Kinds of state that clients can see."""
 
-STATELESS_ROWS = {"PROBE_KEY": "an empty row that is written after a failure, and never read"}
+STATELESS_ROWS = {
+    "PROBE_KEY": "an empty row that is written after a failure, and never read",
+    "SAVED_PARTS_KEY": "says which files are right for one content of a data folder",
+}
 STATELESS_ATTRIBUTES = {
     "store": "holds the rows above",
     "settings": "options of the process",
