@@ -34,6 +34,7 @@ from hashrange.expressions.lexer import fault
 from hashrange.expressions.parser import CONDITION_KEYWORDS, ExpressionParser
 from hashrange.expressions.predicates import Test, compile_conditions
 from hashrange.expressions.values import ORDERED_TYPES, is_ordered
+from hashrange.items.steps import walk
 from hashrange.items.types import TYPE_NAMES, Value
 from hashrange.limits import MEMBERSHIP_OPERANDS_MAX
 from hashrange.messages import expressions as say
@@ -172,7 +173,7 @@ def check_terms(
 
 def run_value_checks(kind: str, checks: tuple[ValueCheck, ...], values: dict[str, Value]) -> None:
     """Refuse BETWEEN bounds of different types or in wrong order, and unknown type names."""
-    for lower_token, upper_token in checks:
+    for lower_token, upper_token in walk(checks):  # to compare two long bounds takes 0.1 ms
         lower = values[lower_token]
         if upper_token is None:
             if lower["S"] not in TYPE_NAMES:

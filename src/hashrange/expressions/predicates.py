@@ -25,6 +25,8 @@ UNHASHED_CONTAINS_MAX = 2
 """A condition with at most this many contains() calls searches without hash tables."""
 _SCALAR_TYPES = frozenset(("S", "N", "B", "BOOL", "NULL"))
 """Types whose values are compared without giving way (`look`) first; other values may have very many members."""
+UNCOUNTED_COMPARISONS_MAX = 64
+"""A condition with more comparisons gives way between them: each of two texts of 400 KB takes 0.1 ms."""
 MEMBERS_MIN = 64
 """Lists and sets with fewer members are searched directly, which takes no longer than finding their hash table."""
 _SCALARS = frozenset((str, bool))
@@ -89,8 +91,9 @@ def compile_conditions(conditions: Iterable[tree.ConditionNode], root: tree.Cond
     )
     memberships = Memberships() if is_repeated else None
     holds_member = contains if memberships is None else memberships.contains
+    is_long = sum(map(_comparisons_of, walk(conditions))) > UNCOUNTED_COMPARISONS_MAX
     for node in conditions:
-        tests[id(node)] = _compile_node(node, tests, holds_member)
+        tests[id(node)] = _compile_node(node, tests, holds_member, is_long=is_long)
     test = tests[id(root)]
     return test if memberships is None else _forgetting(test, memberships)
 
@@ -107,25 +110,34 @@ def _forgetting(test: Test, memberships: Memberships) -> Test:
     return test_and_forget
 
 
-def _compile_node(node: tree.ConditionNode, tests: Tests, holds_member: Holds) -> Test:
+def _comparisons_of(node: tree.ConditionNode) -> int:
+    """How often a node by itself compares two values, at most."""
+    if isinstance(node, tree.Membership):
+        return len(node.options)
+    return 0 if isinstance(node, tree.And | tree.Or | tree.Not) else 1 + isinstance(node, tree.Between)
+
+
+def _compile_node(node: tree.ConditionNode, tests: Tests, holds_member: Holds, *, is_long: bool) -> Test:
+    """Compile a node whose inner nodes have `tests`. `is_long`: the whole condition is, so its parts give way."""
     if isinstance(node, tree.Comparison):
         return _compile_comparison(node, tests)
     if isinstance(node, tree.Between):
         return _compile_between(node, tests)
     if isinstance(node, tree.Membership):
-        return _compile_membership(node, tests)
+        return _compile_membership(node, tests, gives_way=is_long)
     if isinstance(node, tree.FunctionCall):
         assert node.function in CONDITION_COMPILERS, f"{node.function} is a function of conditions that has no meaning"
         return CONDITION_COMPILERS[node.function](node, tests, holds_member)
     if isinstance(node, tree.Not):
         test = tests[id(node.condition)]
         return lambda item, values: not test(item, values)
-    return _compile_chain([tests[id(part)] for part in node.conditions], is_all=isinstance(node, tree.And))
+    parts = [tests[id(part)] for part in node.conditions]
+    return _compile_chain(parts, is_all=isinstance(node, tree.And), gives_way=is_long or len(parts) > 2)
 
 
-def _compile_chain(tests: list[Test], *, is_all: bool) -> Test:
+def _compile_chain(tests: list[Test], *, is_all: bool, gives_way: bool) -> Test:
     """Join tests by AND (`is_all`) or OR; they run from left to right until one decides."""
-    if len(tests) == 2:
+    if not gives_way:
         one, two = tests
         if is_all:
             return lambda item, values: one(item, values) and two(item, values)
@@ -285,13 +297,13 @@ def _compile_between(node: tree.Between, tests: Tests) -> Test:
 
 
 # C901: each form of members has its own quick test
-def _compile_membership(node: tree.Membership, tests: Tests) -> Test:  # noqa: C901
+def _compile_membership(node: tree.Membership, tests: Tests, *, gives_way: bool) -> Test:  # noqa: C901
     get = compile_operand(node.operand, tests)
     if all(isinstance(option, tree.ValueToken) for option in walk(node.options)):
         if len(node.options) > MEMBERSHIP_OPERANDS_MAX:
             return _compile_long_membership(node, tests)
         tokens = [option.token for option in node.options if isinstance(option, tree.ValueToken)]
-        has_containers = any(
+        gives_way = gives_way or any(
             option.type_name not in _SCALAR_TYPES for option in node.options if isinstance(option, tree.ValueToken)
         )
 
@@ -299,7 +311,7 @@ def _compile_membership(node: tree.Membership, tests: Tests) -> Test:  # noqa: C
             value = get(item, values)
             if value is not None:
                 for token in tokens:
-                    if has_containers:
+                    if gives_way:
                         look()
                     if value == values[token]:
                         return True

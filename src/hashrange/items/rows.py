@@ -6,9 +6,8 @@ JSON, which replies include without decoding it, and equal rows, apart from the 
 Must not know keys or tables. Format: docs/formats/rows.md.
 """
 
-import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +16,7 @@ import msgspec
 from hashrange.errors import StorageCorruption, StorageFormatUnknown, ValidationException
 from hashrange.items.canonical import encode_item
 from hashrange.items.large_json import decode_item, decode_value, find_attributes
+from hashrange.items.member_decoders import DecodeMembers, MemberDecoders
 from hashrange.items.number_set_order import BRACKET, contains_number_set
 from hashrange.items.packing import pack
 from hashrange.items.row_layout import (
@@ -39,18 +39,16 @@ _PACKED, _PACKED_NUMBER_SETS = bytes((PACKED_VERSION,)), bytes((PACKED_NUMBER_SE
 PACKED_BYTES_MIN = 32 * 1024
 """JSON is packed if it has more bytes than this, and more than PACKED_SIZES times its item's DynamoDB size."""
 PACKED_SIZES = 2
-NAMES_LENGTH_MAX = 4_096
-"""Names of attributes that are longer together get no decoder of their own: 256 decoders stay in memory."""
-NAMES_MAX = 256
-"""More names get no decoder of their own either: one for 1,000 names takes 10 ms to make."""
 COMPARISONS_MAX = 1 << 25
-"""A decoder compares each attribute of a row with each of its names. It is used if the bytes of the row times the names
-are at most this many, which takes some 3 ms.
+"""A decoder of a few attributes compares each one of a row with each of its names. It is used if the bytes of the row
+times the names are at most this many, which takes some 3 ms.
 """
 _SURELY_QUICK_BYTES = 8_192
 """Decoding a row of at most this length takes at most 0.1 ms, which is not counted in steps."""
-_is_plain = re.compile(r'[^"\\\x00-\x1f]+').fullmatch
-"""Matches attribute names that msgspec accepts as names of struct fields: JSON writes them without escapes."""
+_parts = MemberDecoders(msgspec.Raw, None)
+"""DecodeMembers the attributes that a projection or a condition reads; those that an item lacks are None."""
+_wholes = MemberDecoders(msgspec.Raw)
+"""DecodeMembers attributes that each item has, such as keys."""
 _decode = msgspec.json.Decoder(Item).decode
 _encode = msgspec.json.Encoder().encode
 _PART_HEADER, _NUMBER_SETS_PART_HEADER = _VERSION + bytes(4), _NUMBER_SETS + bytes(4)
@@ -114,25 +112,17 @@ def decode_attributes(row: Row, names: tuple[str, ...]) -> Item:
         return {name: item[name] for name in names if name in item}
     text = memoryview(row)[ROW_HEADER_BYTES:]
     try:
-        values = _read_together(text, names) if _are_few(names, len(row)) else find_attributes(text, frozenset(names))
+        decode = _parts.find(names) if len(names) <= COMPARISONS_MAX // len(row) else None
+        values = find_attributes(text, frozenset(names)) if decode is None else _read_together(decode, text, names)
         return {name: decode_value(values[name]) for name in walk(names) if name in values}
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(error) from error
 
 
-def _are_few(names: tuple[str, ...], row_bytes: int) -> bool:
-    """True if a decoder of these names is made and reads a row of this length in a few milliseconds."""
-    return (
-        len(names) <= min(NAMES_MAX, COMPARISONS_MAX // row_bytes)
-        and sum(map(len, names)) <= NAMES_LENGTH_MAX
-        and all(map(_is_plain, names))
-    )
-
-
-def _read_together(text: memoryview, names: tuple[str, ...]) -> dict[str, bytes]:
+def _read_together(decode: DecodeMembers, text: memoryview, names: tuple[str, ...]) -> dict[str, bytes]:
     """The JSON of these attributes' values, as far as an item has them."""
     spend(len(text) >> 9)
-    found = _partial_decoder(names)(text)
+    found = decode(text)
     texts = [getattr(found, f"a{position}") for position in range(len(names))]
     return {name: bytes(text) for name, text in zip(names, texts, strict=True) if text is not None}
 
@@ -146,19 +136,12 @@ def decode_for(row: Row, names: Iterable[str]) -> Item:
     return decode_row(row) if len(row) <= _SURELY_QUICK_BYTES else decode_attributes(row, tuple(sorted(names)))
 
 
-@lru_cache(256)
 def attributes_reader(names: tuple[str, ...]) -> Callable[[Row], list[bytes]]:
     """Return a function from a row to the JSON of these attributes' values; it skips all other attributes.
 
     The function takes 0.9 µs for 400 bytes, and raises StorageCorruption, also if the item lacks one of the attributes.
     """
-    if all(map(_is_plain, names)):
-        members = [(f"a{position}", msgspec.Raw) for position in range(len(names))]
-        renamed = {f"a{position}": name for position, name in enumerate(names)}
-        shape = msgspec.defstruct("RawAttributes", members, rename=renamed)
-        decode: Callable[[memoryview], Any] = msgspec.json.Decoder(shape).decode
-    else:
-        decode = partial(_raw_of_any, names=names)
+    decode = _wholes.find(names) or partial(_raw_of_any, names=names)
     places = [f"a{position}" for position in range(len(names))]
 
     def read(row: Row) -> list[bytes]:
@@ -183,14 +166,6 @@ def _raw_of_any(text: memoryview, names: tuple[str, ...]) -> Any:
         return SimpleNamespace(**{f"a{position}": values[name] for position, name in enumerate(names)})
     except KeyError as error:
         raise msgspec.DecodeError(f"the attribute {error} is missing") from None
-
-
-@lru_cache(256)
-def _partial_decoder(names: tuple[str, ...]) -> Callable[[memoryview], Any]:
-    """A decoder to a struct with fields `a0`, `a1`, …: each is the JSON of one attribute, None if it is missing."""
-    members = [(f"a{position}", msgspec.Raw, None) for position in range(len(names))]
-    renamed = {f"a{position}": name for position, name in enumerate(names)}
-    return msgspec.json.Decoder(msgspec.defstruct("Attributes", members, rename=renamed)).decode
 
 
 def _unreadable(error: Exception) -> StorageCorruption:

@@ -19,6 +19,8 @@ import gc
 from collections.abc import Callable
 from math import inf
 
+from hashrange.items.member_decoders import forget_structs
+
 YOUNG_MAX = 20_000
 """Number of new objects, made and not freed, at which a run of the collector starts; a run takes 2 ms."""
 YOUNG_SECONDS = 0.05
@@ -115,6 +117,7 @@ def look_at_all() -> None:
     """
     global _looks
     if _is_ours and _looks >= LOOKS_UNTIL_ALL and not any(count() for count in _counters):
+        forget_structs()
         gc.unfreeze()
         gc.collect()  # then `_set_aside` freezes all objects again
         _looks = 0

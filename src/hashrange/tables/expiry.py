@@ -12,6 +12,7 @@ import msgspec
 
 from hashrange.errors import StorageCorruption
 from hashrange.items.large_json import find_attributes
+from hashrange.items.member_decoders import MemberDecoders
 from hashrange.items.row_layout import row_json, row_json_view
 from hashrange.items.steps import PIECE_BYTES, spend
 from hashrange.items.types import Item, Row
@@ -38,16 +39,16 @@ def number_of_item(item: Item, name: str) -> str | None:
     return None if value is None else value.get("N")
 
 
+_decoders = MemberDecoders(_Attribute | None, None)
+
+
 @lru_cache(1024)
 def number_reader(name: str) -> ReadNumber:
     """A function from a row to what `number_of_item` returns for the row's item; it may raise StorageCorruption.
 
     It skips the other attributes: 1.3 µs for 1.1 KB, 0.2 ms for 400 KB.
     """
-    decode = None
-    if name.isprintable() and '"' not in name and "\\" not in name:  # other names, a struct cannot have
-        shape = msgspec.defstruct("Attributes", [("attribute", _Attribute | None, None)], rename={"attribute": name})
-        decode = msgspec.json.Decoder(shape).decode
+    decode = _decoders.find((name,))
 
     def read(row: Row) -> str | None:
         attribute: _Attribute | None
@@ -56,7 +57,7 @@ def number_reader(name: str) -> ReadNumber:
                 text = row_json(row)
                 if len(text) >= PIECE_BYTES:
                     spend(len(text) >> 9)
-                attribute = decode(text).attribute  # type: ignore[attr-defined]
+                attribute = decode(text).a0
             else:
                 value = find_attributes(row_json_view(row), {name}).get(name)
                 attribute = None if value is None else msgspec.json.decode(value, type=_Attribute)

@@ -146,9 +146,9 @@ def test_nested_members_are_read_at_any_depth(depth: int, monkeypatch: pytest.Mo
 def test_no_decoder_is_made_for_very_many_names() -> None:
     """One for 4,096 names took 80 ms to make."""
     row = row_of({"a": {"S": "x" * 10_000}})
-    made = rows._partial_decoder.cache_info().misses
+    made = len(rows._parts)
     assert decode_attributes(row, tuple(map(chr, range(0x4E00, 0x5E00)))) == {}
-    assert rows._partial_decoder.cache_info().misses == made
+    assert len(rows._parts) == made
 
 
 @pytest.mark.parametrize("outlined_max", [0, 1 << 20])
@@ -167,7 +167,7 @@ def test_pieces_are_read_as_the_whole_is(
     monkeypatch.setattr(large_json, "OUTLINED_MEMBERS_MAX", outlined_max)
     assert decode_row(row) == whole
     assert decode_attributes(row, names) == expected
-    read = attributes_reader.__wrapped__(tuple(expected))(row)
+    read = attributes_reader(tuple(expected))(row)
     assert [msgspec.json.decode(text) for text in read] == list(expected.values())
 
 
