@@ -76,6 +76,7 @@ FILE_MODULES = (
     "testing/in_process.py",
     "cli/log_lines.py",  # writes to the descriptor of standard error, on a thread
     "cli/checkup/machine.py",
+    "cli/design.py",
     "cli/folding.py",  # the width of the terminal
     "cli/checkup/sdk_settings.py",
     "cli/settings_sources.py",

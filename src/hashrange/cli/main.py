@@ -31,6 +31,7 @@ COMMANDS = {
     "restore": "make a data folder of a copy, or list the copies",
     "unarchive": "bring expired items back from S3, or show which",
     "dax": "show how the DAX clusters of a running server are used",
+    "design": "design a table, for CloudFormation, CDK, Terraform or at once",
     "mcp": "serve a running server's tables as tools for language models",
     "doctor": "tell whether a server starts here, and whether clients reach it",
     "completion": "print a shell's completion of these commands and their options",

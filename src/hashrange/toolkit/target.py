@@ -74,6 +74,11 @@ class Target:
             raise ToolkitFailure(NO_DYNAMODB.format(place=self.place))  # botocore makes an empty reply of other bodies
         return reply
 
+    def ask_all(self, service: str, operation: str, /, **members: Any) -> Any:
+        """The reply to an operation that answers in pages, with the members of all pages. Raises ToolkitFailure."""
+        with self.worded(members):
+            return self.client(service).get_paginator(operation).paginate(**members).build_full_result()
+
     @contextmanager
     def worded(self, members: Mapping[str, Any] | None = None) -> Iterator[None]:
         """Raise errors of botocore as ToolkitFailure. `members`: those of the request, for its table's name."""
