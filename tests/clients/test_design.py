@@ -86,6 +86,13 @@ def test_cfn_lint_finds_nothing(written: Written) -> None:
         assert not [str(one) for one in found], table
 
 
+def test_cfn_lint_finds_nothing_in_the_template(tmp_path: Path) -> None:
+    from cfnlint.api import lint
+
+    assert main(["design", "--template", "--file", str(tmp_path / "table.yaml")]) == 0
+    assert not [str(one) for one in lint((tmp_path / "table.yaml").read_text(encoding="utf-8"))]
+
+
 def arguments_of(text: str, interface: str) -> set[str]:
     """The arguments of an interface in the declarations of the provider, as Terraform writes them."""
     body = re.search(rf"export interface {interface} [^{{]*{{(.*?)\n}}", text, re.DOTALL)

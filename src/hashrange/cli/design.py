@@ -4,6 +4,7 @@ options, or reads an existing table.
 
 import os
 import sys
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.main import DONE
@@ -56,6 +57,9 @@ def run(words: list[str]) -> int:
     options = parse(build_parser(), words)
     if options.output not in OUTPUTS:
         raise UsageError(f'--output is "{options.output}"; it must be {", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}.')
+    if options.is_template:
+        print_or_write(table_template(), options.file)
+        return DONE
     if is_asking(options):
         design, options.output, options.file, options.is_applying = asked_wish(options)
     elif options.from_table is not None:
@@ -98,11 +102,7 @@ def hand_out(design: "TableDesign", options: Any) -> None:
     from hashrange.toolkit.design_languages import commands_left, write_design
     from hashrange.toolkit.design_requests import create_designed_table
 
-    text = write_design(design, options.output)
-    if options.file is None:
-        say_unfolded(*lines_of(text), is_flushed=True)
-    else:
-        write_new_file(options.file, text)
+    print_or_write(write_design(design, options.output), options.file)
     if options.is_applying:
         target = chosen_target(options)
         agree(target, f"create the table {design.name}", is_agreed=options.is_agreed)
@@ -156,6 +156,10 @@ def build_parser() -> CommandParser:
     )
     parser.add_argument("--tag", metavar="KEY=VALUE", action="append", help="A tag. May be repeated.")
     parser.add_argument("--from", dest="from_table", metavar="NAME", help="Write the design of this existing table.")
+    parser.add_argument(
+        "--template", dest="is_template", action="store_true",
+        help="Write a template of CloudFormation with parameters: generic keys, two indexes, auto scaling, alarms.",
+    )  # fmt: skip
     parser.add_argument("--output", metavar="|".join(OUTPUTS), default=OUTPUTS[0], help=f"The language. [{OUTPUTS[0]}]")
     parser.add_argument("--file", metavar="FILE", help="Write to this file, which must not exist. [standard output]")
     parser.add_argument("--apply", dest="is_applying", action="store_true", help="Create the table at the endpoint.")
@@ -237,8 +241,16 @@ def capacity_of(options: Any) -> "DesignedCapacity | None":
     )
 
 
-def write_new_file(path: str, text: str) -> None:
-    """Write a file that does not exist yet. Raises UsageError."""
+def table_template() -> str:
+    """The template for `--template`."""
+    return files("hashrange.toolkit").joinpath("table_template.yaml").read_text(encoding="utf-8")
+
+
+def print_or_write(text: str, path: str | None) -> None:
+    """Print the text, or write it to a file that does not exist yet. Raises UsageError."""
+    if path is None:
+        say_unfolded(*lines_of(text), is_flushed=True)
+        return
     fault = file_fault(path)
     if fault is not None:
         raise UsageError(f"the file {path} {fault} Name another one.")
