@@ -25,7 +25,7 @@ from tests.clients.design_readers import (
 from tests.clients.programs import node, program
 from tests.clients.serving import ServerProcess
 from tests.clients.stories import HERE
-from tests.support.kept_builds import kept_build
+from tests.support.kept_builds import identity_of, kept_build
 
 FOLDER = HERE / "design"
 PROVIDER = "@cdktf/provider-aws@21.22.1"
@@ -150,32 +150,32 @@ def require_known(members: dict[str, Any], text: str, interface: str, ending: st
 
 @pytest.fixture(scope="module")
 def synthesised(written: Written) -> dict[str, Any]:
-    """Table → the template that the CDK synthesises of the TypeScript, all in one run."""
+    """Table → the template that the CDK synthesises of the TypeScript. All are made in one run, which is kept."""
     path = node(FOLDER)
-    place = written.folder / "cdk"
-    place.mkdir()
-    (place / "node_modules").symlink_to(FOLDER / "node_modules", target_is_directory=True)
-    for name in ("synth.ts", "tsconfig.json"):
-        (place / name).write_bytes((FOLDER / name).read_bytes())
-    exports = []
-    for number, table in enumerate(DESIGNS):
-        (place / f"stack{number}.ts").write_text(written.files[table, "cdk"], encoding="utf-8")
-        exports.append(f"export * from './stack{number}';")
-    (place / "stacks.ts").write_text("\n".join(exports), encoding="utf-8")
-    tsc = place / "node_modules" / "typescript" / "bin" / "tsc"
-    done = subprocess.run(
-        [path, str(tsc), "-p", "."], cwd=place, capture_output=True, text=True, timeout=100, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    done = subprocess.run([path, "synth.js"], cwd=place, capture_output=True, text=True, timeout=100, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    templates = [read["Resources"] for read in json.loads(done.stdout)]
-    return {
-        next(one["Properties"]["TableName"] for one in resources.values() if "GlobalTable" in one["Type"]): {
-            "Resources": resources
-        }
-        for resources in templates
-    }
+    stacks = {f"stack{number}.ts": written.files[table, "cdk"] for number, table in enumerate(DESIGNS)}
+    index = "\n".join(f"export * from './{name.removesuffix('.ts')}';" for name in stacks)
+    own = {name: (FOLDER / name).read_text(encoding="utf-8") for name in ("synth.ts", "tsconfig.json")}
+    sources = {**stacks, **own, "stacks.ts": index}
+
+    def build(place: Path) -> None:
+        (place / "node_modules").symlink_to(FOLDER / "node_modules", target_is_directory=True)
+        for name, text in sources.items():
+            (place / name).write_text(text, encoding="utf-8")
+        tsc = place / "node_modules" / "typescript" / "bin" / "tsc"
+        for command in ([path, str(tsc), "-p", "."], [path, "synth.js"]):
+            done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=100, check=False)
+            assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+        (place / "templates.json").write_text(done.stdout, encoding="utf-8")
+
+    lock = (FOLDER / "package-lock.json").read_bytes()
+    ingredients = [lock, identity_of(path), *(f"{name} {text}".encode() for name, text in sources.items())]
+    made = kept_build("clients-design-templates", ingredients, build) / "templates.json"
+    return {name_of_table(one): one for one in json.loads(made.read_text(encoding="utf-8"))}
+
+
+def name_of_table(template: dict[str, Any]) -> str:
+    [name] = [one["Properties"]["TableName"] for one in template["Resources"].values() if "GlobalTable" in one["Type"]]
+    return str(name)
 
 
 class Described(NamedTuple):

@@ -58,6 +58,7 @@ def run(words: list[str]) -> int:
     if options.output not in OUTPUTS:
         raise UsageError(f'--output is "{options.output}"; it must be {", ".join(OUTPUTS[:-1])} or {OUTPUTS[-1]}.')
     if options.is_template:
+        require_template_alone(options)
         print_or_write(table_template(), options.file)
         return DONE
     if is_asking(options):
@@ -168,6 +169,17 @@ def build_parser() -> CommandParser:
     )
     add_target(parser, is_changing=True)
     return parser
+
+
+def require_template_alone(options: Any) -> None:
+    """Raise UsageError if other options than `--file` are given with `--template`."""
+    others = {"partition_key": "--partition-key", "from_table": "--from", "is_applying": "--apply", **DESIGN_FLAGS}
+    given = ["TABLE"] * bool(options.table) + [flag for place, flag in others.items() if getattr(options, place)]
+    given += [f"--output {options.output}"] * (options.output != OUTPUTS[0])
+    if given:
+        raise UsageError(
+            f"--template is the same for every table; leave out {given[0]}, and set its parameters instead."
+        )
 
 
 def is_asking(options: Any) -> bool:

@@ -55,6 +55,9 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         ([*ORDERS[1:], "--recovery-days", "5-9"], '--recovery-days is "5-9"; it must be a number of days, such as 35.'),
         ([*ORDERS[1:], "--lsi", "by-a=a"], "a local secondary index needs a table with a sort key"),
         ([*ORDERS[1:], "--file", "no/where.yaml"], "the file no/where.yaml is in a folder that does not exist."),
+        (["Orders", "--template"], "--template is the same for every table; leave out TABLE, and set its parameters"),
+        (["--template", "--output", "cdk"], "--template is the same for every table; leave out --output cdk, and"),
+        (["--template", "--apply"], "--template is the same for every table; leave out --apply, and set"),
         ([*ORDERS[1:], "--apply", "--aws"], "no Region is named. Name one with --region"),
     ],
 )
