@@ -26,6 +26,9 @@ UNREAD_MEMBERS = {
 }
 """Members of a description that a design does not hold → what they are."""
 
+FOREIGN_TAGS = ("aws:", "hashrange:")
+"""Beginnings of tags that AWS and `hashrange apply` give tables."""
+
 Warn = Callable[[str], None]
 """Tells a sentence about what a design leaves out."""
 Ranges = Mapping[tuple[str, str], DesignedUnits]
@@ -91,7 +94,7 @@ def _told_elsewhere(target: Target, name: str, arn: str, warn: Warn) -> dict[str
     return {
         "ttl_attribute": ttl.get("AttributeName") if ttl.get("TimeToLiveStatus") in {"ENABLED", "ENABLING"} else None,
         "recovery_days": recovery.get("RecoveryPeriodInDays", RECOVERY_DAYS_MAX) if is_recoverable else None,
-        "tags": tuple((key, value) for key, value in tags if not key.startswith("aws:")),
+        "tags": tuple((key, value) for key, value in tags if not key.startswith(FOREIGN_TAGS)),
     }
 
 

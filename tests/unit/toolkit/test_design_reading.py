@@ -93,11 +93,12 @@ def test_auto_scaling_of_other_tables_is_not_that_of_this_one() -> None:
     assert read(recorded)[0].capacity == DesignedCapacity(DesignedUnits(1, 9), DesignedUnits(2))
 
 
-def test_tags_of_aws_and_a_time_to_live_that_ends_are_left_out() -> None:
+def test_tags_of_others_and_a_time_to_live_that_ends_are_left_out() -> None:
     tags = [
         {"Key": "b", "Value": "2"},
         {"Key": "aws:cloudformation:stack-name", "Value": "x"},
         {"Key": "a", "Value": "1"},
+        {"Key": "hashrange:stack", "Value": "x"},
     ]
     recorded = Recorded(
         **description(),
