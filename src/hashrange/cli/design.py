@@ -80,7 +80,7 @@ def run(words: list[str]) -> int:
 
 def asked_wish(options: Any) -> "DesignWish":
     """What a person answers. Raises ToolkitFailure."""
-    from hashrange.toolkit.design_questions import interview
+    from hashrange.toolkit.design_questions import InterviewDefaults, interview
     from hashrange.toolkit.prompting import GREETING, ask_in_terminal, terminal
 
     def show(text: str) -> None:
@@ -88,7 +88,8 @@ def asked_wish(options: Any) -> "DesignWish":
 
     with terminal():
         show(GREETING)
-        return interview(ask_in_terminal, show, file_fault, options.table, options.output)
+        given = InterviewDefaults(options.table or "", options.output, options.file, options.is_applying)
+        return interview(ask_in_terminal, show, file_fault, given)
 
 
 def file_fault(path: str) -> str | None:

@@ -63,16 +63,18 @@ class DesignWish(NamedTuple):
     """True if the table is created at the endpoint."""
 
 
-def interview(
-    ask: Ask,
-    show: Callable[[str], None],
-    file_fault: FindFault,
-    name: str | None = None,
-    language: str = "cloudformation",
-) -> DesignWish:
+class InterviewDefaults(NamedTuple):
+    """What the command line says before anything is asked."""
+
+    name: str = ""
+    language: str = "cloudformation"
+    file: str | None = None
+    is_created: bool = False
+
+
+def interview(ask: Ask, show: Callable[[str], None], file_fault: FindFault, given: InterviewDefaults) -> DesignWish:
     """The wish of a person. `ask` raises StepBack. `show` shows what the design has become, before its use is asked, or
-    why DynamoDB does not take it. `file_fault`: why a file cannot be written. `name` and `language`: defaults.
-    Raises ToolkitFailure.
+    why DynamoDB does not take it. `file_fault`: why a file cannot be written. Raises ToolkitFailure.
     """
     answers: list[str] = []
     forgotten: list[str] = []
@@ -92,7 +94,7 @@ def interview(
             return answer
 
         try:
-            return _questions(replay, show, file_fault, name or "", language)
+            return _questions(replay, show, file_fault, given)
         except StepBack:
             pass
         except UsageFault as fault:
@@ -100,10 +102,10 @@ def interview(
         forgotten[:] = [answers.pop()] if answers else []
 
 
-def _questions(ask: Ask, show: Callable[[str], None], file_fault: FindFault, name: str, language: str) -> DesignWish:
+def _questions(ask: Ask, show: Callable[[str], None], file_fault: FindFault, given: InterviewDefaults) -> DesignWish:
     """All questions, in their order."""
     letters: texts.Letters = {}
-    table = ask(Question("Name of the table", NAME_HELP, (), name, name_fault))
+    table = ask(Question("Name of the table", NAME_HELP, (), given.name, name_fault))
     hint = "Items with the same value lie together; many values spread the load."
     partition_key = _key(ask, letters, Question("Partition key", hint, (), "", attribute_fault))
     hint = "Orders the items of one partition key. Leave it empty for none."
@@ -118,23 +120,14 @@ def _questions(ask: Ask, show: Callable[[str], None], file_fault: FindFault, nam
     fault = design.first_fault()
     if fault is not None:
         raise UsageFault(fault)
-    chosen = ask(
-        Question(
-            "Language",
-            "What your infrastructure is written in; json is a request of the API.",
-            tuple(LANGUAGES),
-            language,
-        )
-    )
+    help_text = "What your infrastructure is written in; json is a request of the API."
+    chosen = ask(Question("Language", help_text, tuple(LANGUAGES), given.language))
     show(write_design(design, chosen))
-    deed = ask(
-        Question(
-            "What becomes of it", "Nothing has been written or created yet.", (TO_FILE, NOWHERE, TO_ENDPOINT), TO_FILE
-        )
-    )
+    help_text, usual = "Nothing has been written or created yet.", TO_ENDPOINT if given.is_created else TO_FILE
+    deed = ask(Question("What becomes of it", help_text, (TO_FILE, NOWHERE, TO_ENDPOINT), usual))
     file = None
     if deed == TO_FILE:
-        usual = f"{table.lower()}{LANGUAGES[chosen].file_ending}"
+        usual = given.file or f"{table.lower()}{LANGUAGES[chosen].file_ending}"
         file = ask(Question("Name of the file", "A file that is there is not replaced.", (), usual, file_fault))
     return DesignWish(design, chosen, file, deed == TO_ENDPOINT)
 

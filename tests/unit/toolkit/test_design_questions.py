@@ -1,8 +1,10 @@
 """Questions lead to a design, and a person may go back."""
 
+from typing import Any
+
 import pytest
 
-from hashrange.toolkit.design_questions import DesignWish, Question, StepBack, interview
+from hashrange.toolkit.design_questions import DesignWish, InterviewDefaults, Question, StepBack, interview
 from hashrange.toolkit.table_design import DesignedCapacity, DesignedIndex, DesignedKey, DesignedUnits, TableDesign
 
 BACK = "←"
@@ -28,8 +30,8 @@ class Person:
         assert question.choices or question.fault_of(answer) is None, (question.text, answer)
         return answer
 
-    def wish(self, name: str | None = None) -> DesignWish:
-        return interview(self.ask, self.shown.append, lambda path: None, name)
+    def wish(self, name: str = "", **given: Any) -> DesignWish:
+        return interview(self.ask, self.shown.append, lambda path: None, InterviewDefaults(name, **given))
 
 
 def test_defaults_make_a_table_with_a_partition_key() -> None:
@@ -84,6 +86,13 @@ def test_all_can_be_said() -> None:
         "AWS_MANAGED",
         (("team", "orders"), ("stage", "dev")),
     )
+    assert wish[1:] == ("json", None, True)
+
+
+def test_the_command_line_gives_defaults() -> None:
+    wish = Person(partition=["id"]).wish("Orders", language="cdk", file="lib/orders.ts")
+    assert wish[1:] == ("cdk", "lib/orders.ts", False)
+    wish = Person(partition=["id"]).wish("Orders", language="json", is_created=True)
     assert wish[1:] == ("json", None, True)
 
 
