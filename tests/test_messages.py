@@ -11,8 +11,10 @@ import pytest
 
 from tests.support.source_trees import source_trees
 
-PEOPLE = ("cli/", "testing/", "functions/runtimes/")
-"""What runs in a terminal or a test of people, who get no reply of a service, and what runs as a program by itself."""
+PEOPLE = ("cli/", "testing/", "functions/runtimes/", "templates/")
+"""What runs in a terminal or a test of people, who get no reply of a service, or reads the templates that they wrote,
+and what runs as a program by itself.
+"""
 HEARD = {"ApiError", "Malformed", "MathError", "MemberFault", "RuleError"}
 """Roots of the errors whose text becomes a reply, or a part of it.
 
