@@ -32,6 +32,7 @@ COMMANDS = {
     "unarchive": "bring expired items back from S3, or show which",
     "dax": "show how the DAX clusters of a running server are used",
     "design": "design a table, for CloudFormation, CDK, Terraform or at once",
+    "apply": "create and change tables as a template says, of CloudFormation, SAM, the CDK or Terraform",
     "mcp": "serve a running server's tables as tools for language models",
     "doctor": "tell whether a server starts here, and whether clients reach it",
     "completion": "print a shell's completion of these commands and their options",

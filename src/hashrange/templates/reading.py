@@ -11,6 +11,8 @@ from hashrange.templates.terraform import is_terraform
 from hashrange.templates.texts import JSON_BYTES_MAX, TemplateError, parse_template
 
 MANIFEST = "manifest.json"
+NAMES_OF_ALL = {"packaged", "plan", "template", "tfplan"}
+"""Names that templates of different stacks have."""
 ASSEMBLIES_DEPTH_MAX = 5
 ANY = "unknown-"
 """Beginning of the Region of a stack of the CDK that is bound to none."""
@@ -38,8 +40,13 @@ def read_stacks(path: str) -> list[Stack]:
 
 
 def stack_name(path: str) -> str:
-    """The name of a file without folders and endings, in the characters of stacks' names."""
-    name = os.path.basename(os.path.abspath(path)).partition(".")[0]
+    """The name of a file without endings, or of its folder if the file is called like all others, in the characters of
+    stacks' names.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    name = name.partition(".")[0]
+    if name.lower() in NAMES_OF_ALL:
+        name = os.path.basename(folder)
     return "".join(one if one.isascii() and one.isalnum() else "-" for one in name) or "stack"
 
 

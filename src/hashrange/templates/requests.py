@@ -7,6 +7,7 @@ Source: DynamoDB API reference, *UpdateTable*.
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ NO_LIMIT = -1
 KEPT_TAGS = ("aws:", "hashrange:")
 """Beginnings of tags that no template sets."""
 OnDemandLimits = dict[str, int]
+_is_root = re.compile(r"arn:aws[a-z-]*:iam::([0-9]{12}):root").fullmatch
 
 
 class TemplateRequest(NamedTuple):
@@ -323,11 +325,13 @@ def _requests_beside(wanted: WantedTable, present: PresentTable, stack: str) -> 
 
     now, then = present.time_to_live, wanted.time_to_live
     if now != then:
-        for attribute, is_on in ((now, False), (then, True)):
-            if attribute is not None:
-                specification = {"AttributeName": attribute, "Enabled": is_on}
-                members = {"TableName": name, "TimeToLiveSpecification": specification}
-                yield request("UpdateTimeToLive", members, f"time to live by {attribute} {_on(is_on)}")
+        specification = {"AttributeName": now or then, "Enabled": now is None}
+        told = f"time to live by {now or then} {_on(now is None)}"
+        later = (
+            f"; apply again in an hour, before which the service does not turn it on by {then}" if now and then else ""
+        )
+        members = {"TableName": name, "TimeToLiveSpecification": specification}
+        yield request("UpdateTimeToLive", members, f"{told}{later}")
     yield from _recovery(wanted, present, request)
     for index in sorted({*present.insights, *wanted.insights}):
         is_on = index in wanted.insights
@@ -341,7 +345,7 @@ def _requests_beside(wanted: WantedTable, present: PresentTable, stack: str) -> 
                 members,
                 f"Contributor Insights {f'of {index} ' if index else ''}{_on(is_on)}",
             )
-    if wanted.policy is not None and _json(wanted.policy) != _json(present.policy):
+    if wanted.policy is not None and _compared(wanted.policy) != _compared(present.policy):
         yield request("PutResourcePolicy", {"ResourceArn": arn, "Policy": _json(wanted.policy)}, "resource policy")
     if wanted.policy is None and present.policy is not None:
         yield request("DeleteResourcePolicy", {"ResourceArn": arn}, "resource policy deleted")
@@ -394,7 +398,23 @@ def _shown_units(units: Mapping[str, Any]) -> str:
 
 
 def _json(document: Any) -> str:
-    """A policy as text, which two documents that say the same have in common."""
+    """A policy as text."""
+    return document if isinstance(document, str) else json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def _compared(policy: Any) -> str:
+    """What policies that say the same have in common: the service keeps another form of a policy than it was given."""
     with contextlib.suppress(ValueError):
-        document = json.loads(document) if isinstance(document, str) else document
-    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+        policy = json.loads(policy) if isinstance(policy, str) else policy
+    return _json(_normal(policy))
+
+
+def _normal(value: Any) -> Any:
+    """A policy's value with lists in order, those of one element as that element, and accounts as their numbers."""
+    if isinstance(value, dict):
+        return {name: _normal(one) for name, one in value.items()}
+    if isinstance(value, list):
+        ones = {json.dumps(_normal(one), sort_keys=True): _normal(one) for one in value}
+        return next(iter(ones.values())) if len(ones) == 1 else [ones[text] for text in sorted(ones)]
+    root = _is_root(value) if isinstance(value, str) else None
+    return root[1] if root else value

@@ -1,0 +1,160 @@
+"""`hashrange apply FILE`: which tables does a template want? Creates and changes them at an endpoint, with the
+functions, event source mappings, scaling and alarms that belong to them; `--diff` only shows what would be done.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hashrange.cli.main import DONE, count
+from hashrange.cli.output import complain
+from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
+from hashrange.cli.tabular import OutputRow, add_form, require_form, show_records
+from hashrange.cli.target_options import add_target, agree, chosen_target
+from hashrange.messages.installing import how_to_install
+
+if TYPE_CHECKING:
+    from hashrange.templates.requests import TemplateRequest
+    from hashrange.templates.stack import Locality, Stack
+    from hashrange.toolkit.deployment import Compared, Deployment
+    from hashrange.toolkit.target import Target
+
+INCOMPLETE = 3
+"""Exit code: something of the template is left out, or a table is not touched that would have to be."""
+UNKNOWN_ACCOUNT = "000000000000"
+COLUMNS = ("state", "resource", "request", "change")
+EXAMPLE = """example:
+  hashrange apply template.yaml --diff
+  hashrange apply template.yaml --parameter Environment=dev
+
+FILE is a template of CloudFormation or SAM, the folder cdk.out, or what `terraform show -json PLAN` prints. \
+A table is never
+replaced or deleted: one that the template drops, or gives other keys, is named and stays as it is. The exit \
+code is 3 then,
+and if something of the template is left out.
+
+Needs the extra toolkit: {install}
+"""
+
+
+def run(words: list[str]) -> int:
+    """Apply a template, or show the difference; returns the exit code. Raises UsageError, ToolkitFailure."""
+    options = parse(build_parser(), words)
+    require_form(options.output)
+    given = read_parameters(options.parameters)
+    stacks = stacks_of(options.file, options.stack_name, given)
+    target = chosen_target(options)
+    # Imported here: the command's help needs none of it.
+    from hashrange.templates.stack import Locality
+
+    place = Locality(target.account() or UNKNOWN_ACCOUNT, target.region)
+    rows: list[OutputRow] = []
+    deployments = list(deployments_of(stacks, target, place, given, rows))
+    compared = [(deployment, deployment.compare()) for deployment in deployments]
+    number = sum(len(one.requests) for _, one in compared)
+    if number and not options.is_diff:
+        agree(target, f"apply {options.file}, {count(number, 'change')}", is_agreed=options.is_agreed)
+    for deployment, found in compared:
+        if not options.is_diff:
+            deployment.carry_out(found.requests, show_request)
+        rows += rows_of(deployment, found, "to do" if options.is_diff else "done")
+    show_records(COLUMNS, rows, options.output)
+    return INCOMPLETE if any(row["state"] in {"left out", "kept"} for row in rows) else DONE
+
+
+def build_parser() -> CommandParser:
+    """The parser of `hashrange apply`."""
+    parser = command_parser(
+        "apply",
+        "Create and change tables as a template of CloudFormation, SAM, the CDK or Terraform says.",
+        EXAMPLE.format(install=how_to_install("toolkit")),
+    )
+    parser.add_argument("file", metavar="FILE", help="The template, a file or a cdk.out folder.")
+    parser.add_argument("--diff", dest="is_diff", action="store_true", help="Only show what would be done.")
+    parser.add_argument(
+        "--parameter", dest="parameters", metavar="NAME=VALUE", action="append", default=[],
+        help="Value of a parameter of the template; as often as needed.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--stack-name", metavar="NAME",
+        help="AWS::StackName, with which names begin that the template does not give. [name of the file]",
+    )  # fmt: skip
+    add_form(parser)
+    add_target(parser, is_changing=True)
+    return parser
+
+
+def read_parameters(words: list[str]) -> dict[str, str]:
+    """Name → value of `--parameter NAME=VALUE`. Raises UsageError."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise UsageError(f'--parameter is "{word}"; it must be a name and a value, such as Environment=dev.')
+        found[name] = value
+    return found
+
+
+def stacks_of(path: str, name: str | None, given: Mapping[str, str]) -> "list[Stack]":
+    """The stacks of a file or folder. Raises UsageError."""
+    from hashrange.templates.reading import read_stacks
+    from hashrange.templates.texts import TemplateError
+
+    try:
+        stacks = read_stacks(path)
+    except TemplateError as error:
+        raise UsageError(str(error)) from None
+    if name is not None:
+        if len(stacks) > 1:
+            raise UsageError(f"--stack-name names one stack, and {path} has {len(stacks)}.")
+        stacks = [stacks[0]._replace(name=name)]
+    declared = {one for stack in stacks for one in stack.document.get("Parameters") or {}}
+    if len(stacks) > 1 and (unknown := sorted(given.keys() - declared)):
+        raise UsageError(f"{path}: no stack has a parameter {unknown[0]}.")
+    return stacks
+
+
+def deployments_of(
+    stacks: "list[Stack]", target: "Target", place: "Locality", given: Mapping[str, str], rows: list[OutputRow]
+) -> "Iterator[Deployment]":
+    """The deployment of each stack; those bound to other Regions become rows. Raises UsageError, ToolkitFailure."""
+    from hashrange.templates.texts import TemplateError
+    from hashrange.templates.wanted import wanted_of
+    from hashrange.toolkit.deployment import Deployment
+
+    for stack in stacks:
+        if stack.region not in {None, place.region}:
+            reason = f"it is for {stack.region}; say --region {stack.region}"
+            rows.append(row("left out", f"stack {stack.name}", "", reason))
+            continue
+        own = {
+            name: one for name, one in given.items() if len(stacks) == 1 or name in stack.document.get("Parameters", {})
+        }
+        try:
+            wanted = wanted_of(stack, place, own)
+        except TemplateError as error:
+            raise UsageError(f"the template {stack.name} cannot be applied: {error}") from None
+        yield Deployment(target, place, stack, wanted)
+
+
+def show_request(request: "TemplateRequest") -> None:
+    """Say what is being done."""
+    complain(f"{request.resource}: {request.told} ({request.operation})")
+
+
+def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Iterator[OutputRow]:
+    """What is told of a stack."""
+    for request in compared.requests:
+        yield row(state, request.resource, request.operation, request.told)
+    for name in compared.unchanged:
+        yield row("unchanged", name, "", "")
+    for name, reason in compared.kept:
+        yield row("kept", name, "", reason)
+    for left in deployment.wanted.left_out:
+        yield row("left out", left.place, left.what, left.reason)
+    for name, value in deployment.outputs().items():
+        yield row("output", name, "", value)
+
+
+def row(state: str, resource: str, request: str, change: Any) -> OutputRow:
+    """One record."""
+    return dict(zip(COLUMNS, (state, resource, request, change), strict=True))

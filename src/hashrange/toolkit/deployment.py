@@ -1,0 +1,232 @@
+"""How does a template become tables at an endpoint? It is compared with what the service describes; then the requests
+that are missing are sent, and each is waited for.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from hashrange.templates.late_values import fill_in, late_names, readable
+from hashrange.templates.part_requests import part_reading, part_requests, resource_words
+from hashrange.templates.requests import (
+    STACK_TAG,
+    PresentTable,
+    TemplateRequest,
+    scaled_units,
+    table_requests,
+    why_replaced,
+)
+from hashrange.templates.stack import FUNCTION_TYPE, LeftOut, Locality, Stack
+from hashrange.templates.wanted import WantedResource, WantedStack, WantedTable
+from hashrange.toolkit.failures import ToolkitFailure
+from hashrange.toolkit.function_code import packed_code
+from hashrange.toolkit.target import Target
+
+NOT_THERE_CODES = {
+    "ObjectNotFoundException", "PolicyNotFoundException", "ResourceNotFoundException", "UnknownOperationException",
+}  # fmt: skip
+"""Codes that say that nothing is described, the last of them from servers without the operation."""
+FIRST_PAUSE_SECONDS = 0.05
+PAUSE_SECONDS_MAX = 5.0
+OTHER_TABLES_MAX = 200
+"""Tables of others whose tags are read, to find those that the template once made."""
+_find_capital = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class Compared(NamedTuple):
+    """A template compared with what is there."""
+
+    requests: list[TemplateRequest]
+    unchanged: list[str]
+    kept: list[tuple[str, str]]
+    """Tables that are not touched, although the template drops them or gives them other keys; and why."""
+
+
+class Deployment:
+    """One stack at one target."""
+
+    def __init__(self, target: Target, place: Locality, stack: Stack, wanted: WantedStack) -> None:
+        self._target, self._place, self._stack, self.wanted = target, place, stack, wanted
+        self._known: dict[str, str] = {}
+        """Name of a late value → the value."""
+        self._parts = [self._with_code(part) for part in wanted.parts]
+
+    def _with_code(self, part: WantedResource) -> WantedResource:
+        if part.type != FUNCTION_TYPE:
+            return part
+        return part._replace(members={**part.members, "Code": packed_code(part.members, self._stack.folder)})
+
+    # --- comparing ------------------------------------------------------------------------------
+
+    def compare(self) -> Compared:
+        """What is to be done. Raises ToolkitFailure."""
+        scaled = scaled_units(self.wanted.parts)
+        compared = Compared([], [], [])
+        for table in self.wanted.tables:
+            present = self._present(table)
+            reason = None if present is None else why_replaced(table, present.description)
+            if reason is not None:
+                compared.kept.append((f"table {table.name}", f"{reason}. A table is never replaced here"))
+                continue
+            requests = table_requests(table, present, self._stack.name, scaled)
+            compared.requests.extend(requests)
+            if not requests:
+                compared.unchanged.append(f"table {table.name}")
+        self._compare_parts(compared)
+        dropped = "the template does not have it any more. A table is never deleted here"
+        compared.kept.extend((f"table {name}", dropped) for name in self._dropped_tables())
+        return compared
+
+    def _compare_parts(self, compared: Compared) -> None:
+        offered = []
+        for part in self._parts:
+            try:
+                requests = self._requests_of(part)
+            except ToolkitFailure as failure:
+                if self._target.is_aws or not failure.code:
+                    raise
+                self.wanted.left_out.append(LeftOut(part.place, part.type, str(failure)))  # not offered there
+                continue
+            offered.append(part)
+            compared.requests.extend(requests)
+            if not requests:
+                compared.unchanged.append(resource_words(part))
+        self._parts = offered
+
+    def _requests_of(self, part: WantedResource) -> list[TemplateRequest]:
+        filled = part._replace(members=fill_in(part.members, self._known))
+        reading = part_reading(filled)
+        known = {name: one for name, one in reading.members.items() if not late_names(one)}
+        reply = self._described(reading._replace(members=known))  # asked in any case: the endpoint may not offer it
+        return part_requests(filled, reply if known == reading.members else None)
+
+    def _present(self, table: WantedTable) -> PresentTable | None:
+        name = table.name
+        reply = self._describe("describe_table", TableName=name)
+        if reply is None:
+            return None
+        description = reply["Table"]
+        self._know(table, description)
+        time_to_live = self._describe("describe_time_to_live", TableName=name) or {}
+        of_ttl = time_to_live.get("TimeToLiveDescription", {})
+        backups = self._describe("describe_continuous_backups", TableName=name) or {}
+        recovery = backups.get("ContinuousBackupsDescription", {}).get("PointInTimeRecoveryDescription", {})
+        is_recovering = recovery.get("PointInTimeRecoveryStatus") == "ENABLED"
+        policy = self._describe("get_resource_policy", ResourceArn=description["TableArn"])
+        return PresentTable(
+            description,
+            of_ttl.get("AttributeName") if of_ttl.get("TimeToLiveStatus") in {"ENABLED", "ENABLING"} else None,
+            recovery.get("RecoveryPeriodInDays", 35) if is_recovering else None,
+            self._insights(name),
+            self._tags(description["TableArn"]),
+            None if policy is None else policy["Policy"],
+            self._kinesis_streams(name) if table.kinesis_stream is not None else frozenset(),
+        )
+
+    def _insights(self, name: str) -> dict[str, str | None]:
+        found = {}
+        for one in self._all("list_contributor_insights", "ContributorInsightsSummaries", TableName=name):
+            if str(one.get("ContributorInsightsStatus", "")).startswith("ENABL"):
+                found[one.get("IndexName", "")] = one.get("ContributorInsightsMode")
+        return found
+
+    def _tags(self, arn: str) -> dict[str, str]:
+        return {one["Key"]: one["Value"] for one in self._all("list_tags_of_resource", "Tags", ResourceArn=arn)}
+
+    def _kinesis_streams(self, name: str) -> frozenset[str]:
+        reply = self._describe("describe_kinesis_streaming_destination", TableName=name) or {}
+        ones = reply.get("KinesisDataStreamDestinations", [])
+        return frozenset(one["StreamArn"] for one in ones if one["DestinationStatus"] in {"ACTIVE", "ENABLING"})
+
+    def _dropped_tables(self) -> Iterator[str]:
+        """Tables with the tag of this stack that it does not have."""
+        names = {table.name for table in self.wanted.tables}
+        reply = self._describe("list_tables", Limit=100) or {}
+        for name in [one for one in reply.get("TableNames", []) if one not in names][:OTHER_TABLES_MAX]:
+            arn = f"arn:{self._place.partition}:dynamodb:{self._place.region}:{self._place.account}:table/{name}"
+            if self._tags(arn).get(STACK_TAG) == self._stack.name:
+                yield name
+
+    def _all(self, operation: str, member: str, **members: Any) -> Iterator[Any]:
+        """The members of every page of a reply."""
+        token: dict[str, Any] = {}
+        while (reply := self._describe(operation, **members, **token)) is not None:
+            yield from reply.get(member, [])
+            if not reply.get("NextToken"):
+                break
+            token = {"NextToken": reply["NextToken"]}
+
+    def _describe(self, operation: str, **members: Any) -> Any:
+        return self._described(TemplateRequest("dynamodb", operation, members, "", ""))
+
+    def _described(self, request: TemplateRequest) -> Any:
+        """The reply to a request that reads; None if there is nothing."""
+        try:
+            return self._send(request)
+        except ToolkitFailure as failure:
+            if failure.code in NOT_THERE_CODES:
+                return None
+            raise
+
+    def _know(self, table: WantedTable, description: Any) -> None:
+        if "LatestStreamArn" in description:
+            self._known[f"{table.place}.StreamArn"] = description["LatestStreamArn"]
+
+    # --- carrying out -----------------------------------------------------------------------------
+
+    def carry_out(self, requests: list[TemplateRequest], progress: Callable[[TemplateRequest], None]) -> None:
+        """Send the requests of `compare`, in order; those of parts are found anew, because they may need what tables
+        have got. Raises ToolkitFailure.
+        """
+        by_table = {f"table {table.name}": table for table in self.wanted.tables}
+        for request in requests:
+            if request.resource in by_table:
+                self._carry_out(request, progress)
+        for table in by_table.values():
+            self._know(table, (self._describe("describe_table", TableName=table.name) or {}).get("Table", {}))
+        changed = {request.resource for request in requests}
+        for part in self._parts:
+            if resource_words(part) in changed:
+                for request in self._requests_of(part):
+                    self._carry_out(request, progress)
+
+    def _carry_out(self, request: TemplateRequest, progress: Callable[[TemplateRequest], None]) -> None:
+        progress(request)
+        self._send(_without_hash(request))
+        if request.is_waited_for:
+            is_ready = self._is_table_ready if request.service == "dynamodb" else self._is_function_ready
+            pause, seconds = threading.Event(), FIRST_PAUSE_SECONDS
+            name = request.members.get("TableName") or request.members.get("FunctionName")
+            while name is not None and not is_ready(name):
+                pause.wait(seconds)
+                seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
+
+    def _is_table_ready(self, name: str) -> bool:
+        table = self._target.ask("dynamodb", "describe_table", TableName=name)["Table"]
+        states = [table["TableStatus"], *(index["IndexStatus"] for index in table.get("GlobalSecondaryIndexes", []))]
+        return all(state == "ACTIVE" for state in states)
+
+    def _is_function_ready(self, name: str) -> bool:
+        function = self._target.ask("lambda", "get_function_configuration", FunctionName=name)
+        if function.get("State") == "Failed" or function.get("LastUpdateStatus") == "Failed":
+            reason = function.get("StateReason") or function.get("LastUpdateStatusReason") or "no reason is given"
+            raise ToolkitFailure(f"the function {name} has failed: {reason.rstrip('.')}.")
+        return {function.get("State"), function.get("LastUpdateStatus")}.isdisjoint({"Pending", "InProgress"})
+
+    def _send(self, request: TemplateRequest) -> Any:
+        operation = _find_capital.sub("_", request.operation).lower()
+        return self._target.ask(request.service, operation, **request.members)
+
+    # --- afterwards -------------------------------------------------------------------------------
+
+    def outputs(self) -> dict[str, str]:
+        """The template's outputs, as far as they are known."""
+        return {name: readable(fill_in(value, self._known)) for name, value in self.wanted.outputs.items()}
+
+
+def _without_hash(request: TemplateRequest) -> TemplateRequest:
+    code = request.members.get("Code")
+    return (
+        request if code is None else request._replace(members={**request.members, "Code": {"ZipFile": code["ZipFile"]}})
+    )
