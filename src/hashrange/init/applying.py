@@ -18,6 +18,7 @@ from hashrange.clock import Clock
 from hashrange.errors import ApiError, Malformed, SerializationException, StorageBusy, ValidationException
 from hashrange.init.contents import InitRequest, UnusableInput, is_batch, item_json, requests_in, scanned_items
 from hashrange.init.files import InitError, InitFile, hash_of, marks_of, read_body, read_lines
+from hashrange.init.template_files import holds_template, template_requests
 from hashrange.items.steps import spend_decoding
 from hashrange.operations.lookup import find_table
 from hashrange.operations.operation import JsonWire, Scope
@@ -28,6 +29,7 @@ from hashrange.operations.tables.requests import CreateTableRequest
 from hashrange.settings import SHARED_ACCOUNT, SHARED_REGION, Settings
 from hashrange.store.interface import WholeStore
 from hashrange.tables.schema import Table
+from hashrange.templates.stack import Locality
 from hashrange.wire.body_members import has_many_members
 from hashrange.wire.faults import find_fault, read_slowly
 from hashrange.wire.piecewise import decode_in_pieces
@@ -81,16 +83,20 @@ class FolderApplication:
         await self._store.documents.write(marks_of(hashes))
 
     async def _apply_whole(self, file: InitFile, scope: Scope) -> None:
-        """Apply a file of requests, or of what a scan has printed."""
-        scanned, requests = await self._in_go(self._read_whole(file))
+        """Apply a template, or a file of requests, or of what a scan has printed."""
+        scanned, requests = (None, None) if file.kind == "template" else await self._in_go(self._read_whole(file))
         if scanned is not None:
             await self._put_items(file, scope, "item", enumerate(scanned, 1))
-        for request in requests:
+        elif requests is None:
+            requests = await template_requests(file, Locality(scope.account, scope.region))
+        for request in requests or []:
             await self._in_go(self._apply_request(file, scope, request))
 
-    async def _read_whole(self, file: InitFile) -> tuple[list[bytes] | None, list[InitRequest]]:
-        """The items that a scan has printed, None if the file holds none; and the requests."""
+    async def _read_whole(self, file: InitFile) -> tuple[list[bytes] | None, list[InitRequest] | None]:
+        """The items that a scan has printed, None if there are none; and the requests, None if it is a template."""
         body = read_body(file)
+        if holds_template(body):
+            return None, None
         scanned = None if is_batch(body) else scanned_items(body)
         if scanned is not None:
             return scanned, []

@@ -1,7 +1,9 @@
 """Which files does an init folder hold, in which order, what is in them, and which has a store taken in?
 Lists them by name, and reads bodies, lines and hashes.
 
-    DIR/10-tables.json            one request, or a list of requests; or what a scan has printed
+    DIR/10-tables.json            one request, or a list of requests; or what a scan has printed; or a template
+    DIR/10-shop.yaml              a template of CloudFormation or SAM: also .yml and .template
+    DIR/cdk.out/                  the templates of the CDK: a folder with a manifest.json
     DIR/20-Users.jsonl            one item in each line: also .ndjson, .jsonl.gz, .ndjson.gz and .json.gz
     DIR/eu-west-1/…               the same for another Region
     DIR/111122223333/…            the same for another account; may have folders of Regions
@@ -35,13 +37,16 @@ PIECE_BYTES = 512 * 1024
 """Length of the pieces that are hashed at once, in less than a millisecond, or read of a line, in up to 2 ms."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-ENDINGS = "a .json file holds requests; .jsonl, .ndjson and .json.gz files hold items"
+TEMPLATE_ENDINGS = (".yaml", ".yml", ".template")
+MANIFEST_NAME = "manifest.json"
+"""File of a folder of the CDK, cdk.out, that names its templates."""
+ENDINGS = "a .json file holds requests, a .yaml file a template; .jsonl, .ndjson and .json.gz files hold items"
 
 _is_region = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+").fullmatch
 _is_account = re.compile(r"[0-9]{12}").fullmatch
 _log = logging.getLogger("hashrange.init")
 
-FileKind = Literal["requests", "lines"]
+FileKind = Literal["requests", "lines", "template"]
 
 
 class InitError(SettingUnusable):
@@ -99,16 +104,7 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
         if name.startswith("."):  # such as the folders of a Kubernetes volume
             continue
         if os.path.isdir(path):
-            if region is None and _is_region(name):
-                yield from _files_in(path, f"{prefix}{name}/", account, name)
-            elif account is None and region is None and _is_account(name):
-                yield from _files_in(path, f"{prefix}{name}/", name, None)
-            else:
-                raise SettingUnusable(
-                    f"the init folder {folder} has a folder {name}, whose name is neither a Region, such as"
-                    " eu-west-1, nor the 12 digits of an account, in which there may be Regions."
-                    " Rename or remove it; nothing was applied."
-                )
+            yield from _files_of_folder(path, prefix, account, region)
             continue
         kind = _kind_of(name)
         if kind is None:
@@ -119,9 +115,28 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
             yield InitFile(path, f"{prefix}{name}", account or SHARED_ACCOUNT, region or SHARED_REGION, kind)
 
 
+def _files_of_folder(path: str, prefix: str, account: str | None, region: str | None) -> Iterator[InitFile]:
+    """The files of a folder of the init folder, or of one in it; a folder of the CDK is one."""
+    folder, name = os.path.split(path)
+    if os.path.isfile(os.path.join(path, MANIFEST_NAME)):
+        yield InitFile(path, f"{prefix}{name}", account or SHARED_ACCOUNT, region or SHARED_REGION, "template")
+    elif region is None and _is_region(name):
+        yield from _files_in(path, f"{prefix}{name}/", account, name)
+    elif account is None and region is None and _is_account(name):
+        yield from _files_in(path, f"{prefix}{name}/", name, None)
+    else:
+        raise SettingUnusable(
+            f"the init folder {folder} has a folder {name}, whose name is neither a Region, such as"
+            " eu-west-1, nor the 12 digits of an account, in which there may be Regions."
+            " Rename or remove it; nothing was applied."
+        )
+
+
 def _kind_of(name: str) -> FileKind | None:
     if any(name.endswith(ending) and name != ending for ending in LINES_ENDINGS):
         return "lines"
+    if any(name.endswith(ending) for ending in TEMPLATE_ENDINGS):
+        return "template"
     return "requests" if name.endswith(REQUESTS_ENDING) else None
 
 
@@ -137,9 +152,21 @@ async def hash_of(file: InitFile) -> str:
 
 
 def _pieces(file: InitFile) -> Iterator[bytes]:
-    with _reading(file), open(file.path, "rb") as opened:
-        while piece := opened.read(PIECE_BYTES):
-            yield piece
+    with _reading(file):
+        for path in _paths_of(file):
+            with open(path, "rb") as opened:
+                while piece := opened.read(PIECE_BYTES):
+                    yield piece
+
+
+def _paths_of(file: InitFile) -> Iterator[str]:
+    """The file; of a folder of the CDK, the manifests and templates in it."""
+    if not os.path.isdir(file.path):
+        yield file.path
+        return
+    for folder, folders, names in os.walk(file.path):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(REQUESTS_ENDING))
 
 
 def read_body(file: InitFile) -> bytes:

@@ -172,7 +172,10 @@ class Resolver:
         if argument in self._parameters:
             found = self._parameters[argument]
             if found is None:
-                _refuse(where, f"the parameter {argument} has no value; give one: --parameter {argument}=VALUE")
+                _refuse(
+                    where,
+                    f"the parameter {argument} has no value: give it a Default, or `--parameter {argument}=VALUE`",
+                )
             return found
         return self.reference(argument, None, where)
 

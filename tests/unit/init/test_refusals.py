@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hashrange.clock import MovableClock, SystemClock
+from hashrange.init.files import ENDINGS
 from hashrange.limits import BODY_BYTES_MAX
 from hashrange.service.opening import open_service
 from hashrange.settings import Settings, SettingUnusable
@@ -206,11 +207,10 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_other_files_are_told_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = make_folder(tmp_path / "init", {"README.md": "# Tables", "a.JSON": "{", ".json": "{", "t.yaml": "a: 1"})
+    folder = make_folder(tmp_path / "init", {"README.md": "# Tables", "a.JSON": "{", ".json": "{", "t.toml": "a = 1"})
     asyncio.run(_open_and_close(folder))
     assert [record.getMessage() for record in caplog.records] == [
-        f"{folder / name} is not applied: a .json file holds requests; .jsonl, .ndjson and .json.gz files hold items."
-        for name in ("README.md", "a.JSON", "t.yaml")
+        f"{folder / name} is not applied: {ENDINGS}." for name in ("README.md", "a.JSON", "t.toml")
     ]
 
 
