@@ -2,11 +2,12 @@
 functions, event source mappings, scaling and alarms that belong to them; `--diff` only shows what would be done.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.main import DONE, count
-from hashrange.cli.output import complain
+from hashrange.cli.output import complain, show_progress
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 from hashrange.cli.tabular import OutputRow, add_form, require_form, show_records
 from hashrange.cli.target_options import add_target, agree, chosen_target
@@ -55,7 +56,7 @@ def run(words: list[str]) -> int:
         agree(target, f"apply {options.file}, {count(number, 'change')}", is_agreed=options.is_agreed)
     for deployment, found in compared:
         if not options.is_diff:
-            deployment.carry_out(found.requests, show_request)
+            deployment.carry_out(found.requests, ShownProgress())
         rows += rows_of(deployment, found, "to do" if options.is_diff else "done")
     show_records(COLUMNS, rows, options.output)
     return INCOMPLETE if any(row["state"] in {"left out", "kept"} for row in rows) else DONE
@@ -136,9 +137,17 @@ def deployments_of(
         yield Deployment(target, place, stack, wanted)
 
 
-def show_request(request: "TemplateRequest") -> None:
-    """Say what is being done."""
-    complain(f"{request.resource}: {request.told} ({request.operation})")
+class ShownProgress:
+    """Prints what is being done; in a terminal, also what is waited for."""
+
+    def begin(self, request: "TemplateRequest") -> None:
+        """Print a line for a request."""
+        complain(f"{request.resource}: {request.told} ({request.operation})")
+
+    def wait(self, request: "TemplateRequest", states: list[str]) -> None:
+        """Show the states in a line that the next one overwrites."""
+        if sys.stderr.isatty():
+            show_progress(f"  {', '.join(states)} …{' ' * 20}")
 
 
 def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Iterator[OutputRow]:

@@ -9,6 +9,8 @@ from hashrange.written.names import did_you_mean
 
 LIST_TYPE = "CommaDelimitedList"
 PATTERN_LENGTH_MAX = 200
+_repeats_repeated = re.compile(r"[+*}]\)+[+*{]").search
+"""Matches what repeats something that is repeated itself, as in `(a+)+`."""
 VALUE_LENGTH_MAX = 4096
 """CloudFormation's limit for a parameter's value, in bytes."""
 
@@ -88,6 +90,8 @@ def _range(least: float | None, most: float | None) -> str:
 
 
 def _matches(pattern: str, value: str) -> bool:
+    if _repeats_repeated(pattern):
+        return True  # a search that might never end; the service checks it too
     try:
         return re.fullmatch(pattern, value) is not None
     except re.error:

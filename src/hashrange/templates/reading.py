@@ -50,15 +50,6 @@ def stack_name(path: str) -> str:
     return "".join(one if one.isascii() and one.isalnum() else "-" for one in name) or "stack"
 
 
-def is_template(text: bytes) -> bool:
-    """True if a JSON text is a template, as far as its first members say."""
-    try:
-        document = parse_template(text)
-    except TemplateError:
-        return False
-    return is_terraform(document) or isinstance(document.get("Resources"), dict)
-
-
 def _document(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as opened:
@@ -90,15 +81,20 @@ def _cdk_stack(folder: str, name: str, artifact: dict[str, Any], properties: dic
     template = _inside(folder, properties.get("templateFile"))
     region = str(artifact.get("environment", "")).rpartition("/")[2]
     assets_path = template.removesuffix(".template.json") + ".assets.json"
-    files = (_document(assets_path).get("files") or {}) if os.path.isfile(assets_path) else {}
-    assets = {}
-    for asset in files.values():
-        path = (asset.get("source") or {}).get("path")
-        for destination in (asset.get("destinations") or {}).values():
-            if path:
-                assets[str(destination.get("objectKey"))] = _inside(folder, path)
+    files = _document(assets_path).get("files") if os.path.isfile(assets_path) else {}
+    assets = {key: _inside(folder, path) for key, path in _assets(files)}
     bound = None if not region or region.startswith(ANY) else region
     return Stack(str(properties.get("stackName") or name), _document(template), folder, bound, assets)
+
+
+def _assets(files: Any) -> Iterator[tuple[str, str]]:
+    """Object key and path of each file of a manifest of assets."""
+    for asset in files.values() if isinstance(files, dict) else ():
+        match asset:
+            case {"source": {"path": str(path)}, "destinations": dict(destinations)}:
+                for destination in destinations.values():
+                    if isinstance(destination, dict):
+                        yield str(destination.get("objectKey")), path
 
 
 def _inside(folder: str, name: Any) -> str:

@@ -32,7 +32,7 @@ def expand_serverless(document: Mapping[str, Any]) -> tuple[dict[str, Any], list
         if kind not in GLOBALS:
             resources[name] = resource
             continue
-        shared = (document.get("Globals") or {}).get(GLOBALS[kind]) or {}
+        shared = (document["Globals"].get(GLOBALS[kind]) or {}) if isinstance(document.get("Globals"), dict) else {}
         properties = _merged(shared, resource.get("Properties") or {})
         if not isinstance(properties, dict):
             raise TemplateError(f"Resources.{name}.Properties is no object.")

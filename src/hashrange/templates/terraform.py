@@ -63,7 +63,7 @@ class _Module:
     def __init__(self, values: Mapping[str, Any], configuration: Mapping[str, Any]) -> None:
         self.resources = _objects(values.get("resources"))
         self.expressions = {
-            f"{one.get('type')}.{one.get('name')}": one.get("expressions") or {}
+            f"{one.get('type')}.{one.get('name')}": _object(one.get("expressions"))
             for one in _objects(configuration.get("resources"))
         }
 
@@ -90,7 +90,7 @@ def terraform_resources(document: Mapping[str, Any], place: Locality) -> tuple[l
             found[address] = TypedResource(address, TYPES[kind], properties)
     for module in modules:
         for resource in module.resources:
-            if resource.get("type") in ADDED_TO_TABLES:
+            if str(resource.get("type")) in ADDED_TO_TABLES:
                 _add_to_table(_known_values(module, resource, place), resource, found, left_out)
     return list(found.values()), left_out
 
@@ -99,10 +99,14 @@ def _modules(values: Any, configuration: Any) -> Iterator[_Module]:
     if not isinstance(values, dict) or not isinstance(configuration, dict):
         raise TemplateError("a module of the plan is no object.")
     yield _Module(values, configuration)
-    inner = configuration.get("module_calls") or {}
+    inner = _object(configuration.get("module_calls"))
     for child in _objects(values.get("child_modules")):
         name = str(child.get("address", "")).rpartition("module.")[2].partition("[")[0]
-        yield from _modules(child, (inner.get(name) or {}).get("module") or {})
+        yield from _modules(child, _object(_object(inner.get(name)).get("module")))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -116,8 +120,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 def _known_values(module: _Module, resource: Mapping[str, Any], place: Locality) -> dict[str, Any]:
     """The planned values, and those that the configuration takes from other resources."""
-    values = resource.get("values")
-    members = {name: one for name, one in (values if isinstance(values, dict) else {}).items() if one is not None}
+    members = {name: one for name, one in _object(resource.get("values")).items() if one is not None}
     expressions = module.expressions.get(f"{resource.get('type')}.{resource.get('name')}", {})
     for name, expression in expressions.items():
         references = expression.get("references") if isinstance(expression, dict) else None
@@ -133,7 +136,7 @@ def _referred(module: _Module, reference: str, place: Locality) -> str:
     targets = [one for one in module.resources if (one.get("type"), one.get("name")) == (kind, name)]
     if len(targets) != 1:
         return late(reference)
-    values = targets[0].get("values") or {}
+    values = _object(targets[0].get("values"))
     if isinstance(values.get(attribute), str):
         return str(values[attribute])
     if kind == TABLE and attribute == "stream_arn":
@@ -162,7 +165,7 @@ def _camel_members(members: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "tags":
             made["Tags"] = _tags(value)
         elif name == "dimensions":
-            made["Dimensions"] = [{"Name": key, "Value": one} for key, one in value.items()]
+            made["Dimensions"] = [{"Name": key, "Value": one} for key, one in _object(value).items()]
         elif name == "variables":
             made["Variables"] = value
         else:
@@ -182,7 +185,7 @@ def _camel_value(name: str, value: Any) -> Any:
 
 
 def _tags(tags: Any) -> list[dict[str, Any]]:
-    return [{"Key": key, "Value": value} for key, value in (tags or {}).items()]
+    return [{"Key": key, "Value": value} for key, value in tags.items()] if isinstance(tags, dict) else []
 
 
 def _table(values: Mapping[str, Any]) -> dict[str, Any]:

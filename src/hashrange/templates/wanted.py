@@ -10,6 +10,7 @@ from hashrange.templates.late_values import late_names, readable
 from hashrange.templates.members import allowed_members, typed, without_late
 from hashrange.templates.resolving import Resolver
 from hashrange.templates.sam import expand_serverless, is_sam
+from hashrange.templates.shapes import require_shape
 from hashrange.templates.stack import (
     ALARM_TYPE,
     FUNCTION_TYPE,
@@ -119,6 +120,8 @@ def wanted_of(stack: Stack, place: Locality, parameters: Mapping[str, str]) -> W
             outputs = _terraform_outputs(stack.document)
         else:
             resources, outputs, left_out = _resolved(stack, place, parameters)
+        for resource in resources:
+            require_shape(resource)
         resources = [_with_code(one, stack.assets) if one.type == FUNCTION_TYPE else one for one in resources]
         return _assembled(resources, outputs, left_out, place)
     except RecursionError:
@@ -135,7 +138,9 @@ def _with_code(resource: TypedResource, assets: Mapping[str, str]) -> TypedResou
 
 
 def _terraform_outputs(document: Mapping[str, Any]) -> dict[str, str]:
-    outputs = (document.get("planned_values") or document.get("values") or {}).get("outputs") or {}
+    outputs = (document.get("planned_values") or document.get("values") or {}).get("outputs")
+    if not isinstance(outputs, dict):
+        return {}
     return {name: str(one["value"]) for name, one in outputs.items() if isinstance(one, dict) and "value" in one}
 
 

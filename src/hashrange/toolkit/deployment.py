@@ -4,8 +4,8 @@ that are missing are sent, and each is waited for.
 
 import re
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
 
 from hashrange.templates.late_values import fill_in, late_names, readable
 from hashrange.templates.part_requests import part_reading, part_requests, resource_words
@@ -27,11 +27,23 @@ NOT_THERE_CODES = {
     "ObjectNotFoundException", "PolicyNotFoundException", "ResourceNotFoundException", "UnknownOperationException",
 }  # fmt: skip
 """Codes that say that nothing is described, the last of them from servers without the operation."""
+READY = ("ACTIVE", "Active", "Inactive", "Successful")
+"""Ends of the states of tables, indexes and functions that are ready."""
 FIRST_PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 5.0
 OTHER_TABLES_MAX = 200
 """Tables of others whose tags are read, to find those that the template once made."""
 _find_capital = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class ApplyProgress(Protocol):
+    """Who is told what happens."""
+
+    def begin(self, request: TemplateRequest) -> None:
+        """A request is sent."""
+
+    def wait(self, request: TemplateRequest, states: list[str]) -> None:
+        """It is waited for; `states`: of what is not ready."""
 
 
 class Compared(NamedTuple):
@@ -175,7 +187,7 @@ class Deployment:
 
     # --- carrying out -----------------------------------------------------------------------------
 
-    def carry_out(self, requests: list[TemplateRequest], progress: Callable[[TemplateRequest], None]) -> None:
+    def carry_out(self, requests: list[TemplateRequest], progress: ApplyProgress) -> None:
         """Send the requests of `compare`, in order; those of parts are found anew, because they may need what tables
         have got. Raises ToolkitFailure.
         """
@@ -191,28 +203,31 @@ class Deployment:
                 for request in self._requests_of(part):
                     self._carry_out(request, progress)
 
-    def _carry_out(self, request: TemplateRequest, progress: Callable[[TemplateRequest], None]) -> None:
-        progress(request)
+    def _carry_out(self, request: TemplateRequest, progress: ApplyProgress) -> None:
+        progress.begin(request)
         self._send(_without_hash(request))
-        if request.is_waited_for:
-            is_ready = self._is_table_ready if request.service == "dynamodb" else self._is_function_ready
-            pause, seconds = threading.Event(), FIRST_PAUSE_SECONDS
-            name = request.members.get("TableName") or request.members.get("FunctionName")
-            while name is not None and not is_ready(name):
-                pause.wait(seconds)
-                seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
+        name = request.members.get("TableName") or request.members.get("FunctionName")
+        if not request.is_waited_for or name is None:
+            return
+        states = self._table_states if request.service == "dynamodb" else self._function_states
+        pause, seconds = threading.Event(), FIRST_PAUSE_SECONDS
+        while pending := [state for state in states(name) if not state.endswith(READY)]:
+            progress.wait(request, pending)
+            pause.wait(seconds)
+            seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
 
-    def _is_table_ready(self, name: str) -> bool:
+    def _table_states(self, name: str) -> list[str]:
         table = self._target.ask("dynamodb", "describe_table", TableName=name)["Table"]
-        states = [table["TableStatus"], *(index["IndexStatus"] for index in table.get("GlobalSecondaryIndexes", []))]
-        return all(state == "ACTIVE" for state in states)
+        indexes = table.get("GlobalSecondaryIndexes", [])
+        return [table["TableStatus"], *(f"{index['IndexName']} {index['IndexStatus']}" for index in indexes)]
 
-    def _is_function_ready(self, name: str) -> bool:
+    def _function_states(self, name: str) -> list[str]:
         function = self._target.ask("lambda", "get_function_configuration", FunctionName=name)
-        if function.get("State") == "Failed" or function.get("LastUpdateStatus") == "Failed":
+        states = [function.get("State", "Active"), function.get("LastUpdateStatus", "Successful")]
+        if "Failed" in states:
             reason = function.get("StateReason") or function.get("LastUpdateStatusReason") or "no reason is given"
             raise ToolkitFailure(f"the function {name} has failed: {reason.rstrip('.')}.")
-        return {function.get("State"), function.get("LastUpdateStatus")}.isdisjoint({"Pending", "InProgress"})
+        return states
 
     def _send(self, request: TemplateRequest) -> Any:
         operation = _find_capital.sub("_", request.operation).lower()
