@@ -101,6 +101,13 @@ def _code(uri: Any) -> Any:
     return uri
 
 
+def _without_types(member: Any) -> Any:
+    """A member of an event without the Type of a destination, which only SAM has."""
+    if not isinstance(member, dict) or not isinstance(member.get("OnFailure"), dict):
+        return member
+    return {**member, "OnFailure": {name: one for name, one in member["OnFailure"].items() if name != "Type"}}
+
+
 def _mappings(name: str, properties: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], LeftOut | None]]:
     """Logical ID and properties of the event source mapping that stands for each event, or why there is none."""
     events = properties.get("Events") or {}
@@ -114,5 +121,5 @@ def _mappings(name: str, properties: dict[str, Any]) -> Iterator[tuple[str, dict
             reason = "only events of DynamoDB streams are mapped"
             yield place, {}, LeftOut(f"{name}.Events.{event_name}", f"event {kind}", reason)
             continue
-        copied = {one: own[one] for one in own if one != "Stream"}
+        copied = {one: _without_types(own[one]) for one in own if one != "Stream"}
         yield place, {"FunctionName": {"Ref": name}, "EventSourceArn": own.get("Stream"), **copied}, None

@@ -74,6 +74,8 @@ PART_MEMBERS = {
     }),
 }  # fmt: skip
 """Type → the properties that become members of its requests. The order is that in which parts are made."""
+ESSENTIAL_OF_PARTS = {"AlarmName", "FunctionName", "PolicyName", "ResourceId", "Role", "ScalingTargetId"}
+"""Members without which a part is left out."""
 NAME_MEMBERS = {FUNCTION_TYPE: "FunctionName", ALARM_TYPE: "AlarmName"}
 
 
@@ -308,6 +310,9 @@ def _why_not(kind: str, members: Mapping[str, Any], streams: set[str]) -> str | 
             return "its source is not the stream of a table"
     if kind == FUNCTION_TYPE and not has_code(members.get("Code")):
         return "its code is not in a folder or file here"
+    for name in late_names([one for member, one in members.items() if member in ESSENTIAL_OF_PARTS]):
+        if name not in streams:
+            return f"{name} is not known here"
     target = str(members.get("ScalingTargetId", ""))
     namespace = str(members.get("ServiceNamespace", target.rpartition("|")[2]))
     if kind in {TARGET_TYPE, POLICY_TYPE} and namespace != "dynamodb":

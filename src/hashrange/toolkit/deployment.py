@@ -31,8 +31,10 @@ READY = ("ACTIVE", "Active", "Inactive", "Successful")
 """Ends of the states of tables, indexes and functions that are ready."""
 FIRST_PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 5.0
-OTHER_TABLES_MAX = 200
+OTHER_TABLES_MAX = 100
 """Tables of others whose tags are read, to find those that the template once made."""
+BEING_MADE_CODE, BEING_MADE_TRIES = "ContinuousBackupsUnavailableException", 60
+"""AWS refuses point-in-time recovery of a table that has just been created for some seconds."""
 _find_capital = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -154,8 +156,8 @@ class Deployment:
     def _dropped_tables(self) -> Iterator[str]:
         """Tables with the tag of this stack that it does not have."""
         names = {table.name for table in self.wanted.tables}
-        reply = self._describe("list_tables", Limit=100) or {}
-        for name in [one for one in reply.get("TableNames", []) if one not in names][:OTHER_TABLES_MAX]:
+        reply = self._describe("list_tables", Limit=OTHER_TABLES_MAX) or {}
+        for name in [one for one in reply.get("TableNames", []) if one not in names]:
             arn = f"arn:{self._place.partition}:dynamodb:{self._place.region}:{self._place.account}:table/{name}"
             if self._tags(arn).get(STACK_TAG) == self._stack.name:
                 yield name
@@ -192,8 +194,12 @@ class Deployment:
         have got. Raises ToolkitFailure.
         """
         by_table = {f"table {table.name}": table for table in self.wanted.tables}
+        begun = set[str]()
         for request in requests:
             if request.resource in by_table:
+                if request.operation != "CreateTable" and request.resource not in begun:
+                    self._wait_until_ready(request, progress)  # somebody else may have changed it
+                begun.add(request.resource)
                 self._carry_out(request, progress)
         for table in by_table.values():
             self._know(table, (self._describe("describe_table", TableName=table.name) or {}).get("Table", {}))
@@ -205,16 +211,27 @@ class Deployment:
 
     def _carry_out(self, request: TemplateRequest, progress: ApplyProgress) -> None:
         progress.begin(request)
-        self._send(_without_hash(request))
+        for tries, _ in enumerate(_pauses(), 1):
+            try:
+                self._send(_without_hash(request))
+                break
+            except ToolkitFailure as failure:
+                if failure.code != BEING_MADE_CODE or tries == BEING_MADE_TRIES:
+                    raise
+        if request.is_waited_for:
+            self._wait_until_ready(request, progress)
+
+    def _wait_until_ready(self, request: TemplateRequest, progress: ApplyProgress) -> None:
+        """Wait until the table with its indexes, or the function, takes the next request."""
         name = request.members.get("TableName") or request.members.get("FunctionName")
-        if not request.is_waited_for or name is None:
+        if name is None:
             return
         states = self._table_states if request.service == "dynamodb" else self._function_states
-        pause, seconds = threading.Event(), FIRST_PAUSE_SECONDS
-        while pending := [state for state in states(name) if not state.endswith(READY)]:
+        for _ in _pauses():
+            pending = [state for state in states(name) if not state.endswith(READY)]
+            if not pending:
+                return
             progress.wait(request, pending)
-            pause.wait(seconds)
-            seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
 
     def _table_states(self, name: str) -> list[str]:
         table = self._target.ask("dynamodb", "describe_table", TableName=name)["Table"]
@@ -238,6 +255,15 @@ class Deployment:
     def outputs(self) -> dict[str, str]:
         """The template's outputs, as far as they are known."""
         return {name: readable(fill_in(value, self._known)) for name, value in self.wanted.outputs.items()}
+
+
+def _pauses() -> Iterator[None]:
+    """Yields at once, and again after pauses that become longer."""
+    pause, seconds = threading.Event(), FIRST_PAUSE_SECONDS
+    while True:
+        yield
+        pause.wait(seconds)
+        seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
 
 
 def _without_hash(request: TemplateRequest) -> TemplateRequest:
