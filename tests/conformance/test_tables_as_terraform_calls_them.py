@@ -24,11 +24,12 @@ import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from tests.clients.serving import ServerProcess
+from hashrange.settings import Settings
+from hashrange.testing import server
 from tests.support.waiting import wait_until
 
 NAME = "orders"
-DELAY_SECONDS = "0.05"
+DELAY_SECONDS = 0.02
 """How long states take, so that there is something to wait for."""
 READ = ["DescribeTable", "DescribeContinuousBackups", "DescribeTimeToLive", "ListTagsOfResource"]
 BY_OWNER = {"AttributeName": "owner", "KeyType": "HASH"}
@@ -199,16 +200,15 @@ def configured(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ServerProcess]:
+def endpoint_of_states() -> Iterator[str]:
     """A server whose states take a moment."""
-    running = ServerProcess(None, "--table-state-delay", DELAY_SECONDS)
-    yield running
-    running.stop()
+    with server(Settings(data_dir=None, port=0, table_state_delay_seconds=DELAY_SECONDS)) as database:
+        yield database.endpoint
 
 
 @pytest.fixture
-def provider(server: ServerProcess) -> Iterator[TableProvider]:
-    made = TableProvider(server.endpoint)
+def provider(endpoint_of_states: str) -> Iterator[TableProvider]:
+    made = TableProvider(endpoint_of_states)
     yield made
     made.tables.close()
     made.sts.close()

@@ -22,7 +22,7 @@ ANYTHING: tuple[Any, ...] = (
     None, True, 0, -1, 1.5, "", "x", "a.b", [], ["a"], [[]], [{}], {}, {"a": 1}, {"Ref": "x"}, {"Ref": "AWS::NoValue"},
     {"Fn::Sub": []}, {"Fn::Sub": "${"}, {"Fn::If": ["a", 1, 2]}, {"Fn::GetAtt": "a"}, {"Fn::Select": [9, []]},
 )  # fmt: skip
-MUTANTS = 200
+MUTANTS = 80
 
 
 def texts() -> list[bytes]:
@@ -61,7 +61,7 @@ def use(document: Any) -> None:
         part_requests(part, None)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_anything_anywhere(seed: int) -> None:
     generator, originals = random.Random(seed), documents()
     for _ in range(MUTANTS):
@@ -77,7 +77,7 @@ def test_anything_anywhere(seed: int) -> None:
             raise AssertionError(json.dumps(mutant)) from error
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_spoiled_texts(seed: int) -> None:
     generator, originals = random.Random(seed), texts()
     for _ in range(MUTANTS):
