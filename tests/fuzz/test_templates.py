@@ -11,7 +11,7 @@ import pytest
 
 from hashrange.templates.part_requests import part_reading, part_requests
 from hashrange.templates.reading import read_stacks
-from hashrange.templates.requests import scaled_units, table_requests
+from hashrange.templates.requests import scaling_bounds, table_requests
 from hashrange.templates.stack import Locality, Stack
 from hashrange.templates.texts import TemplateError, parse_template
 from hashrange.templates.wanted import wanted_of
@@ -55,7 +55,7 @@ def use(document: Any) -> None:
     """All that is done with a template before a request is sent."""
     wanted = wanted_of(Stack("shop", document, "."), HERE, {})
     for table in wanted.tables:
-        table_requests(table, None, "shop", scaled_units(wanted.parts))
+        table_requests(table, None, "shop", scaling_bounds(wanted.parts))
     for part in wanted.parts:
         part_reading(part)
         part_requests(part, None)

@@ -4,7 +4,7 @@ import json
 
 from hashrange.templates.late_values import readable
 from hashrange.templates.part_requests import part_requests
-from hashrange.templates.requests import STACK_TAG, TemplateRequest, scaled_units, table_requests
+from hashrange.templates.requests import STACK_TAG, TemplateRequest, scaling_bounds, table_requests
 from hashrange.templates.stack import Locality, Stack
 from hashrange.templates.texts import TemplateError, parse_template
 from hashrange.templates.wanted import WantedStack, wanted_of
@@ -30,7 +30,7 @@ def shown(text: str) -> str:
     except TemplateError as error:
         return f"refused: {error}"
     lines = [f"{name} = {readable(value)}" for name, value in wanted.outputs.items()]
-    scaled = scaled_units(wanted.parts)
+    scaled = scaling_bounds(wanted.parts)
     requests = [one for table in wanted.tables for one in table_requests(table, None, "shop", scaled)]
     requests += [one for part in wanted.parts for one in part_requests(part, None)]
     lines += map(request_line, requests)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hashrange.templates.requests import PresentTable, scaled_units, table_requests, why_replaced
+from hashrange.templates.requests import PresentTable, scaling_bounds, table_requests, why_replaced
 from hashrange.templates.wanted import WantedStack, WantedTable
 from tests.scripts.cases import case_test
 from tests.scripts.template_cases import request_line, wanted_in
@@ -23,8 +23,8 @@ def evaluate(text: str) -> str:
     reason = why_replaced(wanted, present.description)
     if reason is not None:
         return f"not touched: {reason}"
-    requests = table_requests(wanted, present, "shop", scaled_units(second.parts))
-    assert not table_requests(wanted, present_table(wanted), "shop", scaled_units(second.parts))
+    requests = table_requests(wanted, present, "shop", scaling_bounds(second.parts))
+    assert not table_requests(wanted, present_table(wanted), "shop", scaling_bounds(second.parts))
     return "\n".join(f"{one.told}\n  {request_line(one)}" for one in requests) or "nothing"
 
 

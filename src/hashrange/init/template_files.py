@@ -12,7 +12,7 @@ from hashrange.init.files import TEMPLATE_ENDINGS, InitError, InitFile, read_bod
 from hashrange.items.steps import spend_decoding
 from hashrange.templates.part_requests import resource_words
 from hashrange.templates.reading import read_stacks
-from hashrange.templates.requests import scaled_units, table_requests
+from hashrange.templates.requests import scaling_bounds, table_requests
 from hashrange.templates.stack import LeftOut, Locality, Stack
 from hashrange.templates.texts import TemplateError
 from hashrange.templates.wanted import WantedStack, wanted_of
@@ -68,6 +68,6 @@ def _requests_in(file: InitFile, place: Locality) -> list[InitRequest]:
 
 
 def _requests_of(stack: Stack, wanted: WantedStack) -> list[InitRequest]:
-    scaled = scaled_units(wanted.parts)
+    scaled = scaling_bounds(wanted.parts)
     requests = [one for table in wanted.tables for one in table_requests(table, None, stack.name, scaled)]
     return [InitRequest(f"{one.resource}: ", one.operation, msgspec.json.encode(one.members), 0) for one in requests]

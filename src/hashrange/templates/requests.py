@@ -52,11 +52,11 @@ class PresentTable(NamedTuple):
     kinesis_streams: frozenset[str]
 
 
-ScaledUnits = Mapping[tuple[str, str], tuple[int, int]]
+ScalingBounds = Mapping[tuple[str, str], tuple[int, int]]
 """Resource ID and dimension of a scalable target → the least and the most units."""
 
 
-def scaled_units(parts: list[WantedResource]) -> ScaledUnits:
+def scaling_bounds(parts: list[WantedResource]) -> ScalingBounds:
     """The units that auto scaling sets: no request resets those within the bounds."""
     targets = (part.members for part in parts if part.type == TARGET_TYPE)
     return {
@@ -69,7 +69,7 @@ def scaled_units(parts: list[WantedResource]) -> ScaledUnits:
 
 
 def table_requests(
-    wanted: WantedTable, present: PresentTable | None, stack: str, scaled: ScaledUnits
+    wanted: WantedTable, present: PresentTable | None, stack: str, scaled: ScalingBounds
 ) -> list[TemplateRequest]:
     """The requests, in order; empty if the table is as it should be."""
     resource = f"table {wanted.name}"
@@ -147,7 +147,7 @@ def _definitions(table: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _updates(
-    wanted: WantedTable, present: Mapping[str, Any], scaled: ScaledUnits
+    wanted: WantedTable, present: Mapping[str, Any], scaled: ScalingBounds
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """The members of each UpdateTable, and what it changes: the service takes one kind of change in each."""
     creation = wanted.creation
@@ -213,7 +213,7 @@ def _stream(creation: Mapping[str, Any], present: Mapping[str, Any]) -> Iterator
 
 
 def _capacity(
-    wanted: WantedTable, present: Mapping[str, Any], kept: set[str], scaled: ScaledUnits
+    wanted: WantedTable, present: Mapping[str, Any], kept: set[str], scaled: ScalingBounds
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """Billing mode, units, and limits on demand, of the table and of the indexes that stay."""
     creation = wanted.creation
@@ -250,7 +250,7 @@ IndexPairs = list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
 
 
 def _units(
-    name: str, creation: Mapping[str, Any], present: Mapping[str, Any], pairs: IndexPairs, scaled: ScaledUnits
+    name: str, creation: Mapping[str, Any], present: Mapping[str, Any], pairs: IndexPairs, scaled: ScalingBounds
 ) -> Iterator[tuple[dict[str, Any], str]]:
     members: dict[str, Any] = {}
     told: list[str] = []
@@ -269,7 +269,7 @@ def _units(
 
 
 def _units_wanted(
-    then: Mapping[str, Any], now: Mapping[str, Any], resource: str, level: str, scaled: ScaledUnits
+    then: Mapping[str, Any], now: Mapping[str, Any], resource: str, level: str, scaled: ScalingBounds
 ) -> dict[str, int] | None:
     """The units, if they are not so already. Those that auto scaling has set within its bounds stay."""
     wanted, present = then.get("ProvisionedThroughput") or {}, now.get("ProvisionedThroughput") or {}

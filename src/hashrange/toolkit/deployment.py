@@ -13,7 +13,7 @@ from hashrange.templates.requests import (
     STACK_TAG,
     PresentTable,
     TemplateRequest,
-    scaled_units,
+    scaling_bounds,
     table_requests,
     why_replaced,
 )
@@ -75,7 +75,7 @@ class Deployment:
 
     def compare(self) -> Compared:
         """What is to be done. Raises ToolkitFailure."""
-        scaled = scaled_units(self.wanted.parts)
+        scaled = scaling_bounds(self.wanted.parts)
         compared = Compared([], [], [])
         for table in self.wanted.tables:
             present = self._present(table)
