@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.templates.part_requests import part_reading, part_requests
+from hashrange.templates.companion_requests import companion_reading, companion_requests
 from hashrange.templates.reading import read_stacks
 from hashrange.templates.requests import scaling_bounds, table_requests
 from hashrange.templates.stack import Locality, Stack
@@ -55,10 +55,10 @@ def use(document: Any) -> None:
     """All that is done with a template before a request is sent."""
     wanted = wanted_of(Stack("shop", document, "."), HERE, {})
     for table in wanted.tables:
-        table_requests(table, None, "shop", scaling_bounds(wanted.parts))
-    for part in wanted.parts:
-        part_reading(part)
-        part_requests(part, None)
+        table_requests(table, None, "shop", scaling_bounds(wanted.companions))
+    for companion in wanted.companions:
+        companion_reading(companion)
+        companion_requests(companion, None)
 
 
 @pytest.mark.parametrize("seed", range(3))

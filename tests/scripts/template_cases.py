@@ -2,8 +2,8 @@
 
 import json
 
+from hashrange.templates.companion_requests import companion_requests
 from hashrange.templates.late_values import readable
-from hashrange.templates.part_requests import part_requests
 from hashrange.templates.requests import STACK_TAG, TemplateRequest, scaling_bounds, table_requests
 from hashrange.templates.stack import Locality, Stack
 from hashrange.templates.texts import TemplateError, parse_template
@@ -30,9 +30,9 @@ def shown(text: str) -> str:
     except TemplateError as error:
         return f"refused: {error}"
     lines = [f"{name} = {readable(value)}" for name, value in wanted.outputs.items()]
-    scaled = scaling_bounds(wanted.parts)
+    scaled = scaling_bounds(wanted.companions)
     requests = [one for table in wanted.tables for one in table_requests(table, None, "shop", scaled)]
-    requests += [one for part in wanted.parts for one in part_requests(part, None)]
+    requests += [one for companion in wanted.companions for one in companion_requests(companion, None)]
     lines += map(request_line, requests)
     lines += [f"left out: {one.place} ({one.what}): {one.reason}" for one in wanted.left_out if one.place != "Topic"]
     return "\n".join(lines)

@@ -23,8 +23,8 @@ def evaluate(text: str) -> str:
     reason = why_replaced(wanted, present.description)
     if reason is not None:
         return f"not touched: {reason}"
-    requests = table_requests(wanted, present, "shop", scaling_bounds(second.parts))
-    assert not table_requests(wanted, present_table(wanted), "shop", scaling_bounds(second.parts))
+    requests = table_requests(wanted, present, "shop", scaling_bounds(second.companions))
+    assert not table_requests(wanted, present_table(wanted), "shop", scaling_bounds(second.companions))
     return "\n".join(f"{one.told}\n  {request_line(one)}" for one in requests) or "nothing"
 
 

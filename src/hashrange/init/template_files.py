@@ -10,7 +10,7 @@ import msgspec
 from hashrange.init.contents import InitRequest
 from hashrange.init.files import TEMPLATE_ENDINGS, InitError, InitFile, read_body
 from hashrange.items.steps import spend_decoding
-from hashrange.templates.part_requests import resource_words
+from hashrange.templates.companion_requests import resource_words
 from hashrange.templates.reading import read_stacks
 from hashrange.templates.requests import scaling_bounds, table_requests
 from hashrange.templates.stack import LeftOut, Locality, Stack
@@ -61,13 +61,13 @@ def _requests_in(file: InitFile, place: Locality) -> list[InitRequest]:
             continue
         wanted = wanted_of(named, place, {})
         found += _requests_of(named, wanted)
-        others = [LeftOut(one.place, resource_words(one), ONLY_TABLES) for one in wanted.parts]
+        others = [LeftOut(one.place, resource_words(one), ONLY_TABLES) for one in wanted.companions]
         for left in [*wanted.left_out, *others]:
             _log.warning("%s: %s (%s) is left out: %s", file.name, left.place, left.what, left.reason)
     return found
 
 
 def _requests_of(stack: Stack, wanted: WantedStack) -> list[InitRequest]:
-    scaled = scaling_bounds(wanted.parts)
+    scaled = scaling_bounds(wanted.companions)
     requests = [one for table in wanted.tables for one in table_requests(table, None, stack.name, scaled)]
     return [InitRequest(f"{one.resource}: ", one.operation, msgspec.json.encode(one.members), 0) for one in requests]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hashrange.templates.stack import TARGET_TYPE
-from hashrange.templates.wanted import WantedResource, WantedTable
+from hashrange.templates.wanted import WantedCompanion, WantedTable
 
 STACK_TAG = "hashrange:stack"
 """Tag of a table that a template has made: the name of its stack. By it, tables are found that a template drops."""
@@ -56,9 +56,9 @@ ScalingBounds = Mapping[tuple[str, str], tuple[int, int]]
 """Resource ID and dimension of a scalable target → the least and the most units."""
 
 
-def scaling_bounds(parts: list[WantedResource]) -> ScalingBounds:
+def scaling_bounds(companions: list[WantedCompanion]) -> ScalingBounds:
     """The units that auto scaling sets: no request resets those within the bounds."""
-    targets = (part.members for part in parts if part.type == TARGET_TYPE)
+    targets = (companion.members for companion in companions if companion.type == TARGET_TYPE)
     return {
         (one.get("ResourceId", ""), one.get("ScalableDimension", "")): (
             one.get("MinCapacity", 0),

@@ -181,10 +181,10 @@ class Resolver:
 
     def get_att(self, argument: Any, where: str) -> Any:
         """Fn::GetAtt, in both its forms."""
-        parts = argument.split(".", 1) if isinstance(argument, str) else argument
-        if not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], str):
+        pair = argument.split(".", 1) if isinstance(argument, str) else argument
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
             _refuse(where, "Fn::GetAtt takes a resource and an attribute")
-        return self.reference(parts[0], self.text(parts[1], where), where)
+        return self.reference(pair[0], self.text(pair[1], where), where)
 
     def sub(self, argument: Any, where: str) -> str:
         """Fn::Sub, with or without variables of its own."""

@@ -174,7 +174,7 @@ def _camel_members(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
+    return "".join(word.capitalize() for word in name.split("_"))
 
 
 def _camel_value(name: str, value: Any) -> Any:

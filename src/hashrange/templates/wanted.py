@@ -48,7 +48,7 @@ ESSENTIAL = {
     "LocalSecondaryIndexes",
     "TableName",
 }
-PART_MEMBERS = {
+COMPANION_MEMBERS = {
     FUNCTION_TYPE: frozenset({
         "Architectures", "Code", "Description", "Environment", "FunctionName", "Handler", "MemorySize", "Role",
         "Runtime", "Tags", "Timeout",
@@ -73,9 +73,9 @@ PART_MEMBERS = {
         "Threshold", "ThresholdMetricId", "TreatMissingData", "Unit",
     }),
 }  # fmt: skip
-"""Type → the properties that become members of its requests. The order is that in which parts are made."""
-ESSENTIAL_OF_PARTS = {"AlarmName", "FunctionName", "PolicyName", "ResourceId", "Role", "ScalingTargetId"}
-"""Members without which a part is left out."""
+"""Type → the properties that become members of its requests. The order is that in which companions are made."""
+ESSENTIAL_OF_COMPANIONS = {"AlarmName", "FunctionName", "PolicyName", "ResourceId", "Role", "ScalingTargetId"}
+"""Members without which a companion is left out."""
 NAME_MEMBERS = {FUNCTION_TYPE: "FunctionName", ALARM_TYPE: "AlarmName"}
 
 
@@ -95,7 +95,7 @@ class WantedTable(NamedTuple):
     kinesis_stream: str | None
 
 
-class WantedResource(NamedTuple):
+class WantedCompanion(NamedTuple):
     """What belongs to tables: a function, an event source mapping, a scalable target, a scaling policy or an alarm."""
 
     place: str
@@ -107,7 +107,7 @@ class WantedStack(NamedTuple):
     """All that a template wants, and does not get."""
 
     tables: list[WantedTable]
-    parts: list[WantedResource]
+    companions: list[WantedCompanion]
     outputs: dict[str, str]
     left_out: list[LeftOut]
 
@@ -160,7 +160,7 @@ def _resolved(
         kind = resource["Type"]
         if kind in SILENT_TYPES or not resolver.is_there(name):
             continue
-        if kind not in {TABLE_TYPE, GLOBAL_TABLE_TYPE, *PART_MEMBERS}:
+        if kind not in {TABLE_TYPE, GLOBAL_TABLE_TYPE, *COMPANION_MEMBERS}:
             left_out.append(LeftOut(name, kind, "this type is not applied"))
             continue
         where = f"Resources.{name}.Properties"
@@ -222,10 +222,10 @@ def _assembled(
     if twice is not None:
         raise TemplateError(f"it has several tables with the name {twice}.")
     streams = {f"{table.place}.StreamArn" for table in tables if "StreamSpecification" in table.creation}
-    parts = [part for one in others for part in _part(one, streams, left_out)]
-    kinds = list(PART_MEMBERS)
-    parts.sort(key=lambda part: kinds.index(part.type))
-    return WantedStack(tables, parts, outputs, left_out)
+    companions = [companion for one in others for companion in _companion(one, streams, left_out)]
+    kinds = list(COMPANION_MEMBERS)
+    companions.sort(key=lambda companion: kinds.index(companion.type))
+    return WantedStack(tables, companions, outputs, left_out)
 
 
 def _table(resource: TypedResource, left_out: list[LeftOut]) -> Iterator[WantedTable]:
@@ -284,7 +284,7 @@ def _creation(members: dict[str, Any], place: str, left_out: list[LeftOut]) -> d
     return {"BillingMode": "PROVISIONED", **made}
 
 
-def _part(resource: TypedResource, streams: set[str], left_out: list[LeftOut]) -> Iterator[WantedResource]:
+def _companion(resource: TypedResource, streams: set[str], left_out: list[LeftOut]) -> Iterator[WantedCompanion]:
     place, kind = resource.place, resource.type
     members = dict(resource.properties)
     reason = _why_not(kind, members, streams)
@@ -295,12 +295,12 @@ def _part(resource: TypedResource, streams: set[str], left_out: list[LeftOut]) -
     if target is not None:
         names = ("ResourceId", "ScalableDimension", "ServiceNamespace")
         members |= dict(zip(names, target.split("|"), strict=False))
-    members = allowed_members(members, PART_MEMBERS[kind], place, left_out)
-    yield WantedResource(place, kind, without_late(members, streams, place, left_out))
+    members = allowed_members(members, COMPANION_MEMBERS[kind], place, left_out)
+    yield WantedCompanion(place, kind, without_late(members, streams, place, left_out))
 
 
 def _why_not(kind: str, members: Mapping[str, Any], streams: set[str]) -> str | None:
-    """Why a part is left out; None if it is not."""
+    """Why a companion is left out; None if it is not."""
     if kind == MAPPING_TYPE:
         source = str(members.get("EventSourceArn", ""))
         late = late_names(source)
@@ -310,7 +310,7 @@ def _why_not(kind: str, members: Mapping[str, Any], streams: set[str]) -> str | 
             return "its source is not the stream of a table"
     if kind == FUNCTION_TYPE and not has_code(members.get("Code")):
         return "its code is not in a folder or file here"
-    for name in late_names([one for member, one in members.items() if member in ESSENTIAL_OF_PARTS]):
+    for name in late_names([one for member, one in members.items() if member in ESSENTIAL_OF_COMPANIONS]):
         if name not in streams:
             return f"{name} is not known here"
     target = str(members.get("ScalingTargetId", ""))

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from hashrange.templates.companion_requests import companion_reading, companion_requests, resource_words
 from hashrange.templates.late_values import fill_in, late_names, readable
-from hashrange.templates.part_requests import part_reading, part_requests, resource_words
 from hashrange.templates.requests import (
     STACK_TAG,
     PresentTable,
@@ -18,7 +18,7 @@ from hashrange.templates.requests import (
     why_replaced,
 )
 from hashrange.templates.stack import FUNCTION_TYPE, LeftOut, Locality, Stack
-from hashrange.templates.wanted import WantedResource, WantedStack, WantedTable
+from hashrange.templates.wanted import WantedCompanion, WantedStack, WantedTable
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.function_code import packed_code
 from hashrange.toolkit.target import Target
@@ -64,18 +64,20 @@ class Deployment:
         self._target, self._place, self._stack, self.wanted = target, place, stack, wanted
         self._known: dict[str, str] = {}
         """Name of a late value → the value."""
-        self._parts = [self._with_code(part) for part in wanted.parts]
+        self._companions = [self._with_code(companion) for companion in wanted.companions]
 
-    def _with_code(self, part: WantedResource) -> WantedResource:
-        if part.type != FUNCTION_TYPE:
-            return part
-        return part._replace(members={**part.members, "Code": packed_code(part.members, self._stack.folder)})
+    def _with_code(self, companion: WantedCompanion) -> WantedCompanion:
+        if companion.type != FUNCTION_TYPE:
+            return companion
+        return companion._replace(
+            members={**companion.members, "Code": packed_code(companion.members, self._stack.folder)}
+        )
 
     # --- comparing ------------------------------------------------------------------------------
 
     def compare(self) -> Compared:
         """What is to be done. Raises ToolkitFailure."""
-        scaled = scaling_bounds(self.wanted.parts)
+        scaled = scaling_bounds(self.wanted.companions)
         compared = Compared([], [], [])
         for table in self.wanted.tables:
             present = self._present(table)
@@ -87,33 +89,33 @@ class Deployment:
             compared.requests.extend(requests)
             if not requests:
                 compared.unchanged.append(f"table {table.name}")
-        self._compare_parts(compared)
+        self._compare_companions(compared)
         dropped = "the template does not have it any more. A table is never deleted here"
         compared.kept.extend((f"table {name}", dropped) for name in self._dropped_tables())
         return compared
 
-    def _compare_parts(self, compared: Compared) -> None:
+    def _compare_companions(self, compared: Compared) -> None:
         offered = []
-        for part in self._parts:
+        for companion in self._companions:
             try:
-                requests = self._requests_of(part)
+                requests = self._requests_of(companion)
             except ToolkitFailure as failure:
                 if self._target.is_aws or not failure.code:
                     raise
-                self.wanted.left_out.append(LeftOut(part.place, part.type, str(failure)))  # not offered there
+                self.wanted.left_out.append(LeftOut(companion.place, companion.type, str(failure)))  # not offered there
                 continue
-            offered.append(part)
+            offered.append(companion)
             compared.requests.extend(requests)
             if not requests:
-                compared.unchanged.append(resource_words(part))
-        self._parts = offered
+                compared.unchanged.append(resource_words(companion))
+        self._companions = offered
 
-    def _requests_of(self, part: WantedResource) -> list[TemplateRequest]:
-        filled = part._replace(members=fill_in(part.members, self._known))
-        reading = part_reading(filled)
+    def _requests_of(self, companion: WantedCompanion) -> list[TemplateRequest]:
+        filled = companion._replace(members=fill_in(companion.members, self._known))
+        reading = companion_reading(filled)
         known = {name: one for name, one in reading.members.items() if not late_names(one)}
         reply = self._described(reading._replace(members=known))  # asked in any case: the endpoint may not offer it
-        return part_requests(filled, reply if known == reading.members else None)
+        return companion_requests(filled, reply if known == reading.members else None)
 
     def _present(self, table: WantedTable) -> PresentTable | None:
         name = table.name
@@ -190,8 +192,8 @@ class Deployment:
     # --- carrying out -----------------------------------------------------------------------------
 
     def carry_out(self, requests: list[TemplateRequest], progress: ApplyProgress) -> None:
-        """Send the requests of `compare`, in order; those of parts are found anew, because they may need what tables
-        have got. Raises ToolkitFailure.
+        """Send the requests of `compare`, in order; those of companions are found anew, because they may need what
+        tables have got. Raises ToolkitFailure.
         """
         by_table = {f"table {table.name}": table for table in self.wanted.tables}
         begun = set[str]()
@@ -204,9 +206,9 @@ class Deployment:
         for table in by_table.values():
             self._know(table, (self._describe("describe_table", TableName=table.name) or {}).get("Table", {}))
         changed = {request.resource for request in requests}
-        for part in self._parts:
-            if resource_words(part) in changed:
-                for request in self._requests_of(part):
+        for companion in self._companions:
+            if resource_words(companion) in changed:
+                for request in self._requests_of(companion):
                     self._carry_out(request, progress)
 
     def _carry_out(self, request: TemplateRequest, progress: ApplyProgress) -> None:

@@ -1,6 +1,7 @@
 """`hashrange apply` against a server: templates become tables; a second time, nothing changes."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -355,6 +356,12 @@ def test_a_template_that_cannot_be_used(applying: Applying, text: str, name: str
 def test_words_that_cannot_be_used(applying: Applying, words: list[str], told: str) -> None:
     assert applying.run(str(TEMPLATES / "mission.yaml"), *words) == WRONG_USE
     assert told in applying.told
+
+
+def test_yaml_without_its_library_is_told(applying: Applying, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert applying.run(str(TEMPLATES / "mission.yaml")) == WRONG_USE
+    assert "it is YAML, and PyYAML is not installed. Install it: pip install" in applying.told
 
 
 def test_a_file_that_is_not_there(applying: Applying) -> None:

@@ -10,39 +10,39 @@ from typing import Any, NamedTuple
 
 from hashrange.templates.requests import TemplateRequest
 from hashrange.templates.stack import ALARM_TYPE, FUNCTION_TYPE, MAPPING_TYPE, POLICY_TYPE, TARGET_TYPE
-from hashrange.templates.wanted import WantedResource
+from hashrange.templates.wanted import WantedCompanion
 
 
-class PartKind(NamedTuple):
-    """How one type of parts is read, made and changed."""
+class CompanionKind(NamedTuple):
+    """How one type of companions is read, made and changed."""
 
     noun: str
     service: str
     reading: str
-    """The operation that describes the part."""
+    """The operation that describes the companion."""
     read_by: Mapping[str, str]
-    """Member of that operation → the part's member that it takes, with `[]` at the end if it takes a list."""
+    """Member of that operation → the companion's member that it takes, with `[]` at the end if it takes a list."""
     found_in: str
     """Member of the reply that has a list of those found; empty if the reply is the one."""
     creation: str
     update: str
-    """The operation that changes the part; the same as `creation` if that replaces it."""
+    """The operation that changes the companion; the same as `creation` if that replaces it."""
     not_compared: frozenset[str]
     """Members that are given at the creation only."""
 
 
-PART_KINDS = {
-    FUNCTION_TYPE: PartKind(
+COMPANION_KINDS = {
+    FUNCTION_TYPE: CompanionKind(
         "function", "lambda", "GetFunctionConfiguration", {"FunctionName": "FunctionName"}, "",
         "CreateFunction", "UpdateFunctionConfiguration", frozenset({"Architectures", "Code", "FunctionName", "Tags"}),
     ),
-    MAPPING_TYPE: PartKind(
+    MAPPING_TYPE: CompanionKind(
         "event source mapping", "lambda", "ListEventSourceMappings",
         {"FunctionName": "FunctionName", "EventSourceArn": "EventSourceArn"}, "EventSourceMappings",
         "CreateEventSourceMapping", "UpdateEventSourceMapping",
         frozenset({"EventSourceArn", "FunctionName", "StartingPosition", "StartingPositionTimestamp"}),
     ),
-    TARGET_TYPE: PartKind(
+    TARGET_TYPE: CompanionKind(
         "scalable target", "application-autoscaling", "DescribeScalableTargets",
         {
             "ServiceNamespace": "ServiceNamespace", "ResourceIds": "ResourceId[]",
@@ -50,7 +50,7 @@ PART_KINDS = {
         },
         "ScalableTargets", "RegisterScalableTarget", "RegisterScalableTarget", frozenset({"RoleARN"}),
     ),
-    POLICY_TYPE: PartKind(
+    POLICY_TYPE: CompanionKind(
         "scaling policy", "application-autoscaling", "DescribeScalingPolicies",
         {
             "ServiceNamespace": "ServiceNamespace", "ResourceId": "ResourceId",
@@ -58,84 +58,85 @@ PART_KINDS = {
         },
         "ScalingPolicies", "PutScalingPolicy", "PutScalingPolicy", frozenset(),
     ),
-    ALARM_TYPE: PartKind(
+    ALARM_TYPE: CompanionKind(
         "alarm", "cloudwatch", "DescribeAlarms", {"AlarmNames": "AlarmName[]"}, "MetricAlarms",
         "PutMetricAlarm", "PutMetricAlarm", frozenset({"Tags"}),
     ),
 }  # fmt: skip
 
 
-def resource_words(part: WantedResource) -> str:
-    """What a part is called: `function archiver`."""
-    members, kind = part.members, PART_KINDS[part.type]
-    if part.type == MAPPING_TYPE:
-        return f"{kind.noun} {part.place}"
-    if part.type in {TARGET_TYPE, POLICY_TYPE}:
+def resource_words(companion: WantedCompanion) -> str:
+    """What a companion is called: `function archiver`."""
+    members, kind = companion.members, COMPANION_KINDS[companion.type]
+    if companion.type == MAPPING_TYPE:
+        return f"{kind.noun} {companion.place}"
+    if companion.type in {TARGET_TYPE, POLICY_TYPE}:
         return f"{kind.noun} {members.get('ResourceId')} {str(members.get('ScalableDimension')).rpartition(':')[2]}"
     return f"{kind.noun} {members.get('FunctionName') or members.get('AlarmName')}"
 
 
-def part_reading(part: WantedResource) -> TemplateRequest:
-    """The request whose reply, for `part_requests`, says what is there."""
-    kind = PART_KINDS[part.type]
+def companion_reading(companion: WantedCompanion) -> TemplateRequest:
+    """The request whose reply, for `companion_requests`, says what is there."""
+    kind = COMPANION_KINDS[companion.type]
     members = {
-        name: [part.members.get(of[:-2])] if of.endswith("[]") else part.members.get(of)
+        name: [companion.members.get(of[:-2])] if of.endswith("[]") else companion.members.get(of)
         for name, of in kind.read_by.items()
     }
-    return TemplateRequest(kind.service, kind.reading, members, resource_words(part), "read")
+    return TemplateRequest(kind.service, kind.reading, members, resource_words(companion), "read")
 
 
-def part_requests(part: WantedResource, reply: Mapping[str, Any] | None) -> list[TemplateRequest]:
-    """The requests, in order; empty if the part is as it should be. `reply`: to `part_reading`, None if there is none.
+def companion_requests(companion: WantedCompanion, reply: Mapping[str, Any] | None) -> list[TemplateRequest]:
+    """The requests, in order; empty if the companion is as it should be. `reply`: to `companion_reading`, None if there
+    is none.
 
     A function's code is given as `{"ZipFile": bytes}`.
     """
-    kind, resource = PART_KINDS[part.type], resource_words(part)
+    kind, resource = COMPANION_KINDS[companion.type], resource_words(companion)
     ones = [reply] if reply is not None and not kind.found_in else (reply or {}).get(kind.found_in) or []
     if not ones:
-        members = {name: one for name, one in part.members.items() if one not in ([], {}) or name == "Environment"}
-        if part.type == FUNCTION_TYPE and "Tags" in members:
+        members = {name: one for name, one in companion.members.items() if one not in ([], {}) or name == "Environment"}
+        if companion.type == FUNCTION_TYPE and "Tags" in members:
             members["Tags"] = {one["Key"]: one["Value"] for one in members["Tags"]}
         return [
             TemplateRequest(
-                kind.service, kind.creation, members, resource, "created", is_waited_for=part.type == FUNCTION_TYPE
+                kind.service, kind.creation, members, resource, "created", is_waited_for=companion.type == FUNCTION_TYPE
             )
         ]
     present = ones[0]
-    if part.type == MAPPING_TYPE:
+    if companion.type == MAPPING_TYPE:
         present = {**present, "Enabled": not str(present.get("State", "")).startswith("Disabl")}
     names = [
         name
-        for name, one in part.members.items()
+        for name, one in companion.members.items()
         if name not in kind.not_compared and not alike(one, present.get(name))
     ]
     found = []
-    if part.type == FUNCTION_TYPE and part.members.get("Code", {}).get("Sha256") not in {
+    if companion.type == FUNCTION_TYPE and companion.members.get("Code", {}).get("Sha256") not in {
         None,
         present.get("CodeSha256"),
     }:
-        code = {"FunctionName": part.members["FunctionName"], "ZipFile": part.members["Code"]["ZipFile"]}
+        code = {"FunctionName": companion.members["FunctionName"], "ZipFile": companion.members["Code"]["ZipFile"]}
         found.append(TemplateRequest(kind.service, "UpdateFunctionCode", code, resource, "code", is_waited_for=True))
     if names:
-        told = "; ".join(f"{name}: {_shown(present.get(name))} → {_shown(part.members[name])}" for name in names)
-        members = _update_members(part, kind, present, names)
+        told = "; ".join(f"{name}: {_shown(present.get(name))} → {_shown(companion.members[name])}" for name in names)
+        members = _update_members(companion, kind, present, names)
         found.append(
             TemplateRequest(
-                kind.service, kind.update, members, resource, told, is_waited_for=part.type == FUNCTION_TYPE
+                kind.service, kind.update, members, resource, told, is_waited_for=companion.type == FUNCTION_TYPE
             )
         )
     return found
 
 
 def _update_members(
-    part: WantedResource, kind: PartKind, present: Mapping[str, Any], names: list[str]
+    companion: WantedCompanion, kind: CompanionKind, present: Mapping[str, Any], names: list[str]
 ) -> dict[str, Any]:
     if kind.update == kind.creation:
-        return {name: one for name, one in part.members.items() if name != "Tags" and one != []}
-    changed = {name: part.members[name] for name in names}
-    if part.type == MAPPING_TYPE:
+        return {name: one for name, one in companion.members.items() if name != "Tags" and one != []}
+    changed = {name: companion.members[name] for name in names}
+    if companion.type == MAPPING_TYPE:
         return {"UUID": present["UUID"], **changed}
-    return {"FunctionName": part.members["FunctionName"], **changed}
+    return {"FunctionName": companion.members["FunctionName"], **changed}
 
 
 def alike(wanted: Any, present: Any) -> bool:
