@@ -38,8 +38,8 @@ PIECE_BYTES = 512 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 TEMPLATE_ENDINGS = (".yaml", ".yml", ".template")
-MANIFEST_NAME = "manifest.json"
-"""File of a folder of the CDK, cdk.out, that names its templates."""
+MANIFEST_NAME, ARTIFACTS = "manifest.json", b'"artifacts"'
+"""File of a folder of the CDK, cdk.out, that names its templates, and a member that it has."""
 ENDINGS = "a .json file holds requests, a .yaml file a template; .jsonl, .ndjson and .json.gz files hold items"
 
 _is_region = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+").fullmatch
@@ -81,8 +81,11 @@ def list_init_files(folder: str) -> list[InitFile]:
     """The files of the folder, in order of names. Names with a dot in front are left out;
     other endings too, with a warning.
 
-    Raises SettingUnusable for a folder that cannot be read, and for one in it that is neither a Region nor an account.
+    A folder of the CDK is one file. Raises SettingUnusable for a folder that cannot be read, and for one in it that is
+    neither a Region nor an account.
     """
+    if _is_assembly(folder):
+        return [_assembly(folder, os.path.basename(os.path.abspath(folder)), None, None)]
     return list(_files_in(folder, "", None, None))
 
 
@@ -118,8 +121,8 @@ def _files_in(folder: str, prefix: str, account: str | None, region: str | None)
 def _files_of_folder(path: str, prefix: str, account: str | None, region: str | None) -> Iterator[InitFile]:
     """The files of a folder of the init folder, or of one in it; a folder of the CDK is one."""
     folder, name = os.path.split(path)
-    if os.path.isfile(os.path.join(path, MANIFEST_NAME)):
-        yield InitFile(path, f"{prefix}{name}", account or SHARED_ACCOUNT, region or SHARED_REGION, "template")
+    if _is_assembly(path):
+        yield _assembly(path, f"{prefix}{name}", account, region)
     elif region is None and _is_region(name):
         yield from _files_in(path, f"{prefix}{name}/", account, name)
     elif account is None and region is None and _is_account(name):
@@ -130,6 +133,19 @@ def _files_of_folder(path: str, prefix: str, account: str | None, region: str | 
             " eu-west-1, nor the 12 digits of an account, in which there may be Regions."
             " Rename or remove it; nothing was applied."
         )
+
+
+def _is_assembly(folder: str) -> bool:
+    """True for a folder that the CDK has written, such as cdk.out."""
+    try:
+        with open(os.path.join(folder, MANIFEST_NAME), "rb") as opened:
+            return ARTIFACTS in opened.read(BODY_BYTES_MAX)
+    except (OSError, ValueError):  # ValueError: the path holds a null byte
+        return False
+
+
+def _assembly(path: str, name: str, account: str | None, region: str | None) -> InitFile:
+    return InitFile(path, name, account or SHARED_ACCOUNT, region or SHARED_REGION, "template")
 
 
 def _kind_of(name: str) -> FileKind | None:

@@ -76,6 +76,17 @@ def test_templates_in_json_and_of_terraform_and_the_cdk(tmp_path: Path) -> None:
         assert database.client(region_name="eu-west-1").list_tables()["TableNames"] == ["Far-Orders"]
 
 
+def test_a_folder_of_the_cdk_itself(tmp_path: Path) -> None:
+    artifact = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "Shop.template.json"}}
+    files: dict[str, object] = {
+        "manifest.json": {"artifacts": {"Shop": artifact}},
+        "Shop.template.json": {"Resources": {"Orders": TABLE}},
+        "tree.json": {"tree": {}},
+    }
+    with begun(make_folder(tmp_path / "cdk.out", files)) as database:
+        assert database.client().list_tables()["TableNames"] == ["Shop-Orders"]
+
+
 def test_a_table_called_resources_is_no_template(tmp_path: Path) -> None:
     table = {**TABLE["Properties"], "TableName": "Resources"}
     puts = {"Resources": [{"PutRequest": {"Item": {"pk": {"S": "a"}}}}]}
