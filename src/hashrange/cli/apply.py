@@ -46,10 +46,14 @@ def run(words: list[str]) -> int:
     target = chosen_target(options)
     # Imported here: the command's help needs none of it.
     from hashrange.templates.stack import Locality
+    from hashrange.templates.texts import TemplateError
 
     place = Locality(target.account() or UNKNOWN_ACCOUNT, target.region)
     rows: list[OutputRow] = []
-    deployments = list(deployments_of(stacks, target, place, given, rows))
+    try:
+        deployments = deployments_of(stacks, target, place, given, rows)
+    except TemplateError as error:
+        raise UsageError(f"the template {options.file} cannot be applied: {error}") from None
     compared = [(deployment, deployment.compare()) for deployment in deployments]
     number = sum(len(one.requests) for _, one in compared)
     if number and not options.is_diff:
@@ -116,25 +120,17 @@ def stacks_of(path: str, name: str | None, given: Mapping[str, str]) -> "list[St
 
 def deployments_of(
     stacks: "list[Stack]", target: "Target", place: "Locality", given: Mapping[str, str], rows: list[OutputRow]
-) -> "Iterator[Deployment]":
-    """The deployment of each stack; those bound to other Regions become rows. Raises UsageError, ToolkitFailure."""
-    from hashrange.templates.texts import TemplateError
-    from hashrange.templates.wanted import wanted_of
+) -> "list[Deployment]":
+    """The deployment of each stack; those bound to other Regions become rows. Raises TemplateError, UsageFault."""
+    from hashrange.templates.wanted import wanted_together
     from hashrange.toolkit.deployment import Deployment
 
+    here = [stack for stack in stacks if stack.region in {None, place.region}]
     for stack in stacks:
         if stack.region not in {None, place.region}:
             reason = f"it is for {stack.region}; say --region {stack.region}"
             rows.append(row("left out", f"stack {stack.name}", "", reason))
-            continue
-        own = {
-            name: one for name, one in given.items() if len(stacks) == 1 or name in stack.document.get("Parameters", {})
-        }
-        try:
-            wanted = wanted_of(stack, place, own)
-        except TemplateError as error:
-            raise UsageError(f"the template {stack.name} cannot be applied: {error}") from None
-        yield Deployment(target, place, stack, wanted)
+    return [Deployment(target, place, *one) for one in wanted_together(here, place, given)]
 
 
 class ShownProgress:

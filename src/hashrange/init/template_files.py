@@ -15,7 +15,7 @@ from hashrange.templates.reading import read_stacks
 from hashrange.templates.requests import scaling_bounds, table_requests
 from hashrange.templates.stack import LeftOut, Locality, Stack
 from hashrange.templates.texts import TemplateError
-from hashrange.templates.wanted import WantedStack, wanted_of
+from hashrange.templates.wanted import WantedStack, wanted_together
 from hashrange.work_threads import WorkThread
 
 MARKS = (b'"Resources"', b'"planned_values"')
@@ -53,14 +53,15 @@ def _requests_in(file: InitFile, place: Locality) -> list[InitRequest]:
     if file.name.endswith(TEMPLATE_ENDINGS) and b"Resources" not in read_body(file):
         _log.warning("%s is not applied: it has no Resources, so it is no template of CloudFormation.", file.path)
         return []
-    found = []
+    stacks = []
     for stack in read_stacks(file.path):
-        named = stack._replace(name=_drop_order("", stack.name, count=1) or stack.name)
-        if named.region not in {None, place.region}:
-            _log.warning("%s: the stack %s is left out: it is for %s", file.name, named.name, named.region)
-            continue
-        wanted = wanted_of(named, place, {})
-        found += _requests_of(named, wanted)
+        if stack.region in {None, place.region}:
+            stacks.append(stack._replace(name=_drop_order("", stack.name, count=1) or stack.name))
+        else:
+            _log.warning("%s: the stack %s is left out: it is for %s", file.name, stack.name, stack.region)
+    found = []
+    for stack, wanted in wanted_together(stacks, place, {}):
+        found += _requests_of(stack, wanted)
         others = [LeftOut(one.place, resource_words(one), ONLY_TABLES) for one in wanted.companions]
         for left in [*wanted.left_out, *others]:
             _log.warning("%s: %s (%s) is left out: %s", file.name, left.place, left.what, left.reason)

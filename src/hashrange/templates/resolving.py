@@ -39,8 +39,9 @@ NO_VALUE = _NoValue()
 class Resolver:
     """Resolves values of one stack."""
 
-    def __init__(self, stack: Stack, place: Locality, given: Mapping[str, str]) -> None:
-        self._place = place
+    def __init__(self, stack: Stack, place: Locality, given: Mapping[str, str], exports: Mapping[str, str]) -> None:
+        """`given`: values of parameters; `exports`: those of other stacks."""
+        self._place, self._exports = place, exports
         document = stack.document
         self._parameters = parameter_values(document.get("Parameters"), given)
         self._mappings = self._section(document, "Mappings")
@@ -270,8 +271,9 @@ class Resolver:
         return json.dumps(self.value(argument, where), separators=(",", ":"))
 
     def import_value(self, argument: Any, where: str) -> str:
-        """Fn::ImportValue: an output of another stack, which nobody here knows."""
-        return late(f"Fn::ImportValue {self.text(argument, where)}")
+        """Fn::ImportValue: an export of another stack, if that is known here."""
+        name = self.text(argument, where)
+        return self._exports.get(name, late(f"Fn::ImportValue {name}"))
 
     @staticmethod
     def _arguments(name: str, argument: Any, count: int, where: str) -> list[Any]:

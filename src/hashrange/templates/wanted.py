@@ -2,7 +2,7 @@
 to tables: functions, event source mappings, scaling and alarms; and what of the template is left out, with the reason.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.templates.global_tables import single_table, why_not_here
@@ -110,22 +110,50 @@ class WantedStack(NamedTuple):
     companions: list[WantedCompanion]
     outputs: dict[str, str]
     left_out: list[LeftOut]
+    exports: Mapping[str, str] = {}
+    """Name → value of the outputs that other stacks may import, except those that are known only later."""
 
 
-def wanted_of(stack: Stack, place: Locality, parameters: Mapping[str, str]) -> WantedStack:
-    """What a stack wants. Raises TemplateError."""
+def wanted_together(
+    stacks: Sequence[Stack], place: Locality, parameters: Mapping[str, str]
+) -> list[tuple[Stack, WantedStack]]:
+    """What each of several stacks wants, which may import what others export. Raises TemplateError.
+
+    Of several, each has the parameters that it declares.
+    """
+    exports: dict[str, str] = {}
+
+    def wanted(stack: Stack) -> WantedStack:
+        if len(stacks) == 1:
+            return wanted_of(stack, place, parameters)
+        declared = stack.document.get("Parameters")
+        own = {name: one for name, one in parameters.items() if isinstance(declared, dict) and name in declared}
+        try:
+            return wanted_of(stack, place, own, exports)
+        except TemplateError as error:
+            raise TemplateError(f"stack {stack.name}: {error}") from None
+
+    for stack in stacks if len(stacks) > 1 else ():
+        exports |= wanted(stack).exports
+    return [(stack, wanted(stack)) for stack in stacks]
+
+
+def wanted_of(
+    stack: Stack, place: Locality, parameters: Mapping[str, str], exports: Mapping[str, str] | None = None
+) -> WantedStack:
+    """What a stack wants. `exports`: those of other stacks. Raises TemplateError."""
     try:
         if is_terraform(stack.document):
             if parameters:
                 raise TemplateError("a Terraform plan has its variables' values in it; leave out --parameter.")
             resources, left_out = terraform_resources(stack.document, place)
-            outputs = _terraform_outputs(stack.document)
+            outputs, own = _terraform_outputs(stack.document), dict[str, str]()
         else:
-            resources, outputs, left_out = _resolved(stack, place, parameters)
+            resources, (outputs, own), left_out = _resolved(stack, place, parameters, exports or {})
         for resource in resources:
             require_shape(resource)
         resources = [_with_code(one, stack.assets) if one.type == FUNCTION_TYPE else one for one in resources]
-        return _assembled(resources, outputs, left_out, place)
+        return _assembled(resources, outputs, left_out, place)._replace(exports=own)
     except RecursionError:
         raise TemplateError("it is nested too deeply.") from None
 
@@ -147,14 +175,14 @@ def _terraform_outputs(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _resolved(
-    stack: Stack, place: Locality, parameters: Mapping[str, str]
-) -> tuple[list[TypedResource], dict[str, str], list[LeftOut]]:
-    """The resources of a template with their properties resolved, its outputs, and what is left out."""
+    stack: Stack, place: Locality, parameters: Mapping[str, str], exports: Mapping[str, str]
+) -> tuple[list[TypedResource], tuple[dict[str, str], dict[str, str]], list[LeftOut]]:
+    """The resources of a template with their properties resolved, its outputs and exports, and what is left out."""
     document, left_out = dict(stack.document), list[LeftOut]()
     _require_resources(document)
     if is_sam(document):
         document, left_out = expand_serverless(document)
-    resolver = Resolver(stack._replace(document=document), place, parameters)
+    resolver = Resolver(stack._replace(document=document), place, parameters, exports)
     found = []
     for name, resource in document["Resources"].items():
         kind = resource["Type"]
@@ -184,16 +212,21 @@ def _require_resources(document: Mapping[str, Any]) -> None:
     require_shallow(document)
 
 
-def _outputs(resolver: Resolver, document: Mapping[str, Any]) -> dict[str, str]:
-    found = {}
+def _outputs(resolver: Resolver, document: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The outputs, and those of them that are exported and known."""
+    found, exported = {}, {}
     outputs = document.get("Outputs") or {}
     for name, output in outputs.items() if isinstance(outputs, dict) else ():
         where = f"Outputs.{name}"
         if not isinstance(output, dict) or "Value" not in output:
             raise TemplateError(f"{where} has no Value.")
-        if "Condition" not in output or resolver.condition(output["Condition"], f"{where}.Condition"):
-            found[name] = resolver.text(output["Value"], f"{where}.Value")
-    return found
+        if "Condition" in output and not resolver.condition(output["Condition"], f"{where}.Condition"):
+            continue
+        found[name] = resolver.text(output["Value"], f"{where}.Value")
+        export = output.get("Export")
+        if isinstance(export, dict) and "Name" in export and not late_names(found[name]):
+            exported[resolver.text(export["Name"], f"{where}.Export.Name")] = found[name]
+    return found, exported
 
 
 # --- from resources to what is wanted ---------------------------------------------------------------

@@ -289,6 +289,29 @@ def test_a_folder_of_the_cdk(applying: Applying) -> None:
     assert applying.states() == {"unchanged", "left out"}
 
 
+def test_stacks_of_the_cdk_that_import_of_each_other(applying: Applying) -> None:
+    table = {"BillingMode": "PAY_PER_REQUEST",
+             "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+             "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}  # fmt: skip
+    name = {"Fn::Join": ["-", [{"Fn::ImportValue": "Base:Name"}, "copy"]]}
+    templates: dict[str, Any] = {
+        "Base": {
+            "Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {**table, "TableName": "imported"}}},
+            "Outputs": {"O": {"Value": {"Ref": "T"}, "Export": {"Name": "Base:Name"}}},
+        },
+        "Above": {"Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {**table, "TableName": name}}}},
+    }
+    kind = "aws:cloudformation:stack"
+    artifacts = {
+        one: {"type": kind, "properties": {"templateFile": f"{one}.template.json"}} for one in sorted(templates)
+    }
+    applying.file(json.dumps({"artifacts": artifacts}), "cdk.out/manifest.json")
+    for one, template in templates.items():
+        applying.file(json.dumps(template), f"cdk.out/{one}.template.json")
+    assert applying.run(str(applying.folder / "cdk.out")) == DONE
+    assert {"imported", "imported-copy"} <= set(applying.client().list_tables()["TableNames"])
+
+
 def test_a_plan_of_terraform(applying: Applying) -> None:
     values = {
         "name": "of-terraform", "billing_mode": "PAY_PER_REQUEST", "hash_key": "pk", "read_capacity": None,
@@ -327,7 +350,7 @@ def test_a_refusal_is_told_with_what_was_refused(applying: Applying) -> None:
         ("", "a.yaml", "a.yaml: it is empty."),
         ("# nothing\n", "a.yaml", "a.yaml: it is empty."),
         ("a: 1", "a.yaml", "a.yaml: it has neither Resources nor planned_values."),
-        ("Resources: {}", "a.yaml", "the template a cannot be applied: it has no Resources;"),
+        ("Resources: {}", "a.yaml", "a.yaml cannot be applied: it has no Resources;"),
         ("resource {}", "main.tf", "main.tf: Terraform's own files are not read."),
         ("PK\x03", "plan", "plan: it is a zip file. A template is a file of CloudFormation"),
         ("[" * 200, "a.yaml", "it is nested more than 100 levels deep."),
@@ -336,7 +359,7 @@ def test_a_refusal_is_told_with_what_was_refused(applying: Applying) -> None:
         ('{"a": ' + "9" * 5000 + "}", "a.json", "a number in it has too many digits."),
         ('{"a": NaN}', "a.json", "NaN is no number of JSON."),
         ("a: b\n" * 300_000, "a.yaml", "it has more than 1,048,576 bytes"),
-        (ORDERS % "!Ref Nobody", "a.yaml", "a cannot be applied: Resources.Orders.Properties.TableName: the"),
+        (ORDERS % "!Ref Nobody", "a.yaml", "a.yaml cannot be applied: Resources.Orders.Properties.TableName: the"),
     ],
 )  # fmt: skip
 def test_a_template_that_cannot_be_used(applying: Applying, text: str, name: str, told: str) -> None:
@@ -348,7 +371,7 @@ def test_a_template_that_cannot_be_used(applying: Applying, text: str, name: str
     ("words", "told"),
     [
         (["--parameter", "Environment"], '--parameter is "Environment"; it must be a name and a value'),
-        (["--parameter", "Stage=dev"], "the template mission cannot be applied: it has no parameter Stage."),
+        (["--parameter", "Stage=dev"], "mission.yaml cannot be applied: it has no parameter Stage."),
         (["--parameter", "Environment=x"], 'Parameters.Environment is "x"; it must be one of dev, prod.'),
         (["--output", "xml"], '--output is "xml"'),
     ],
