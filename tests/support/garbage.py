@@ -10,12 +10,11 @@ def garbage_made() -> Iterator[Callable[[], list[object]]]:
     """Disable the collector, and yield a function that returns the objects made since then, or since it was last
     called, that only the collector would free.
 
-    What exists before is held until the end: objects of earlier tests become garbage at any time.
+    What exists before is held until the end, because objects of earlier tests become garbage at any time. Use it with
+    the fixture `only_new_garbage`: then there is little to hold, and to visit.
     """
-    gc.unfreeze()
     gc.collect()
     former = gc.get_objects()
-    gc.freeze()  # so that no collection visits them
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
 

@@ -12,6 +12,8 @@ from hashrange.service import collector
 from hashrange.tables.expiry import number_reader
 from tests.support.garbage import garbage_made
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 WIDE = {f"a{number}": {"S": "x" * 500} for number in range(30)} | {"n": {"N": "7"}}
 ROW = encode_row(WIDE, 15_100)
 

@@ -17,6 +17,8 @@ from tests.support.garbage import garbage_made
 from tests.support.samples import finish
 from tests.support.scopes import scope_of
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 TABLE = {"TableName": "orders"}
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 ITEM = KEY | {"a": {"S": "x"}, "l": {"L": [{"N": "1"}] * 3}}

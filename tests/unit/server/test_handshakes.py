@@ -430,6 +430,7 @@ def test_a_client_that_ends_inside_its_handshake_is_let_go(
 @pytest.mark.parametrize(
     "play", [run_on_best_loop], ids=["best-loop"], indirect=True
 )  # asyncio's own TLS leaves a reference cycle
+@pytest.mark.usefixtures("only_new_garbage")
 @pytest.mark.parametrize("ends_by", ["leaving", "no tls", "half a hello"])
 def test_a_handshake_that_fails_leaves_nothing_to_the_collector(play: Callable[..., None], ends_by: str) -> None:
     """OpenSSL holds 40 KB for each handshake, and reference cycles are not freed before the collector runs."""

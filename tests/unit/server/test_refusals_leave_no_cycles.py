@@ -11,9 +11,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from hashrange.testing import server
 from tests.support.bodies import BODIES, TABLE
 from tests.support.garbage import garbage_made
+
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
 
 WRONG: tuple[Any, ...] = ([], {"B": "1"}, {"": {"ComparisonOperator": "x" * 300}}, "x" * 300, -1)
 """What takes the place of a member."""

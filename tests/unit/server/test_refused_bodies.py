@@ -8,6 +8,8 @@ from hashrange.wire import body_members
 from tests.support.garbage import garbage_made
 from tests.unit.server.harness import FrontEnd, reply
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 LARGE = b" " * 40_000
 REFUSED = {
     "too many members": (b'{"TableName":"music","a":[' + b"1," * 30_000 + b"1]}", {}, b"more than"),

@@ -14,6 +14,8 @@ from hashrange.settings import Settings
 from hashrange.testing import server
 from tests.support.garbage import garbage_made
 
+pytestmark = pytest.mark.usefixtures("only_new_garbage")
+
 SIGNED = (
     "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/{day}/us-east-1/{service}/aws4_request,"
     " SignedHeaders=host, Signature=" + "0" * 64

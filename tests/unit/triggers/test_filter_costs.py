@@ -198,6 +198,7 @@ def test_members_that_records_never_have_do_not_exist() -> None:
         assert matches(b'{"eventName":"INSERT","dynamodb":{}}') is is_match
 
 
+@pytest.mark.usefixtures("only_new_garbage")
 def test_filters_of_mappings_leave_no_classes_to_the_collector() -> None:
     """A class is freed only once nobody is connected."""
     with garbage_made() as garbage:
