@@ -452,3 +452,6 @@ SEARCH_BYTES_MIN = 1_024
 """Bytes that a search consumes at least."""
 SEARCH_RESULTS_MAX_BYTES = 16 * 1024 * 1024
 """JSON of all items that one search returns."""
+VECTOR_MEMORY_BYTES = 2_500_000_000
+"""Memory of the vectors that searches have loaded, unless the settings say otherwise: our own bound, within
+which a million vectors of 384 dimensions fit."""

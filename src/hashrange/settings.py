@@ -10,7 +10,12 @@ import msgspec
 from msgspec import Meta
 
 from hashrange.errors import HashrangeError
-from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES, TTL_COOLDOWN_SECONDS
+from hashrange.limits import (
+    ITEM_COLLECTION_SIZE_MAX_BYTES,
+    PARTITION_SIZE_MAX_BYTES,
+    TTL_COOLDOWN_SECONDS,
+    VECTOR_MEMORY_BYTES,
+)
 
 AdaptiveSetting = Literal["instant", "shares", "off"]
 ThroughputSetting = Literal["unlimited", "enforced"]
@@ -222,6 +227,13 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(ge=1024, le=1024**5),
         "Size beyond which a partition of a table or index splits; by default 10 GB, as the service's.",
     ] = PARTITION_SIZE_MAX_BYTES
+    vector_memory_bytes: Annotated[
+        int,
+        Meta(ge=0, le=1024**5),
+        "Memory for the vectors of indexes that are searched (docs/vectors.md), of a server and its forks together;"
+        " by default 2.5 GB.",
+    ] = VECTOR_MEMORY_BYTES
+    """0: vectors are read for each search."""
     initial_partitions: Annotated[
         Literal["one", "service"], "Partitions of a new table: one, or service: as many as the service gives it."
     ] = "one"

@@ -45,4 +45,5 @@ def _options(settings: Settings, lag_seconds: float = 0.0) -> Options:
         settings.partition_size_bytes,
         partitions_of_service if is_service else one_partition,
         (settings.recovery_max_mb or usual_max_mb) * 1_000_000,
+        settings.vector_memory_bytes,
     )

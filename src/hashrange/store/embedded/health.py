@@ -34,6 +34,7 @@ from hashrange.store.embedded.read_cache import ReadCache
 from hashrange.store.embedded.stand_ins import ReadOnlyEngine, RefusingEngine
 from hashrange.store.embedded.statistics import SourceStatistics
 from hashrange.store.embedded.synced import SyncedFile
+from hashrange.store.embedded.vector_memory import memory_on
 from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.store.pause import PAUSE
 
@@ -50,11 +51,17 @@ class Site:
     """The engine, or its stand-in after a failure."""
 
     def __init__(
-        self, clock: Clock, loop: asyncio.AbstractEventLoop | None, lock: FolderLock | None, load: Callable[[], None]
+        self,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop | None,
+        lock: FolderLock | None,
+        load: Callable[[], None],
+        vector_memory_bytes: int,
     ) -> None:
         """`lock` is the lock of the data folder; None: the store is in memory.
 
         `load` reads all state that is kept in memory from `engine`, which has just been opened.
+        `vector_memory_bytes`: the most memory that vectors may take.
         """
         self.is_in_memory = lock is None
         self.place = "memory" if lock is None else lock.folder.place
@@ -63,7 +70,7 @@ class Site:
         self.tables = OpenTables()
         self.reads = ReadCache(Admission(is_in_memory=self.is_in_memory))
         self.statistics = SourceStatistics(self.wake_jobs)
-        self.vector_parts = VectorParts(self.statistics.of, self.wake_jobs)
+        self.vector_parts = VectorParts(self.statistics.of, self.wake_jobs, memory_on(loop), vector_memory_bytes)
         self.health = Health(self, loop, lock, load)
         self.barrier = self.health.barrier
         self.housekeeper = Housekeeper(self.health.require_folder, partial(self.barrier.report, self.health.lose))

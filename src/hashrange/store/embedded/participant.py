@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from hashrange.clock import Clock
 from hashrange.errors import ApiError
 from hashrange.items.types import Key, Row
-from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES
+from hashrange.limits import ITEM_COLLECTION_SIZE_MAX_BYTES, PARTITION_SIZE_MAX_BYTES, VECTOR_MEMORY_BYTES
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Draft
 from hashrange.store.embedded.engine import Engine
@@ -46,6 +46,8 @@ class Options(NamedTuple):
     """Returns how many partitions a new source begins with."""
     recovery_max_bytes: int = RECOVERY_MAX_BYTES
     """Length of all records that are kept for point-in-time recovery, of all tables together."""
+    vector_memory_bytes: int = VECTOR_MEMORY_BYTES
+    """Most memory of the parts of vector indexes, of all stores on the event loop."""
 
 
 class Terms(NamedTuple):

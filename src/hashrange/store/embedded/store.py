@@ -82,7 +82,8 @@ class EmbeddedStore(Commits):
         self._lock, self._options = lock, options
         self.place = home.place
         """The data folder, or `memory`; for messages to people."""
-        site, claims, streams = Site(clock, loop, lock, self.load), Claims(), EmbeddedStreams()
+        site = Site(clock, loop, lock, self.load, options.vector_memory_bytes)
+        claims, streams = Claims(), EmbeddedStreams()
         self._health, self._barrier, self._stream_states = site.health, site.barrier, streams
         self._late_sources: Counter[bytes] = Counter()
         walks = Walks(site.tables, site.wake_jobs)

@@ -12,6 +12,7 @@ from binascii import a2b_base64
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -24,6 +25,7 @@ from hashrange.store.embedded.engine import SKIPPED_KEYS_MAX, Engine
 from hashrange.store.embedded.part_files import FilePlace
 from hashrange.store.embedded.reading import read_range
 from hashrange.store.embedded.saved_parts import SAVED_ENTRIES_MIN, LeavingParts, SavedPart, SavedParts
+from hashrange.store.embedded.vector_memory import VectorMemory
 from hashrange.store.statistics import Statistics
 from hashrange.tables.entries import Entry, EntryWrite
 from hashrange.tables.open_table import ReadSource
@@ -33,8 +35,6 @@ from hashrange.work_threads import WorkThread
 if TYPE_CHECKING:
     from hashrange.vectors.loaded_part import LoadedPart
 
-PARTS_BYTES_MAX = 2 * 1024 * 1024 * 1024
-"""Memory of all parts of a store."""
 SLICE_ROWS, SLICE_BYTES = 128, 256 * 1024
 """Rows that are loaded in one step, in about 2 ms."""
 _ENTRY_EXTRA_BYTES = 200
@@ -44,8 +44,8 @@ _FREED_ENTRIES_MAX, _FREED_PARTS_MAX = 8_192, 128
 """If more parts, or parts with more entries, are dropped together, they are freed on a thread. A million entries of one
 part take 0.1 s, as do 20,000 parts of 34 entries.
 """
-_CELLS_GROWTH = 1.2
-"""Memory of a part with cells, as a multiple of one without; somewhat more than measured."""
+_CELLS_GROWTH = 1.45
+"""Memory of a part with cells and sketches, as a multiple of one without; somewhat more than measured."""
 _BEFORE, _BEHIND = len(b'{"B":"'), -len(b'"}')
 """What is around the base64 of a vector in the JSON of its value."""
 _freeing = WorkThread("hashrange-vectors-freed")
@@ -160,15 +160,20 @@ class VectorParts:
         self,
         statistics_of: Callable[[bytes], Statistics],
         wake: Callable[[], None],
-        limit_bytes: int = PARTS_BYTES_MAX,
+        memory: VectorMemory,
+        limit_bytes: int,
     ) -> None:
-        """`statistics_of` returns item count and size of a source; `wake` is called when `tend` has something to do."""
+        """`statistics_of` returns item count and size of a source; `wake` is called when `tend` has something to do.
+
+        `memory`: of the parts of all stores that share `limit_bytes`.
+        """
         self._statistics_of, self._wake = statistics_of, wake
         self._is_awake = False
         """True from a call of `wake` until all is done."""
         self.limit_bytes = limit_bytes
-        self._used_bytes = 0
+        self._memory = memory
         self._by_prefix: OrderedDict[bytes, StoredPart] = OrderedDict()
+        """The parts, those last that were used last."""
         self.saved = SavedParts()
         """The parts in files, which follow commits too."""
         self._refused: OrderedDict[bytes, int] = OrderedDict()
@@ -187,6 +192,7 @@ class VectorParts:
         part = self._by_prefix.get(prefix)
         if part is not None:
             self._by_prefix.move_to_end(prefix)
+            self._memory.note_use(part)
         return part
 
     def holds(self, part: StoredPart) -> bool:
@@ -209,22 +215,23 @@ class VectorParts:
         saved = self.saved.find(part.prefix)
         part.reading = None if saved is None else FileReading(saved)
         self._by_prefix[part.prefix] = part
+        self._memory.add(part, partial(self._drop, [part.prefix]))
         self.count(part)
 
     def count(self, part: StoredPart) -> None:
-        """Count the memory of a part that has changed; drop those unused for longest beyond the limit."""
+        """Count the memory of a part that has changed; drop the least recently used of all stores beyond the limit."""
         size_bytes = part.entries.memory_bytes
-        self._used_bytes += size_bytes - part.counted_bytes
+        self._memory.used_bytes += size_bytes - part.counted_bytes
         part.counted_bytes = size_bytes
         if not self._is_awake and self._is_untended(part):
             self._is_awake = True
             self._wake()
-        while self._used_bytes > self.limit_bytes:
-            oldest = next(iter(self._by_prefix))
-            if oldest == part.prefix:
+        while self._memory.used_bytes > self.limit_bytes:
+            oldest, drop = self._memory.oldest()
+            if oldest is part:
                 self.refuse(part)
             else:
-                self._drop([oldest])
+                drop()
 
     def tend(self) -> bool:
         """Do a step of the work that a complete part has for its cells; False if there was none."""
@@ -273,7 +280,8 @@ class VectorParts:
 
     def _taken_out(self, prefix: bytes) -> StoredPart:
         part = self._by_prefix.pop(prefix)
-        self._used_bytes -= part.counted_bytes
+        self._memory.take_out(part)
+        self._memory.used_bytes -= part.counted_bytes
         return part
 
     # --- what the parts follow --------------------------------------------------------------------
