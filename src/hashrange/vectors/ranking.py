@@ -23,8 +23,8 @@ Score = Callable[[bytes], float]
 
 ELEMENTS_PER_STEP = 16
 """Elements of a vector whose comparison counts as one step."""
-_COSINE_MAX = 2.0
-_UNRELATED = 1.0
+COSINE_MAX = 2.0
+UNRELATED = 1.0
 """The COSINE score of a vector of zeros, which has no direction."""
 
 
@@ -89,16 +89,16 @@ def _cosine_to(wanted: bytes) -> Score:
     own = list(unpack_floats(wanted))
     own_square = sum(map(mul, own, own))
     if not own_square:
-        return lambda _: _UNRELATED
+        return lambda _: UNRELATED
 
     def score(vector: bytes) -> float:
         other = list(unpack_floats(vector))
         squares = own_square * sum(map(mul, other, other))
         if not squares:
-            return _UNRELATED
+            return UNRELATED
         # The root of the product, and not the product of roots: that of a square is exact.
         cosine = float(sum(map(mul, own, other))) / sqrt(squares)
-        return max(0.0, min(_COSINE_MAX, 1.0 - cosine))
+        return max(0.0, min(COSINE_MAX, 1.0 - cosine))
 
     return score
 

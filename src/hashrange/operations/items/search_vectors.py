@@ -25,7 +25,7 @@ from hashrange.expressions.search_condition import CompiledSearch, compile_searc
 from hashrange.items.keys import encode_partition_key
 from hashrange.items.row_layout import row_json_bytes
 from hashrange.items.rows import decode_for, decode_row, part_row
-from hashrange.items.steps import walk
+from hashrange.items.steps import batches, walk
 from hashrange.items.types import Row, Value
 from hashrange.items.values import check_values
 from hashrange.limits import SEARCH_BYTES_MIN, SEARCH_RESULTS_MAX_BYTES, TOP_K_MAX, VECTOR_DIMENSIONS_MAX
@@ -126,9 +126,13 @@ def _packed(elements: Sequence[Value]) -> bytes:
 
     Faults of an element's JSON types precede this one: the slow path finds them.
     """
-    texts = [element.get("N") for element in walk(elements) if len(element) == 1]
+    texts: list[object] = []
+    sizes: set[int] = set()
+    for some in batches(elements):
+        texts += [element.get("N") for element in some]
+        sizes.update(map(len, some))
     vector = None
-    if len(texts) == len(elements) and set(map(type, texts)) == {str}:
+    if sizes == {1} and set(map(type, texts)) == {str}:
         vector = pack_floats(texts)  # type: ignore[arg-type]  # see the line above
     if vector is None:
         raise ValidationException(say.VECTOR_VALUES)
