@@ -25,6 +25,8 @@ several times the CPU and keeps other cores busy."""
 _PRODUCT_ROWS_MAX = 32
 _CELL_ROWS_MAX = 16
 """Cells have few vectors, and a block has a multiple of so many places."""
+_SKETCH_ROWS = 32
+"""Sketches that are multiplied as one matrix. With 16, the products take twice the time."""
 _KEYS_TOGETHER_MAX = 16_384
 """With more keys than this, they are in several dictionaries: the growth of one that has a million takes 50 ms."""
 _DICTIONARIES = 64
@@ -37,7 +39,7 @@ _PLACE_EXTRA_BYTES = 12
 class VectorBlock:
     """Places for entries, of which some may be free."""
 
-    def __init__(self, number: int, dimensions: int, cell: int | None) -> None:
+    def __init__(self, number: int, dimensions: int, cell: int | None, sketch_columns: int = 0) -> None:
         """`number`: names the block in its part; `cell`: whose entries the block holds; None: any."""
         self.number, self.cell = number, cell
         rows = _PRODUCT_ROWS_MAX if cell is None else _CELL_ROWS_MAX
@@ -48,6 +50,8 @@ class VectorBlock:
         self.places_max = max(1, most // together) * together
         places = min(self.places_max, -(-rows // together) * together)
         self.floats: FloatArray = np.zeros((places, dimensions), np.float32)
+        self.sketches = _sketches(places, sketch_columns)
+        """The sketch of each vector (`sketches.py`), if the cell has sketches: matrices of _SKETCH_ROWS rows."""
         self.lengths: DoubleArray = np.full(places, np.nan)
         """The length of each vector; NaN for a free place."""
         self.keys: list[bytes | None] = []
@@ -59,9 +63,9 @@ class VectorBlock:
         """Places that are free again, if the block is that of a cell."""
 
     @staticmethod
-    def place_bytes(dimensions: int) -> int:
+    def place_bytes(dimensions: int, sketch_columns: int) -> int:
         """Memory of a place without that of key and row."""
-        return 4 * dimensions + _PLACE_EXTRA_BYTES
+        return 4 * (dimensions + sketch_columns) + _PLACE_EXTRA_BYTES
 
     @property
     def is_full(self) -> bool:
@@ -79,7 +83,9 @@ class VectorBlock:
             floats[:before] = self.floats
             lengths = np.full(places, np.nan)
             lengths[:before] = self.lengths
-            self.floats, self.lengths = floats, lengths
+            sketches = _sketches(places, self.sketches.shape[2])
+            sketches[: len(self.sketches)] = self.sketches
+            self.floats, self.lengths, self.sketches = floats, lengths, sketches
         self.keys.append(None)
         self.sizes.append(0)
         self.tested.append(b"")
@@ -93,11 +99,12 @@ class VectorBlock:
         self.lengths[place] = np.sqrt(wide @ wide)
         self.keys[place], self.sizes[place], self.tested[place] = key, size_bytes, tested
 
-    def take(self, place: int, other: "VectorBlock", other_place: int) -> None:
+    def take(self, place: int, other: "VectorBlock", other_place: int, sketch: FloatArray) -> None:
         """Move the entry of a place of another block to a free place."""
         self.floats[place], self.lengths[place] = other.floats[other_place], other.lengths[other_place]
         self.keys[place], self.sizes[place] = other.keys[other_place], other.sizes[other_place]
         self.tested[place] = other.tested[other_place]
+        self.sketches[divmod(place, _SKETCH_ROWS)] = sketch
         other.clear(other_place)
 
     def clear(self, place: int) -> None:
@@ -133,6 +140,7 @@ class VectorBlock:
             np.array([self.sizes[place] for place in places], "<u4").tobytes(),
             list(rows),
             np.array(tested, "<u4").tobytes(),
+            b"" if self.cell is None else _rows(self.sketches)[places].astype("<f4", copy=False).tobytes(),
         )
 
     def fill_empty(self, entries: BlockEntries) -> None:
@@ -145,7 +153,10 @@ class VectorBlock:
         floats[:count] = np.frombuffer(entries.floats, "<f4").reshape(count, dimensions)
         lengths = np.full(places, np.nan)
         lengths[:count] = np.frombuffer(entries.lengths, "<f8")
-        self.floats, self.lengths = floats, lengths
+        columns = len(entries.sketches) // (4 * count)
+        sketches = _sketches(places, columns)
+        _rows(sketches)[:count] = np.frombuffer(entries.sketches, "<f4").reshape(count, columns)
+        self.floats, self.lengths, self.sketches = floats, lengths, sketches
         self.keys = [*entries.keys]
         self.sizes = array("I", np.frombuffer(entries.sizes, "<u4").tolist())
         rows = entries.tested_rows
@@ -161,6 +172,22 @@ class VectorBlock:
         matrices = self.floats[: -(-used // together) * together].reshape(-1, together, dimensions)
         products: FloatArray = np.matmul(matrices, column)
         return products.reshape(-1)[:used]
+
+    def sketch_products(self, column: FloatArray) -> FloatArray:
+        """The product of every sketch with `column`, as `products`."""
+        products: FloatArray = np.matmul(self.sketches, column)
+        return products.reshape(-1)[: len(self.keys)]
+
+
+def _sketches(places: int, columns: int) -> FloatArray:
+    made: FloatArray = np.zeros((-(-places // _SKETCH_ROWS), _SKETCH_ROWS, columns), np.float32)
+    return made
+
+
+def _rows(sketches: FloatArray) -> FloatArray:
+    """The sketches of a block, one row each, of the same memory."""
+    matrices, together, columns = sketches.shape
+    return sketches.reshape(matrices * together, columns)
 
 
 class KeyPlaces:

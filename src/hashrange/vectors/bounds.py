@@ -11,7 +11,7 @@ numbers have no bound.
 The merit of a distance between two points is the negative of its square.
 """
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -80,3 +80,17 @@ class MeritBounds:
     def lowest(self, merit: float) -> float:
         """The bound below which no vector has this merit, of an exact score, or a greater one."""
         return -merit * merit * _SURELY_LOWER if self._distance == "EUCLIDEAN" else merit
+
+    def sketch_lowest(self, lowest: float) -> float:
+        """The bound of a sketch (`sketches.py`) below which no vector has a merit whose bound is `lowest` or greater;
+        minus infinity if all may have.
+        """
+        own = self.length
+        if self._distance == "COSINE":
+            least = lowest + 1.0
+        elif self._distance == "DOT_PRODUCT":
+            least = lowest / own if lowest > -FLOAT32_MAX else -inf
+        else:
+            least = (lowest / own + own) / 2.0 if lowest > -_SQUARE_MAX else -inf
+        least -= 2.0**-20 * abs(least) + _TINY
+        return -inf if least < -FLOAT32_MAX else min(least, FLOAT32_MAX)

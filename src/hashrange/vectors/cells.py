@@ -4,8 +4,10 @@ nearest to its center.
 
 from math import inf
 
-from hashrange.vectors.blocks import VectorBlock
-from hashrange.vectors.centroids import Centroids
+import numpy as np
+
+from hashrange.vectors.blocks import FloatArray, VectorBlock
+from hashrange.vectors.centroids import Trained
 
 _GROWTH_MAX = 4
 """A cell with this many times the entries of the one that was the largest has not been trained for them."""
@@ -14,18 +16,29 @@ _GROWTH_MAX = 4
 class VectorCells:
     """The cells of a part since it was divided."""
 
-    def __init__(self, centroids: Centroids, divided_count: int, most: float = inf) -> None:
+    def __init__(self, trained: Trained, divided_count: int, most: float = inf) -> None:
         """`divided_count`: the entries of the part when it was divided, which are then moved into the cells; `most`: of
         cells that have been saved.
         """
-        self.centroids = centroids
-        self.blocks: list[list[VectorBlock]] = [[] for _ in range(centroids.count)]
+        self.centroids, self.axes = trained
+        self.blocks: list[list[VectorBlock]] = [[] for _ in range(self.centroids.count)]
         """The blocks of each cell."""
-        self._counts = [0] * centroids.count
+        self._counts = [0] * self.centroids.count
         self.most = most
         """A cell with more entries has not been trained for them; infinite until the entries have been moved."""
         self.divided_count = divided_count
         self._is_uneven = False
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of centers and axes."""
+        return self.centroids.memory_bytes + (0 if self.axes is None else self.axes.memory_bytes)
+
+    def sketches(self, vectors: FloatArray) -> FloatArray:
+        """The sketches of vectors, as they are compared with centers; without columns if there are none."""
+        if self.axes is None:
+            return np.zeros((len(vectors), 0), np.float32)
+        return self.axes.sketches(vectors)
 
     def is_outgrown(self, count: int) -> bool:
         """True if a part with so many entries is to be divided again: by its size, or that of a cell."""

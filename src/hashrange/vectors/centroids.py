@@ -8,11 +8,14 @@ to visit. Why: docs/adr/0079-cells-of-vectors.md.
 import random
 from collections.abc import Generator, Sequence
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from hashrange.vectors.blocks import PRODUCT_NUMBERS_MAX, FloatArray, IntArray, VectorBlock
+from hashrange.vectors.blocks import FloatArray, IntArray, VectorBlock
 from hashrange.vectors.ranking import Distance
+from hashrange.vectors.sketches import SketchAxes, trained_axes
+from hashrange.vectors.tiles import TOGETHER_ROWS, TiledRows
 
 CELLS_FACTOR = 2
 """Cells per square root of the number of vectors."""
@@ -20,10 +23,6 @@ SAMPLES_PER_CELL = 24
 SAMPLE_BYTES_MAX = 128 * 1024 * 1024
 ROUNDS = 5
 _SEED = 7
-_ROWS, _COLUMNS_MAX = 24, 16
-"""Rows and columns of products of two matrices. Larger ones are split among threads by OpenBLAS, as other products are
-(`PRODUCT_NUMBERS_MAX`): from 262,144 multiplications on.
-"""
 _STEP_MULTIPLICATIONS = 40_000_000
 """Multiplications of one step, in about a millisecond."""
 _STEP_CELLS = 256
@@ -37,12 +36,10 @@ class Centroids:
         """`centers`: one row each, for COSINE with the length 1."""
         self._distance = distance
         self.count, dimensions = centers.shape
-        self._columns = max(1, min(_COLUMNS_MAX, PRODUCT_NUMBERS_MAX // dimensions))
-        self._tiles: FloatArray = np.zeros((-(-self.count // self._columns), dimensions, self._columns), np.float32)
-        """The centers as columns of matrices."""
+        self._tiles = TiledRows(self.count, dimensions)
         self._halves: FloatArray = np.zeros(self.count, np.float32)
         """Halves of the squares of the centers' lengths; 0 for COSINE."""
-        self.step_rows = max(1, min(2 * _ROWS, _STEP_MULTIPLICATIONS // (self.count * dimensions)))
+        self.step_rows = max(1, min(2 * TOGETHER_ROWS, _STEP_MULTIPLICATIONS // (self.count * dimensions)))
         """Vectors of which `nearest` finds the cells in about a millisecond."""
         for start in range(0, self.count, _STEP_CELLS):
             self.replace(start, centers[start : start + _STEP_CELLS])
@@ -50,39 +47,29 @@ class Centroids:
     @property
     def memory_bytes(self) -> int:
         """Memory of the centers."""
-        return self._tiles.nbytes + self._halves.nbytes
+        return self._tiles.memory_bytes + self._halves.nbytes
 
     def centers(self) -> FloatArray:
         """The centers, one row each."""
-        rows: FloatArray = self._tiles.transpose(0, 2, 1).reshape(-1, self._tiles.shape[1])[: self.count]
-        return rows
+        return self._tiles.rows()
 
     def replace(self, start: int, centers: FloatArray) -> None:
         """Replace some centers; `start` is a multiple of _STEP_CELLS, and there are at most so many."""
-        count, dimensions = centers.shape
-        rows = np.zeros((-(-count // self._columns) * self._columns, dimensions), np.float32)
-        rows[:count] = centers
-        tiles = rows.reshape(-1, self._columns, dimensions).transpose(0, 2, 1)
-        first = start // self._columns
-        self._tiles[first : first + len(tiles)] = tiles
+        self._tiles.replace(start, centers)
         if self._distance != "COSINE":
             with np.errstate(all="ignore"):
-                self._halves[start : start + count] = np.einsum("ij,ij->i", centers, centers) / 2
+                self._halves[start : start + len(centers)] = np.einsum("ij,ij->i", centers, centers) / 2
 
     def nearest(self, vectors: FloatArray) -> list[int]:
         """The cells of vectors, which have the length 1 for COSINE. 12 µs each for 1,264 cells of 384 dimensions."""
-        found: list[int] = []
-        for start in range(0, len(vectors), _ROWS):
-            some = vectors[start : start + _ROWS]
-            with np.errstate(all="ignore"):
-                products = np.matmul(some, self._tiles).transpose(1, 0, 2).reshape(len(some), -1)[:, : self.count]
-                found += np.argmax(products - self._halves, axis=1).tolist()
+        with np.errstate(all="ignore"):
+            found: list[int] = np.argmax(self._tiles.products(vectors) - self._halves, axis=1).tolist()
         return found
 
     def order(self, column: FloatArray, length: float) -> list[int]:
         """All cells, those first that a search for the vector with this direction and length visits first."""
         with np.errstate(all="ignore"):
-            products = np.matmul(column.T, self._tiles).reshape(-1)[: self.count]
+            products = self._tiles.products(column.T)[0]
             if self._distance == "EUCLIDEAN":
                 products = products.astype(np.float64) * length - self._halves
         order: list[int] = np.argsort(-products, kind="stable").tolist()
@@ -103,9 +90,17 @@ def _directions(vectors: FloatArray) -> FloatArray:
     return result
 
 
-def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> Generator[None, None, Centroids]:
-    """Train centroids for the `count` vectors of these blocks; a step takes about a millisecond. Between steps, vectors
-    may come and go.
+class Trained(NamedTuple):
+    """What has been learned of the vectors of a part."""
+
+    centroids: Centroids
+    axes: SketchAxes | None
+    """None: sketches would not tell enough."""
+
+
+def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> Generator[None, None, Trained]:
+    """Train centroids and axes for the `count` vectors of these blocks; a step takes about a millisecond. Vectors may
+    come and go between steps.
     """
     sampled = yield from _sampled(distance, blocks, count)
     cells = max(1, min(len(sampled), round(CELLS_FACTOR * sqrt(count))))
@@ -121,7 +116,7 @@ def training(distance: Distance, blocks: Sequence[VectorBlock], count: int) -> G
             centers = sums.means(start, start + _STEP_CELLS, sampled, chance)
             centroids.replace(start, _directions(centers) if distance == "COSINE" else centers)
             yield
-    return centroids
+    return Trained(centroids, (yield from trained_axes(distance, sampled)))
 
 
 class _Sums:

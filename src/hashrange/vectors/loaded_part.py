@@ -18,13 +18,14 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
-from hashrange.vectors.blocks import KeyPlaces, VectorBlock
+from hashrange.vectors.blocks import FloatArray, KeyPlaces, VectorBlock
 from hashrange.vectors.cells import VectorCells
-from hashrange.vectors.centroids import Centroids, compared, training
+from hashrange.vectors.centroids import Centroids, Trained, compared, training
 from hashrange.vectors.part_search import WATCHED_MIN, PartSearch, RankedKey
 from hashrange.vectors.part_sections import PartHead, decode_entries, decode_head, encode_section
 from hashrange.vectors.ranking import Distance
 from hashrange.vectors.search import VectorQuery
+from hashrange.vectors.sketches import SketchAxes
 from hashrange.work_threads import free_entries
 
 CELLS_ENTRIES_MIN, CELLS_NUMBERS_MIN = 10_000, 20_000_000
@@ -62,7 +63,7 @@ class LoadedPart:
         self._moved_places = 0
         """Places of the first of these that are done."""
         self._cells: VectorCells | None = None
-        self._training: Generator[None, None, Centroids] | None = None
+        self._training: Generator[None, None, Trained] | None = None
         self._places = KeyPlaces()
         self._free: list[int] = []
         """Free slots of a part without cells."""
@@ -83,8 +84,8 @@ class LoadedPart:
     @property
     def memory_bytes(self) -> int:
         """Memory of the part, without some 100 KB."""
-        places = self._places_count * VectorBlock.place_bytes(self._dimensions)
-        cells = 0 if self._cells is None else self._cells.centroids.memory_bytes
+        places = self._places_count * VectorBlock.place_bytes(self._dimensions, self._sketch_columns)
+        cells = 0 if self._cells is None else self._cells.memory_bytes
         blocks = len(self._blocks) * _BLOCK_EXTRA_BYTES
         return places + cells + blocks + self._places.memory_bytes + self._tested_bytes
 
@@ -141,7 +142,8 @@ class LoadedPart:
         cells = self._cells
         if cells is not None:
             centers = cells.centroids.centers().astype("<f4", copy=False).tobytes()
-            divided = (cells.centroids.count, centers, cells.divided_count, cells.most)
+            axes = b"" if cells.axes is None else cells.axes.rows().astype("<f4", copy=False).tobytes()
+            divided = (cells.centroids.count, centers, cells.divided_count, cells.most, axes)
             head = PartHead(self._distance, self._dimensions, self.count, *divided)
         yield encode_section(head)
         for block in self._blocks.values():
@@ -162,9 +164,9 @@ class LoadedPart:
         self._rest.clear()
         self._places_count = 0
         if head.cells:
-            centers = np.frombuffer(head.centers, "<f4").reshape(head.cells, head.dimensions)
-            centroids = Centroids(self._distance, centers.astype(np.float32, copy=False))
-            self._cells = VectorCells(centroids, head.divided_count, head.most)
+            centroids = Centroids(self._distance, _rows_of(head.centers, head.dimensions))
+            axes = SketchAxes(self._distance, _rows_of(head.axes, head.dimensions)) if head.axes else None
+            self._cells = VectorCells(Trained(centroids, axes), head.divided_count, head.most)
         return head.count
 
     def read_block(self, section: bytes) -> VectorBlock:
@@ -213,10 +215,16 @@ class LoadedPart:
 
     def _new_block(self, cell: int | None = None) -> VectorBlock:
         self._blocks_count += 1
-        block = VectorBlock(self._blocks_count, self._dimensions, cell)
+        columns = 0 if cell is None else self._sketch_columns
+        block = VectorBlock(self._blocks_count, self._dimensions, cell, columns)
         self._blocks[block.number] = block
         self._places_count += len(block.lengths)
         return block
+
+    @property
+    def _sketch_columns(self) -> int:
+        """How many numbers the sketches of entries in cells have; 0: there are none."""
+        return 0 if self._cells is None or self._cells.axes is None else self._cells.axes.columns
 
     def _slot(self, block: VectorBlock, place: int) -> int:
         return block.number * _SLOTS + place
@@ -307,14 +315,14 @@ class LoadedPart:
             self._moving.extend(self._rest)
             self._rest.clear()
 
-    def _divide(self, centroids: Centroids) -> None:
+    def _divide(self, trained: Trained) -> None:
         """Begin to move all entries into cells."""
         for block in self._blocks.values():
             block.cell = None
         self._moving.extend(self._blocks.values())
         self._rest.clear()
         self._free.clear()
-        self._cells = VectorCells(centroids, self.count)
+        self._cells = VectorCells(trained, self.count)
 
     def _move_some(self) -> None:
         cells, block = self._cells, self._moving[0]
@@ -322,11 +330,12 @@ class LoadedPart:
         end = min(self._moved_places + cells.centroids.step_rows, len(block.keys))
         lengths = block.lengths[self._moved_places : end]
         places = [self._moved_places + place for place in np.flatnonzero(~np.isnan(lengths)).tolist()]
-        for place, cell in zip(places, cells.centroids.nearest(compared(self._distance, block, places)), strict=True):
+        vectors = compared(self._distance, block, places)
+        for place, cell, sketch in zip(places, cells.centroids.nearest(vectors), cells.sketches(vectors), strict=True):
             key = block.keys[place]
             assert key is not None
             target, free = self._place_in(cells, cell)
-            target.take(free, block, place)
+            target.take(free, block, place, sketch)
             cells.added(cell)
             self._places.move(key, self._slot(target, free))
         self._moved_places = end
@@ -336,3 +345,7 @@ class LoadedPart:
             self._moved_places = 0
             if not self._moving:
                 cells.filled()
+
+
+def _rows_of(floats: bytes, dimensions: int) -> FloatArray:
+    return np.frombuffer(floats, "<f4").reshape(-1, dimensions).astype(np.float32, copy=False)

@@ -19,10 +19,11 @@ import numpy as np
 from hashrange.items.rows import decode_row
 from hashrange.items.steps import look, spend
 from hashrange.items.types import Row
-from hashrange.vectors.blocks import DoubleArray, IntArray, VectorBlock
+from hashrange.vectors.blocks import DoubleArray, FloatArray, IntArray, VectorBlock
 from hashrange.vectors.bounds import MeritBounds
 from hashrange.vectors.cells import VectorCells
-from hashrange.vectors.ranking import ELEMENTS_PER_STEP, Distance, scorer, sign_of
+from hashrange.vectors.ranking import Distance, sign_of
+from hashrange.vectors.scores import VectorScores
 from hashrange.vectors.search import VectorQuery
 
 FIRST_CELLS = 8
@@ -39,9 +40,13 @@ _PASSED_EXTRA = 2
 WATCHED_MIN = 10
 """A search for fewer entries watches the best ten: one is unchanged too easily."""
 _ORDERED_FIRST, _ORDERED_FACTOR = 32, 4
-_TOGETHER_MAX = 128
-"""Entries whose bounds are narrowed at once."""
-_SCORES_KEPT_MAX, _VERDICTS_KEPT_MAX = 1_024, 4_096
+_TOGETHER_MAX, _TOGETHER_NUMBERS_MAX = 128, 131_072
+"""Entries that are scored at once, and the numbers of their vectors."""
+_VERDICTS_KEPT_MAX = 4_096
+_SKETCHES_FACTOR = 8
+"""Of so many full blocks, sketches are compared at once."""
+_SIFTED_MIN = 16
+"""Sketches help if they leave less than one of so many entries."""
 _TEST_STEPS = 4
 
 
@@ -62,16 +67,17 @@ class PartSearch:
         """`top_k`: how many entries are searched for."""
         self._query, self._top_k = query, top_k
         self._bounds = MeritBounds(distance, query.vector)
-        self._score, self._sign = scorer(distance, query.vector), sign_of(distance)
-        self._steps = 3 + len(self._bounds.column) // ELEMENTS_PER_STEP
+        self._scores, self._sign = VectorScores(distance, query.vector), sign_of(distance)
+        self._together_max = max(1, min(_TOGETHER_MAX, _TOGETHER_NUMBERS_MAX // len(self._bounds.column)))
         self._best: list[tuple[float, bytes, bytes, float]] = []
         """Negative merit, key, vector and score of the best entries so far, in this order."""
         self._keys: set[bytes] = set()
         self._lowest = -np.inf
         """Entries whose bound is below it are not among the best."""
-        self._scores: dict[bytes, float] = {}
         self._verdicts: dict[bytes, bool] = {}
         self._tested_count = self._passed_count = 0
+        self._sketch_column: FloatArray | None = None
+        """By which the sketches of the entries that are visited are multiplied; None: they have none."""
 
     def result(self) -> list[RankedKey]:
         """The best entries of all blocks that were visited, best first."""
@@ -80,7 +86,10 @@ class PartSearch:
 
     def visit_cells(self, cells: VectorCells) -> None:
         """Visit as many cells as are needed; gives way."""
-        order = cells.centroids.order(self._bounds.column, self._bounds.length)
+        bounds = self._bounds
+        order = cells.centroids.order(bounds.column, bounds.length)
+        if cells.axes is not None:
+            self._sketch_column = cells.axes.column(bounds.column, bounds.length)
         wanted = QUIET_DOUBLINGS if self._query.test is None else QUIET_DOUBLINGS_OF_TESTS
         visited = quiet = 0
         while visited < len(order) and quiet < wanted:
@@ -91,11 +100,12 @@ class PartSearch:
             is_quiet = visited and len(former) == self._top_k and former == self._keys
             quiet = quiet + 1 if is_quiet else 0
             visited += len(more)
+        self._sketch_column = None
 
     def visit(self, blocks: Sequence[VectorBlock]) -> None:
         """Compare all entries of some blocks; gives way."""
         waiting: list[tuple[VectorBlock, int]] = []
-        wanted = self._top_k
+        wanted = min(self._together_max, self._top_k)
         for negative_bound, number, place in self._in_order(blocks):
             if -negative_bound < self._lowest:
                 break
@@ -103,22 +113,46 @@ class PartSearch:
                 waiting.append((blocks[number], place))
                 if len(waiting) >= wanted:
                     self._weigh(waiting)
-                    waiting, wanted = [], min(_TOGETHER_MAX, 2 * wanted)
+                    waiting, wanted = [], min(self._together_max, 2 * wanted)
         self._weigh(waiting)
 
     def _in_order(self, blocks: Sequence[VectorBlock]) -> Iterator[tuple[float, int, int]]:
         """Negative bound, number of the block, and place of every entry, those that may be the best first."""
         orders = []
-        for first, some in _batches(blocks):
+        for first, some in _batches(blocks, 1 if self._sketch_column is None else _SKETCHES_FACTOR):
             look()
             starts = np.cumsum([0, *[len(block.keys) for block in some]])
-            with np.errstate(all="ignore"):
-                products = np.concatenate([block.products(self._bounds.column) for block in some])
-            lengths = np.concatenate([block.lengths[: len(block.keys)] for block in some])
-            bounds = self._bounds.upper(products, lengths)
+            bounds = self._sifted_bounds(some, starts)
+            if bounds is None:
+                with np.errstate(all="ignore"):
+                    products = np.concatenate([block.products(self._bounds.column) for block in some])
+                lengths = np.concatenate([block.lengths[: len(block.keys)] for block in some])
+                bounds = self._bounds.upper(products, lengths)
             if bounds.size and bounds.max() >= self._lowest:
                 orders.append(_descending(bounds, self._lowest, starts, first))
         return iter(orders[0]) if len(orders) == 1 else merge(*orders)
+
+    def _sifted_bounds(self, blocks: Sequence[VectorBlock], starts: IntArray) -> DoubleArray | None:
+        """Bounds of all entries, minus infinity for those that are surely not among the best, of which only the
+        sketches have been read; None: so many are left that sketches do not help, or there are none.
+        """
+        column = self._sketch_column
+        if column is None or self._lowest == -np.inf:
+            return None
+        with np.errstate(all="ignore"):
+            products = np.concatenate([block.sketch_products(column) for block in blocks])
+        left = np.flatnonzero(~(products < np.float32(self._bounds.sketch_lowest(self._lowest))))
+        if _SIFTED_MIN * left.size > products.size:
+            return None
+        bounds = np.full(products.size, -np.inf)
+        if left.size:
+            numbers = np.searchsorted(starts, left, side="right") - 1
+            places = list(zip(numbers.tolist(), (left - starts[numbers]).tolist(), strict=True))
+            floats = np.array([blocks[number].floats[place] for number, place in places])
+            lengths = np.array([blocks[number].lengths[place] for number, place in places])
+            bounds[left] = self._bounds.close_upper(floats, lengths)
+            bounds[left[np.isnan(lengths)]] = -np.inf
+        return bounds
 
     def _passes(self, block: VectorBlock, place: int) -> bool:
         """True if the place holds an entry that may be found."""
@@ -141,41 +175,40 @@ class PartSearch:
 
     def _weigh(self, places: list[tuple[VectorBlock, int]]) -> None:
         """Score the entries exactly that may be among the best."""
-        if len(self._best) == self._top_k and places:
-            look()
-            floats = np.array([block.floats[place] for block, place in places])
+        if not places:
+            return
+        look()
+        floats = np.array([block.floats[place] for block, place in places])
+        if len(self._best) == self._top_k:
             lengths = np.array([block.lengths[place] for block, place in places])
-            near = self._bounds.close_upper(floats, lengths) >= self._lowest
-            places = [one for one, is_near in zip(places, near.tolist(), strict=True) if is_near]
-        for block, place in places:
-            spend(self._steps)
+            near = np.flatnonzero(self._bounds.close_upper(floats, lengths) >= self._lowest).tolist()
+            places, floats = [places[one] for one in near], floats[near]
+        for (block, place), score in zip(places, self._scores.of(floats), strict=True):
             key = block.keys[place]
             if key is not None and key not in self._keys:  # it may have moved to another place meanwhile
-                self._take(key, block.vector(place))
+                self._take(block, place, key, score)
+        spend(len(places))
 
-    def _take(self, key: bytes, vector: bytes) -> None:
-        score = self._scores.get(vector)
-        if score is None:
-            score = self._score(vector)
-            if len(self._scores) < _SCORES_KEPT_MAX:
-                self._scores[vector] = score
+    def _take(self, block: VectorBlock, place: int, key: bytes, score: float) -> None:
         best, top_k = self._best, self._top_k
-        entry = (-self._sign * score, key, vector, score)
+        rank = -self._sign * score, key
         if len(best) == top_k:
-            if entry >= best[-1]:
+            if rank >= best[-1][:2]:
                 return
             self._keys.discard(best.pop()[1])
-        insort(best, entry)
+        insort(best, (*rank, block.vector(place), score))
         self._keys.add(key)
         if len(best) == top_k:
             self._lowest = self._bounds.lowest(-best[-1][0])
 
 
-def _batches(blocks: Sequence[VectorBlock]) -> Iterable[tuple[int, list[VectorBlock]]]:
-    """The blocks in batches that have together as many places as one has at most, each with the number of its first."""
+def _batches(blocks: Sequence[VectorBlock], factor: int) -> Iterable[tuple[int, list[VectorBlock]]]:
+    """The blocks in batches that have together as many places as `factor` blocks have at most, each with the number of
+    its first.
+    """
     first = count = 0
     for number, block in enumerate(blocks):
-        if count and count + len(block.keys) > block.places_max:
+        if count and count + len(block.keys) > factor * block.places_max:
             yield first, list(blocks[first:number])
             first, count = number, 0
         count += len(block.keys)
@@ -194,11 +227,9 @@ def _descending(bounds: DoubleArray, lowest: float, starts: IntArray, first: int
     while left.size:
         look()
         values = bounds[left]
-        if left.size > count:
-            order = np.argpartition(values, left.size - count)
-            chosen, values, left = left[order[-count:]], values[order[-count:]], left[order[:-count]]
-        else:
-            chosen, left = left, left[:0]
+        order = np.argpartition(values, left.size - count) if left.size > count else np.arange(left.size)
+        rest, order = order[:-count], order[-count:]
+        chosen, values = left[order], values[order]
         order = np.argsort(-values)
         chosen = chosen[order]
         numbers = np.searchsorted(starts, chosen, side="right") - 1
@@ -208,4 +239,5 @@ def _descending(bounds: DoubleArray, lowest: float, starts: IntArray, first: int
             if bound == -np.inf:
                 return
             yield -bound, number, place
+        left = left[rest]
         count *= _ORDERED_FACTOR

@@ -25,6 +25,8 @@ class PartHead(msgspec.Struct, array_like=True, frozen=True):
     """As in `VectorCells`."""
     most: float = 0.0
     """As in `VectorCells`."""
+    axes: bytes = b""
+    """The axes of the sketches, 32-bit floats; empty: there are no sketches."""
 
 
 class BlockEntries(msgspec.Struct, array_like=True, frozen=True):
@@ -42,6 +44,8 @@ class BlockEntries(msgspec.Struct, array_like=True, frozen=True):
     """The rows that conditions test, each one once."""
     tested: bytes
     """The place of each entry's row in `tested_rows`, 32-bit numbers."""
+    sketches: bytes
+    """The vectors' sketches, 32-bit floats; empty: they have none. Reading them takes a thirtieth of making them."""
 
 
 encode_section = msgspec.msgpack.Encoder().encode
