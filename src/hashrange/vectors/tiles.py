@@ -19,7 +19,9 @@ class TiledRows:
     def __init__(self, count: int, dimensions: int) -> None:
         """All rows are zeros at first."""
         self.count = count
-        self._columns = max(1, min(_COLUMNS_MAX, PRODUCT_NUMBERS_MAX // dimensions))
+        together = max(1, min(_COLUMNS_MAX, PRODUCT_NUMBERS_MAX // dimensions))
+        self._columns = 1 << (together.bit_length() - 1)
+        """A power of two, so that a multiple of _COLUMNS_MAX is where a matrix begins."""
         self._tiles: FloatArray = np.zeros((-(-count // self._columns), dimensions, self._columns), np.float32)
         """The rows as columns of matrices."""
 
