@@ -45,7 +45,9 @@ class BlockEntries(msgspec.Struct, array_like=True, frozen=True):
     tested: bytes
     """The place of each entry's row in `tested_rows`, 32-bit numbers."""
     sketches: bytes
-    """The vectors' sketches, 32-bit floats; empty: they have none. Reading them takes a thirtieth of making them."""
+    """The vectors' sketches, 32-bit floats; empty: they have none. To make them again would take as long as to read all
+    else.
+    """
 
 
 encode_section = msgspec.msgpack.Encoder().encode

@@ -4,8 +4,8 @@ Needs numpy.
 
 The product of two vectors is that of their coordinates, and at most the product of both lengths that are left. Further
 columns of a sketch, for the margin of rounding and for the square of a distance, make this bound one 32-bit product.
-Sketches are used if the axes have most of the length of the vectors, as they have of vectors that models have made; of
-uniform vectors, no axes have. Why: docs/adr/0079-cells-of-vectors.md.
+Sketches are used if the axes have most of the length of the vectors, as they have of vectors near a surface of few
+dimensions; of uniform vectors, no axes have. Why: docs/adr/0079-cells-of-vectors.md.
 """
 
 from collections.abc import Generator

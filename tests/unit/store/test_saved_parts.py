@@ -363,19 +363,9 @@ def test_an_older_copy_of_the_engine_is_not_searched_with_newer_files(
     assert saved.read_rows(monkeypatch) == COUNT
 
 
-@pytest.mark.parametrize("seed", seeds(40, 400))
-def test_a_damaged_file_is_not_used(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    chance = random.Random(seed)
-    monkeypatch.setattr(vector_parts, "SAVED_ENTRIES_MIN", 10)
-    made = SavedVectors(tmp_path / "data", seed)
-    made.require_right()
-    if seed % 2:
-        made.tend()
-    made.world.embedded.close_now()
-    (file,) = made.files
-    content = bytearray(file.read_bytes())
+def damaged(former: bytes, seed: int, chance: random.Random) -> bytes:
+    """The content of a file with bytes that are missing, changed, or more than there were."""
+    content = bytearray(former)
     match seed % 8:
         case 0:
             del content[chance.randrange(len(content)) :]
@@ -392,6 +382,22 @@ def test_a_damaged_file_is_not_used(
             region = len(content) // 20 * (seed // 8 % 20)
             place = min(len(content) - 1, region + chance.randrange(len(content) // 20))
             content[place] ^= 1 << chance.randrange(8)
+    return bytes(content)
+
+
+@pytest.mark.parametrize("seed", seeds(40, 400))
+def test_a_damaged_file_is_not_used(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    chance = random.Random(seed)
+    monkeypatch.setattr(vector_parts, "SAVED_ENTRIES_MIN", 10)
+    made = SavedVectors(tmp_path / "data", seed)
+    made.require_right()
+    if seed % 2:
+        made.tend()
+    made.world.embedded.close_now()
+    (file,) = made.files
+    content = damaged(file.read_bytes(), seed, chance)
     file.write_bytes(content)
     made.open()
     assert made.read_rows(monkeypatch) == COUNT

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from hashrange.vectors import sketches
-from hashrange.vectors.blocks import FloatArray, VectorBlock
+from hashrange.vectors.blocks import DoubleArray, FloatArray, VectorBlock
 from hashrange.vectors.bounds import MeritBounds
+from hashrange.vectors.centroids import compared
 from hashrange.vectors.loaded_part import LoadedPart
 from hashrange.vectors.ranking import Distance, scorer, sign_of
 from hashrange.vectors.search import VectorQuery
@@ -174,6 +175,84 @@ def test_searches_find_the_same_with_and_without_sketches(distance: Distance, mo
                     part.remove(b"%d" % number)
                 while part.is_untended:
                     part.tend()
+
+
+def read_back(part: LoadedPart) -> LoadedPart:
+    """Another part, made of the sections of this one."""
+    made = part.emptied()
+    head, *others = part.sections()
+    assert made.begin(head) == part.count
+    for section in others:
+        made.add_block(made.read_block(section))
+    return made
+
+
+@pytest.mark.parametrize("share_min", [0.0, 2.0], ids=["sketches", "none"])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_part_that_is_read_back_reads_as_few_vectors(
+    distance: Distance, share_min: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sketches, "SHARE_MIN", share_min)
+    part = part_of(distance, latent(1, 3_000))
+    parts = [part, read_back(part)]
+    assert [one._sketch_columns for one in parts] == [0 if share_min else 32] * 2
+    read_rows: list[int] = []
+    products, close_upper = VectorBlock.products, MeritBounds.close_upper
+
+    def noting(block: VectorBlock, column: FloatArray) -> FloatArray:
+        read_rows.append(len(block.keys))
+        return products(block, column)
+
+    def noting_close(bounds: MeritBounds, floats: FloatArray, lengths: DoubleArray) -> DoubleArray:
+        read_rows.append(len(floats))
+        return close_upper(bounds, floats, lengths)
+
+    monkeypatch.setattr(VectorBlock, "products", noting)
+    monkeypatch.setattr(MeritBounds, "close_upper", noting_close)
+    results = []
+    for one in parts:
+        read_rows.clear()
+        queries = [
+            VectorQuery(None, wanted.tobytes(), 10, test) for wanted in latent(5, 6) for test in (None, is_below(40))
+        ]
+        results.append(([shown(one.search(query)) for query in queries], list(read_rows)))
+    assert results[0] == results[1]
+
+
+def test_a_part_may_be_read_back_at_any_moment() -> None:
+    """While it is divided, while it is divided again, and with entries that have come since."""
+    vectors = latent(1, 1_500)
+    wanted = latent(5, 4)
+    part = LoadedPart("COSINE", DIMENSIONS, 500)
+    moments = set()
+    for number, vector in enumerate(vectors):
+        part.put(b"%d" % number, vector.tobytes(), 1, row_of(number % 100))
+        if number in {700, 1_499}:
+            step = 0
+            while part.is_untended:
+                part.tend()
+                step += 1
+                if step % 40 == 0 or part._moving:
+                    moments.add((part.is_divided, bool(part._moving), part._training is not None))
+                    require_same(part, read_back(part), wanted)
+        if number % 5 == 0:
+            part.remove(b"%d" % (number // 5))
+    require_same(part, read_back(part), wanted)
+    assert moments >= {(False, False, True), (True, True, False), (True, False, True)}
+
+
+def require_same(part: LoadedPart, other: LoadedPart, wanted: FloatArray) -> None:
+    """Another part finds the same, and each of its entries in cells has the sketch that its vector would get."""
+    queries = [VectorQuery(None, vector.tobytes(), 10, None) for vector in wanted]
+    assert [shown(other.search(query)) for query in queries] == [shown(part.search(query)) for query in queries]
+    for block in other._blocks.values():
+        assert block.sketches.shape[2] == (0 if block.cell is None else other._sketch_columns)
+        if block.cell is not None:
+            assert other._cells is not None
+            places = list(range(len(block.keys)))
+            expected = other._cells.sketches(compared("COSINE", block, places))
+            found = block.sketches.reshape(-1, other._sketch_columns)[places]
+            assert np.allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
 def test_a_sketch_moves_with_its_block_when_it_grows() -> None:
