@@ -8,16 +8,20 @@ from collections import OrderedDict
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
+import msgspec
+
 _of_loops: "WeakKeyDictionary[asyncio.AbstractEventLoop, VectorMemory]" = WeakKeyDictionary()
 
 
-class VectorMemory:
-    """The parts of some stores that run on one thread, in the order of their use."""
+class VectorMemory(msgspec.Struct, eq=False, weakref=True):
+    """The parts of some stores that run on one thread, in the order of their use.
 
-    def __init__(self) -> None:
-        self.used_bytes = 0
-        """Memory of all parts, as their stores have counted it."""
-        self._parts: OrderedDict[object, Callable[[], None]] = OrderedDict()
+    A struct, because the end of a fork takes apart all other objects that the fork leads to (`taken_apart.py`).
+    """
+
+    used_bytes: int = 0
+    """Memory of all parts, as their stores have counted it."""
+    _parts: OrderedDict[object, Callable[[], None]] = msgspec.field(default_factory=OrderedDict)
 
     def add(self, part: object, drop: Callable[[], None]) -> None:
         """Add a part that is used now; `drop` drops it from its store, which then calls `take_out`."""
