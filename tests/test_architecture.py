@@ -67,6 +67,7 @@ FILE_MODULES = (
     "s3/folder_walk.py",
     "s3/whole_files.py",
     "templates/reading.py",
+    "toolkit/export.py",
     "toolkit/function_code.py",
     "transfers/formats/ion_reading.py",  # the text of a line, a file in memory
     "triggers/configuration.py",

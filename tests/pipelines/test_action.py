@@ -17,7 +17,7 @@ from tests.pipelines.action_runs import ActionRun, plain_environment
 from tests.pipelines.validators import ROOT, schema_verdict, shell_verdict
 from tests.support.quick_installs import offline_variables, quick_python
 
-SCRIPTS = sorted((ROOT / ".github").glob("*/*.sh"))
+SCRIPTS = [*sorted((ROOT / ".github").glob("*/*.sh")), *sorted((ROOT / "src").rglob("*.sh"))]
 NEXT_STEP = """
 import boto3, json
 database = boto3.client("dynamodb")
