@@ -2,10 +2,12 @@
 functions, event source mappings, scaling and alarms that belong to them; `--diff` only shows what would be done.
 """
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hashrange.cli.folding import columns_of
 from hashrange.cli.main import DONE, count
 from hashrange.cli.output import complain, show_progress
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
@@ -55,15 +57,28 @@ def run(words: list[str]) -> int:
     except TemplateError as error:
         raise UsageError(f"the template {options.file} cannot be applied: {error}") from None
     compared = [(deployment, deployment.compare()) for deployment in deployments]
+    progress = ShownProgress()
     number = sum(len(one.requests) for _, one in compared)
     if number and not options.is_diff:
         agree(target, f"apply {options.file}, {count(number, 'change')}", is_agreed=options.is_agreed)
     for deployment, found in compared:
         if not options.is_diff:
-            deployment.carry_out(found.requests, ShownProgress())
+            carry_out(deployment, found, progress)
         rows += rows_of(deployment, found, "to do" if options.is_diff else "done")
     show_records(COLUMNS, rows, options.output)
     return INCOMPLETE if any(row["state"] in {"left out", "kept"} for row in rows) else DONE
+
+
+def carry_out(deployment: "Deployment", compared: "Compared", progress: "ShownProgress") -> None:
+    """Send what is missing. Raises ToolkitFailure."""
+    try:
+        deployment.carry_out(compared.requests, progress)
+    except KeyboardInterrupt:
+        progress.clear()
+        complain("Interrupted. What has been begun stands above; the same command does the rest.")
+        raise
+    finally:
+        progress.clear()
 
 
 def build_parser() -> CommandParser:
@@ -109,6 +124,10 @@ def stacks_of(path: str, name: str | None, given: Mapping[str, str]) -> "list[St
     except TemplateError as error:
         raise UsageError(str(error)) from None
     if name is not None:
+        if not is_stack_name(name):
+            raise UsageError(
+                f'--stack-name is "{name}"; it must be a letter and up to 127 letters, digits and hyphens.'
+            )
         if len(stacks) > 1:
             raise UsageError(f"--stack-name names one stack, and {path} has {len(stacks)}.")
         stacks = [stacks[0]._replace(name=name)]
@@ -116,6 +135,11 @@ def stacks_of(path: str, name: str | None, given: Mapping[str, str]) -> "list[St
     if len(stacks) > 1 and (unknown := sorted(given.keys() - declared)):
         raise UsageError(f"{path}: no stack has a parameter {unknown[0]}.")
     return stacks
+
+
+def is_stack_name(name: str) -> bool:
+    """True if CloudFormation takes a stack of this name."""
+    return re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", name) is not None
 
 
 def deployments_of(
@@ -136,14 +160,29 @@ def deployments_of(
 class ShownProgress:
     """Prints what is being done; in a terminal, also what is waited for."""
 
+    def __init__(self) -> None:
+        self._columns = 0
+        """Columns of the line with what is waited for; 0: there is none."""
+
     def begin(self, request: "TemplateRequest") -> None:
         """Print a line for a request."""
+        self.clear()
         complain(f"{request.resource}: {request.told} ({request.operation})")
 
     def wait(self, request: "TemplateRequest", states: list[str]) -> None:
         """Show the states in a line that the next one overwrites."""
-        if sys.stderr.isatty():
-            show_progress(f"  {', '.join(states)} …{' ' * 20}")
+        columns = columns_of(sys.stderr)
+        if columns is not None:
+            self._columns = columns - 1
+            text = f"  {', '.join(states)} …"
+            shown = text if len(text) <= self._columns else f"{text[: self._columns - 1]}…"
+            show_progress(shown.ljust(self._columns))
+
+    def clear(self) -> None:
+        """Take away the line with what is waited for."""
+        if self._columns:
+            show_progress(" " * self._columns)
+            self._columns = 0
 
 
 def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Iterator[OutputRow]:

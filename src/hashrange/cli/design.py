@@ -94,6 +94,8 @@ def asked_wish(options: Any) -> "DesignWish":
 
 def file_fault(path: str) -> str | None:
     """Why a new file cannot have this name; None: it can."""
+    if not path:
+        return "needs a name."
     if os.path.lexists(path):
         return "exists already."
     return None if os.path.isdir(os.path.dirname(path) or ".") else "is in a folder that does not exist."
@@ -102,13 +104,22 @@ def file_fault(path: str) -> str | None:
 def hand_out(design: "TableDesign", options: Any) -> None:
     """Print or write the design, and create the table if that is wanted. Raises UsageError, ToolkitFailure."""
     from hashrange.toolkit.design_languages import commands_left, write_design
-    from hashrange.toolkit.design_requests import create_designed_table
+    from hashrange.toolkit.design_requests import TableCreation
+    from hashrange.toolkit.failures import ToolkitFailure
 
     print_or_write(write_design(design, options.output), options.file)
     if options.is_applying:
         target = chosen_target(options)
         agree(target, f"create the table {design.name}", is_agreed=options.is_agreed)
-        create_designed_table(target, design)
+        creation = TableCreation(target, design)
+        try:
+            creation.carry_out()
+        except (ToolkitFailure, KeyboardInterrupt):
+            if creation.is_begun:
+                complain(f"The table {design.name} has been created.")
+                for request in creation.left:
+                    complain(f"This has not been done. Once the table is active: {request.as_command()}")
+            raise
         complain(f"The table {design.name} is active.")
         return
     for command in commands_left(design, options.output):
@@ -186,6 +197,8 @@ def require_template_alone(options: Any) -> None:
 def is_asking(options: Any) -> bool:
     """True if questions are asked. Raises UsageError if options say too little, or nobody can be asked."""
     if options.from_table is not None:
+        if not options.from_table:
+            raise UsageError("--from needs the name of a table.")
         given = [
             flag
             for place, flag in {"partition_key": "--partition-key", **DESIGN_FLAGS}.items()
@@ -266,10 +279,14 @@ def print_or_write(text: str, path: str | None) -> None:
         return
     fault = file_fault(path)
     if fault is not None:
-        raise UsageError(f"the file {path} {fault} Name another one.")
+        raise UsageError(f"the file {path} {fault} Name another one." if path else "--file needs the name of a file.")
+    is_made = False
     try:
         with open(path, "x", encoding="utf-8") as file:
+            is_made = True
             file.write(text)
     except OSError as error:
+        if is_made:  # a part of the text
+            os.remove(path)
         raise UsageError(f"the file {path} cannot be written: {error.strerror}. Name another one.") from None
     complain(f"The design is in {path}.")

@@ -99,7 +99,8 @@ def _told_creation(creation: Mapping[str, Any]) -> str:
     indexes = [one.get("IndexName", "") for kind in kinds for one in creation.get(kind, [])]
     stream = creation.get("StreamSpecification", {}).get("StreamViewType")
     billing = "on demand" if creation["BillingMode"] == ON_DEMAND else "provisioned"
-    return "; ".join(["created", keys, billing, *indexes, *([f"stream {stream}"] if stream else [])])
+    told = ["created", keys, billing, *indexes, f"stream {stream}" if stream else ""]
+    return "; ".join(filter(None, told))
 
 
 # --- what no request changes ------------------------------------------------------------------------

@@ -3,7 +3,6 @@ that are missing are sent, and each is waited for.
 """
 
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +20,7 @@ from hashrange.templates.stack import FUNCTION_TYPE, LeftOut, Locality, Stack
 from hashrange.templates.wanted import WantedCompanion, WantedStack, WantedTable
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.function_code import packed_code
+from hashrange.toolkit.patience import pauses, send_when_made
 from hashrange.toolkit.target import Target
 
 NOT_THERE_CODES = {
@@ -29,12 +29,8 @@ NOT_THERE_CODES = {
 """Codes that say that nothing is described, the last of them from servers without the operation."""
 READY = ("ACTIVE", "Active", "Inactive", "Successful")
 """Ends of the states of tables, indexes and functions that are ready."""
-FIRST_PAUSE_SECONDS = 0.05
-PAUSE_SECONDS_MAX = 5.0
 OTHER_TABLES_MAX = 100
 """Tables of others whose tags are read, to find those that the template once made."""
-BEING_MADE_CODE, BEING_MADE_TRIES = "ContinuousBackupsUnavailableException", 60
-"""AWS refuses point-in-time recovery of a table that has just been created for some seconds."""
 _find_capital = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -213,13 +209,7 @@ class Deployment:
 
     def _carry_out(self, request: TemplateRequest, progress: ApplyProgress) -> None:
         progress.begin(request)
-        for tries, _ in enumerate(_pauses(), 1):
-            try:
-                self._send(_without_hash(request))
-                break
-            except ToolkitFailure as failure:
-                if failure.code != BEING_MADE_CODE or tries == BEING_MADE_TRIES:
-                    raise
+        send_when_made(lambda: self._send(_without_hash(request)))
         if request.is_waited_for:
             self._wait_until_ready(request, progress)
 
@@ -229,7 +219,7 @@ class Deployment:
         if name is None:
             return
         states = self._table_states if request.service == "dynamodb" else self._function_states
-        for _ in _pauses():
+        for _ in pauses():
             pending = [state for state in states(name) if not state.endswith(READY)]
             if not pending:
                 return
@@ -257,15 +247,6 @@ class Deployment:
     def outputs(self) -> dict[str, str]:
         """The template's outputs, as far as they are known."""
         return {name: readable(fill_in(value, self._known)) for name, value in self.wanted.outputs.items()}
-
-
-def _pauses() -> Iterator[None]:
-    """Yields at once, and again after pauses that become longer."""
-    pause, seconds = threading.Event(), FIRST_PAUSE_SECONDS
-    while True:
-        yield
-        pause.wait(seconds)
-        seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
 
 
 def _without_hash(request: TemplateRequest) -> TemplateRequest:

@@ -6,8 +6,10 @@ the table is active.
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
+from hashrange.toolkit.patience import send_when_made
 from hashrange.toolkit.table_design import (
     AWS_MANAGED,
     AWS_OWNED,
@@ -156,11 +158,24 @@ def tracking(scaled: ScaledUnits) -> dict[str, Any]:
     }
 
 
-def create_designed_table(target: Target, design: TableDesign) -> None:
-    """Create the table, wait until it is active, and send what comes after. Raises ToolkitFailure."""
-    target.ask("dynamodb", "create_table", **create_table_members(design))
-    named = {"TableName": design.name}
-    with target.worded(named):
-        target.client("dynamodb").get_waiter("table_exists").wait(**named, WaiterConfig=WAIT)
-    for request in further_requests(design):
-        target.ask(request.service, request.operation, **request.members)
+class TableCreation:
+    """The creation of a designed table, which knows what is left of it when it fails."""
+
+    def __init__(self, target: Target, design: TableDesign) -> None:
+        self._target, self._design = target, design
+        self.is_begun = False
+        """True once CreateTable has been sent with success."""
+        self.left = list(further_requests(design))
+        """What is sent after it, without what has been sent."""
+
+    def carry_out(self) -> None:
+        """Create the table, wait until it is active, and send what comes after. Raises ToolkitFailure."""
+        self._target.ask("dynamodb", "create_table", **create_table_members(self._design))
+        self.is_begun = True
+        named = {"TableName": self._design.name}
+        with self._target.worded(named):
+            self._target.client("dynamodb").get_waiter("table_exists").wait(**named, WaiterConfig=WAIT)
+        while self.left:
+            service, operation, members = self.left[0]
+            send_when_made(partial(self._target.ask, service, operation, **members))
+            del self.left[0]

@@ -2,15 +2,19 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
 
 from hashrange.cli.main import DONE, FAILED, INTERRUPTED, WRONG_USE, main
+from hashrange.toolkit.failures import ToolkitFailure
+from hashrange.toolkit.target import Target
 
 Printed = pytest.CaptureFixture[str]
 ORDERS = ["design", "Orders", "--partition-key", "customer"]
@@ -54,6 +58,8 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         ([*ORDERS[1:], "--recovery-days", "40"], "point-in-time recovery reaches 1 to 35 days back, not 40."),
         ([*ORDERS[1:], "--recovery-days", "5-9"], '--recovery-days is "5-9"; it must be a number of days, such as 35.'),
         ([*ORDERS[1:], "--lsi", "by-a=a"], "a local secondary index needs a table with a sort key"),
+        ([*ORDERS[1:], "--file", ""], "--file needs the name of a file."),
+        (["--from", ""], "--from needs the name of a table."),
         ([*ORDERS[1:], "--file", "no/where.yaml"], "the file no/where.yaml is in a folder that does not exist."),
         (["Orders", "--template"], "--template is the same for every table; leave out TABLE, and set its parameters"),
         (["--template", "--output", "cdk"], "--template is the same for every table; leave out --output cdk, and"),
@@ -91,6 +97,66 @@ def test_apply_says_where_and_creates_the_table(endpoint: str, capsys: Printed) 
     assert dynamodb.describe_time_to_live(TableName="Orders")["TimeToLiveDescription"]["AttributeName"] == "expires"
     assert main(words) == FAILED
     assert "refused CreateTable: ResourceInUseException" in capsys.readouterr().err
+
+
+class Refusing:
+    """Lets requests for one operation fail with these errors, one after the other."""
+
+    def __init__(self, operation: str, errors: list[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+        ask = Target.ask
+
+        def refused(target: Target, service: str, asked: str, /, **members: Any) -> Any:
+            if asked == operation and errors:
+                raise errors.pop(0)
+            return ask(target, service, asked, **members)
+
+        monkeypatch.setattr(Target, "ask", refused)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ToolkitFailure("it was refused.", "X"), FAILED), (KeyboardInterrupt(), INTERRUPTED)]
+)
+def test_what_is_left_of_a_creation_is_told(
+    error: BaseException, code: int, endpoint: str, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Refusing("update_continuous_backups", [error], monkeypatch)
+    words = ["design", f"Left{code}", "--partition-key", "a", "--ttl", "t", "--recovery-days", "7", "--apply"]
+    assert main([*words, "--endpoint", endpoint]) == code
+    _, created, left, *refusal = capsys.readouterr().err.splitlines()
+    assert created == f"The table Left{code} has been created."
+    assert left.startswith("This has not been done. Once the table is active: aws dynamodb update-continuous-backups ")
+    assert refusal == (["hashrange: it was refused."] if code == FAILED else [])
+
+
+def test_a_creation_that_is_refused_leaves_nothing_to_do(endpoint: str, capsys: Printed) -> None:
+    words = ["design", "Twice", "--partition-key", "a", "--ttl", "t", "--endpoint", endpoint, "--apply"]
+    assert main(words) == DONE
+    capsys.readouterr()
+    assert main(words) == FAILED
+    assert "This has not been done" not in capsys.readouterr().err
+
+
+def test_recovery_of_a_new_table_is_asked_for_again(
+    endpoint: str, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = [ToolkitFailure("not yet", "ContinuousBackupsUnavailableException") for _ in range(2)]
+    Refusing("update_continuous_backups", [*errors], monkeypatch)
+    words = ["design", "Recovered", "--partition-key", "a", "--recovery-days", "7", "--endpoint", endpoint, "--apply"]
+    assert main(words) == DONE
+    assert "The table Recovered is active." in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such limit there")
+def test_a_file_that_cannot_be_written_to_the_end_is_not_left(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "hashrange", *ORDERS, "--file", "orders.yaml"]
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -f 0; exec {shlex.join(words)}"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == WRONG_USE
+    assert done.stderr == "hashrange: the file orders.yaml cannot be written: File too large. Name another one.\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_from_a_table_that_is_not_there(endpoint: str, capsys: Printed) -> None:

@@ -1,5 +1,6 @@
 """`hashrange apply` against a server: templates become tables; a second time, nothing changes."""
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -9,8 +10,10 @@ from typing import Any
 import boto3
 import pytest
 
-from hashrange.cli.main import DONE, FAILED, WRONG_USE, main
+from hashrange.cli.apply import ShownProgress
+from hashrange.cli.main import DONE, FAILED, INTERRUPTED, WRONG_USE, main
 from hashrange.settings import Settings
+from hashrange.templates.requests import TemplateRequest
 from hashrange.testing import server
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -402,3 +405,71 @@ def test_a_manifest_that_names_a_file_elsewhere(applying: Applying) -> None:
     applying.file(json.dumps({"artifacts": {"A": artifact}}), "cdk.out/manifest.json")
     assert applying.run(str(applying.folder / "cdk.out")) == WRONG_USE
     assert "which is not inside the folder" in applying.told
+
+
+# --- interrupts and narrow terminals ------------------------------------------------------------------
+
+TABLE_WITH_ALL = (
+    ORDERS % "Interrupted"
+    + """
+      TimeToLiveSpecification: {AttributeName: t, Enabled: true}
+      PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: true}
+"""
+)
+REQUEST = TemplateRequest("dynamodb", "UpdateTable", {}, "table orders", "on demand")
+
+
+def interrupted(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("step", ["begin", "wait"])
+def test_an_interrupted_apply_says_so_and_another_one_does_the_rest(
+    step: str, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(Settings(data_dir=None, port=0, table_state_delay_seconds=0.05)) as database:
+        applying = Applying(database.endpoint, tmp_path, capsys)
+        path = applying.file(TABLE_WITH_ALL)
+        with monkeypatch.context() as patched:
+            patched.setattr(ShownProgress, step, interrupted)
+            assert applying.run(path) == INTERRUPTED
+        assert not applying.rows
+        assert applying.told.splitlines()[-1].startswith("Interrupted. What has been begun stands above; the same")
+        assert applying.run(path) == DONE
+        assert applying.changes()[-2:] == ["UpdateTimeToLive", "UpdateContinuousBackups"]
+        assert applying.run(path) == DONE
+        assert applying.states() == {"unchanged"}
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_waited_for_takes_one_line_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, progress = Terminal(), ShownProgress()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "40")
+    progress.wait(REQUEST, ["UPDATING", *(f"by-attribute-{number} CREATING" for number in range(20))])
+    progress.wait(REQUEST, ["ACTIVE"])
+    progress.begin(REQUEST)
+    progress.clear()
+    lines = screen.getvalue().split("\r")
+    assert {len(line) for line in lines[:-1]} == {0, 39}
+    assert lines[1].rstrip().endswith("…")
+    assert lines[-2].isspace(), "the line is empty before the next one is written"
+    assert lines[-1] == "table orders: on demand (UpdateTable)\n"
+
+
+@pytest.mark.parametrize("name", ["", "x y", "1st", "a_b", "a" * 129])
+def test_a_name_that_no_stack_has_is_refused(name: str, applying: Applying) -> None:
+    assert applying.run(applying.file(ORDERS % "Named"), "--stack-name", name) == WRONG_USE
+    assert applying.told.startswith(f'hashrange: --stack-name is "{name}"; it must be a letter and')
+
+
+def test_what_a_template_lacks_leaves_no_gap_in_the_sentence(applying: Applying) -> None:
+    path = applying.file("Resources: {T: {Type: AWS::DynamoDB::Table}}", "bare.yaml")
+    assert applying.run(path) == FAILED
+    assert "table bare-T: created; provisioned (CreateTable)" in applying.told

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hashrange.cli.main import DONE, INTERRUPTED, WRONG_USE, main
-from hashrange.toolkit import export
 
 Printed = pytest.CaptureFixture[str]
 PATHS = [
@@ -93,7 +92,7 @@ def test_an_interrupt_leaves_nothing(calls: int, tmp_path: Path, monkeypatch: py
         if len(seen) == calls:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(export.os, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     assert exported(tmp_path / "new" / "kit") == INTERRUPTED
     assert not list(tmp_path.iterdir())
 
