@@ -107,9 +107,9 @@ def hand_out(design: "TableDesign", options: Any) -> None:
     from hashrange.toolkit.design_requests import TableCreation
     from hashrange.toolkit.failures import ToolkitFailure
 
+    target = chosen_target(options) if options.is_applying else None  # what is wrong with it is told before the text
     print_or_write(write_design(design, options.output), options.file)
-    if options.is_applying:
-        target = chosen_target(options)
+    if target is not None:
         agree(target, f"create the table {design.name}", is_agreed=options.is_agreed)
         creation = TableCreation(target, design)
         try:

@@ -158,6 +158,8 @@ class TableDesign(NamedTuple):
                     f"the tag {key!r} is too short or too long: keys have 1 to {TAG_KEY_CHARACTERS_MAX} characters,"
                     f" values at most {TAG_VALUE_CHARACTERS_MAX}."
                 )
+            if not is_unicode(key + value):
+                yield f"the tag {key!r} holds bytes that are no UTF-8."
             if key.lower().startswith("aws:"):
                 yield f"the tag {key} begins with aws:, which only AWS may use."
 
@@ -171,13 +173,20 @@ def name_fault(name: str) -> str | None:
     return None
 
 
+def is_unicode(text: str) -> bool:
+    """False if a word of a command line holds bytes that are no UTF-8, which Python keeps as surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def attribute_fault(name: str) -> str | None:
     """What is wrong with the name of a key attribute, behind its subject; None: nothing."""
-    try:
-        size_bytes = len(name.encode())
-    except UnicodeEncodeError:
+    if not is_unicode(name):
         return "holds bytes that are no UTF-8."
-    if not 1 <= size_bytes <= ATTRIBUTE_BYTES_MAX:
+    if not 1 <= len(name.encode()) <= ATTRIBUTE_BYTES_MAX:
         return f"must have 1 to {ATTRIBUTE_BYTES_MAX} bytes of UTF-8."
     return None
 

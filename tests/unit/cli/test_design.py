@@ -58,6 +58,7 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         ([*ORDERS[1:], "--recovery-days", "40"], "point-in-time recovery reaches 1 to 35 days back, not 40."),
         ([*ORDERS[1:], "--recovery-days", "5-9"], '--recovery-days is "5-9"; it must be a number of days, such as 35.'),
         ([*ORDERS[1:], "--lsi", "by-a=a"], "a local secondary index needs a table with a sort key"),
+        ([*ORDERS[1:], "--tag", "a=\udcff"], "the tag 'a' holds bytes that are no UTF-8."),
         ([*ORDERS[1:], "--file", ""], "--file needs the name of a file."),
         (["--from", ""], "--from needs the name of a table."),
         ([*ORDERS[1:], "--file", "no/where.yaml"], "the file no/where.yaml is in a folder that does not exist."),
@@ -72,6 +73,13 @@ def test_what_is_wrong_is_told_in_a_sentence(words: list[str], sentence: str, ca
     error = capsys.readouterr().err
     assert error.startswith(f"hashrange: {sentence}")
     assert error.count("\n") == 1
+
+
+def test_a_wrong_endpoint_is_told_before_anything_is_written(tmp_path: Path, capsys: Printed) -> None:
+    path = tmp_path / "orders.yaml"
+    assert main([*ORDERS, "--file", str(path), "--apply", "--endpoint", "nowhere"]) == WRONG_USE
+    assert '--endpoint is "nowhere"' in capsys.readouterr().err
+    assert not path.exists()
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path, capsys: Printed) -> None:
