@@ -126,6 +126,8 @@ class TableDesign(NamedTuple):
             if names.count(index.name) > 1:
                 yield f"two indexes are named {index.name}; each needs a name of its own."
             yield from _keys_faults(subject, index)
+            for name in index.included:
+                yield from _told(attribute_fault(name), f"the attribute {name!r} that {subject} includes")
             if (index.projection == "INCLUDE") != bool(index.included):
                 yield f"{subject} must name the attributes that it includes, and only if its projection is include."
             if index.capacity is not None:

@@ -59,6 +59,10 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         ([*ORDERS[1:], "--recovery-days", "5-9"], '--recovery-days is "5-9"; it must be a number of days, such as 35.'),
         ([*ORDERS[1:], "--lsi", "by-a=a"], "a local secondary index needs a table with a sort key"),
         ([*ORDERS[1:], "--tag", "a=\udcff"], "the tag 'a' holds bytes that are no UTF-8."),
+        (
+            [*ORDERS[1:], "--gsi", "by-a=a/b/include:\udcff"],
+            "the attribute '\\udcff' that the index by-a includes holds bytes that are no UTF-8.",
+        ),
         ([*ORDERS[1:], "--file", ""], "--file needs the name of a file."),
         (["--from", ""], "--from needs the name of a table."),
         ([*ORDERS[1:], "--file", "no/where.yaml"], "the file no/where.yaml is in a folder that does not exist."),
