@@ -1,4 +1,7 @@
-"""What do Terraform and CloudFormation (and so CDK, SAM and Pulumi) call to keep a table? These calls, in this order.
+"""What do Terraform and CloudFormation call to keep a table? These calls, in this order.
+
+The CDK and SAM deploy by CloudFormation, so its calls cover theirs. The CDK's Table is an AWS::DynamoDB::Table, its
+TableV2 an AWS::DynamoDB::GlobalTable, also with one replica.
 
 Neither tool is run here; the calls and their members are those of Terraform's AWS provider 6, which Pulumi uses too
 (`internal/service/dynamodb/table.go`):
@@ -12,10 +15,19 @@ Neither tool is run here; the calls and their members are those of Terraform's A
 | delete | DeleteTable, DescribeTable until it is not found |
 
 After each of these, a plan must be empty: a read returns what was configured, or the provider's default.
-CloudFormation's create and read, according to the permissions that its resource types ask for, add
-UpdateContributorInsights, DescribeContributorInsights, DescribeKinesisStreamingDestination and GetResourcePolicy.
+CloudFormation's calls are derived from the permissions that its resource types ask for. AWS::DynamoDB::Table adds:
+
+| step | calls |
+|---|---|
+| create and read | UpdateContributorInsights, DescribeContributorInsights, DescribeKinesisStreamingDestination, GetResourcePolicy |
+| update | one kind of change in each UpdateTable, one index after the other; UpdateTimeToLive; PutResourcePolicy |
+
+AWS::DynamoDB::GlobalTable with one replica calls the same, and Application Auto Scaling: RegisterScalableTarget,
+PutScalingPolicy, DescribeScalableTargets, DescribeScalingPolicies, and, before the table is deleted, DeleteScalingPolicy and
+DeregisterScalableTarget.
 """  # noqa: E501
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -298,3 +310,66 @@ def test_what_cloudformation_calls(provider: TableProvider) -> None:
     assert read() == expected
     assert read() == expected
     delete(provider)
+
+
+def test_what_cloudformation_calls_to_update(provider: TableProvider) -> None:
+    provider.call("CreateTable", **CREATION)
+    provider.wait_for_table()
+    arn = provider.table()["TableArn"]
+    definitions = CREATION["AttributeDefinitions"]
+    provider.update(ProvisionedThroughput={"ReadCapacityUnits": 7, "WriteCapacityUnits": 6})
+    provider.update(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-owner"}}])
+    for name in ("first", "second"):
+        units = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
+        index = {"IndexName": name, "KeySchema": [BY_OWNER], "Projection": {"ProjectionType": "KEYS_ONLY"}}
+        creation = {"Create": {**index, "ProvisionedThroughput": units}}
+        provider.update(AttributeDefinitions=definitions, GlobalSecondaryIndexUpdates=[creation])
+    provider.update(SSESpecification={"Enabled": False})
+    provider.turn_on_time_to_live()
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"AWS": "arn:aws:iam::123456789012:root"},
+        "Action": "dynamodb:GetItem",
+        "Resource": arn,
+    }
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    provider.call("PutResourcePolicy", ResourceArn=arn, Policy=policy)
+    assert json.loads(provider.call("GetResourcePolicy", ResourceArn=arn)["Policy"]) == json.loads(policy)
+
+    table = provider.table()
+    assert units_of(table) == {"ReadCapacityUnits": 7, "WriteCapacityUnits": 6}
+    assert [one["IndexName"] for one in table["GlobalSecondaryIndexes"]] == ["first", "second"]
+    assert "SSEDescription" not in table
+    delete(provider)
+
+
+def test_what_cloudformation_calls_for_a_global_table_with_one_replica(
+    provider: TableProvider, endpoint_of_states: str
+) -> None:
+    access = {"region_name": "us-east-1", "aws_access_key_id": "key", "aws_secret_access_key": "secret"}
+    scaling = boto3.client("application-autoscaling", endpoint_url=endpoint_of_states, **access)
+    provider.call("CreateTable", **CREATION)
+    provider.wait_for_table()
+    owner = {
+        "ServiceNamespace": "dynamodb",
+        "ResourceId": f"table/{NAME}",
+        "ScalableDimension": "dynamodb:table:WriteCapacityUnits",
+    }
+    scaling.register_scalable_target(**owner, MinCapacity=6, MaxCapacity=20)
+    metric = {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"}
+    tracking = {"TargetValue": 70.0, "PredefinedMetricSpecification": metric}
+    policy = {"PolicyName": "writes", "PolicyType": "TargetTrackingScaling"}
+    scaling.put_scaling_policy(**owner, **policy, TargetTrackingScalingPolicyConfiguration=tracking)
+
+    [target] = scaling.describe_scalable_targets(ServiceNamespace="dynamodb", ResourceIds=[owner["ResourceId"]])[
+        "ScalableTargets"
+    ]
+    [described] = scaling.describe_scaling_policies(**owner)["ScalingPolicies"]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (6, 20)
+    assert described["TargetTrackingScalingPolicyConfiguration"]["TargetValue"] == 70
+    assert provider.read()["Replicas"] == [], "a table with one replica is no global table"
+
+    scaling.delete_scaling_policy(**owner, PolicyName="writes")
+    scaling.deregister_scalable_target(**owner)
+    delete(provider)
+    scaling.close()

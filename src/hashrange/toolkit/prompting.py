@@ -36,7 +36,7 @@ def terminal() -> Iterator[None]:
 
 
 def ask_in_terminal(question: Question) -> str:
-    """The answer. Raises StepBack, KeyboardInterrupt."""
+    """The answer. Raises StepBack, and KeyboardInterrupt after Ctrl-C, Ctrl-D or the end of the terminal."""
     # Imported here: the libraries are in an extra.
     import questionary
     from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
@@ -68,4 +68,7 @@ def ask_in_terminal(question: Question) -> str:
 
     application = asked.application
     application.key_bindings = merge_key_bindings([application.key_bindings, own])
-    return str(asked.unsafe_ask()).strip()
+    try:
+        return str(asked.unsafe_ask()).strip()
+    except EOFError:
+        raise KeyboardInterrupt from None

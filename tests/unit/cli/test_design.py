@@ -245,9 +245,10 @@ def test_questions_in_a_terminal_lead_to_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of Windows are opened otherwise")
-def test_ctrl_c_ends_the_questions_and_standard_output_holds_none_of_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keys", ["\x03", "\x04"], ids=["ctrl-c", "ctrl-d"])
+def test_ctrl_c_ends_the_questions_and_standard_output_holds_none_of_them(keys: str, tmp_path: Path) -> None:
     typing = Typing(tmp_path, tmp_path / "output")
-    typing.answer("Name of the table", "\x03")
+    typing.answer("Name of the table", "\b" * len("Orders") + keys)
     assert typing.exit_code() == INTERRUPTED
     assert [path.name for path in tmp_path.iterdir()] == ["output"]
     assert not (tmp_path / "output").read_bytes()
