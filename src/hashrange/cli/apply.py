@@ -63,13 +63,13 @@ def run(words: list[str]) -> int:
         agree(target, f"apply {options.file}, {count(number, 'change')}", is_agreed=options.is_agreed)
     for deployment, found in compared:
         if not options.is_diff:
-            carry_out(deployment, found, progress)
+            send_missing(deployment, found, progress)
         rows += rows_of(deployment, found, "to do" if options.is_diff else "done")
     show_records(COLUMNS, rows, options.output)
     return INCOMPLETE if any(row["state"] in {"left out", "kept"} for row in rows) else DONE
 
 
-def carry_out(deployment: "Deployment", compared: "Compared", progress: "ShownProgress") -> None:
+def send_missing(deployment: "Deployment", compared: "Compared", progress: "ShownProgress") -> None:
     """Send what is missing. Raises ToolkitFailure."""
     try:
         deployment.carry_out(compared.requests, progress)

@@ -5,8 +5,7 @@ from hashrange.cli.output import complain
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 
 EXAMPLE = """example:
-  hashrange toolkit export ./dynamodb-toolkit
-  sh dynamodb-toolkit/scripts/table-design.sh --help
+  hashrange toolkit export ./toolkit
 
 The files are for people and for coding agents: scripts over these commands, a template of CloudFormation, the schema \
 of several kinds of items in one table, references, and SKILL.md, which says what each is for.
