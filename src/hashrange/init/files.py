@@ -137,8 +137,11 @@ def _files_of_folder(path: str, prefix: str, account: str | None, region: str | 
 
 def _is_assembly(folder: str) -> bool:
     """True for a folder that the CDK has written, such as cdk.out."""
+    manifest = os.path.join(folder, MANIFEST_NAME)
     try:
-        with open(os.path.join(folder, MANIFEST_NAME), "rb") as opened:
+        if not os.path.isfile(manifest):  # to open a pipe would wait for whoever writes it
+            return False
+        with open(manifest, "rb") as opened:
             return ARTIFACTS in opened.read(BODY_BYTES_MAX)
     except (OSError, ValueError):  # ValueError: the path holds a null byte
         return False

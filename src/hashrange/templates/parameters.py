@@ -39,7 +39,7 @@ def _value_of(name: str, about: Any, given: str | None) -> str | list[str] | Non
     is_list = kind == LIST_TYPE or kind.startswith("List<")
     values = [one.strip() for one in text.split(",")] if is_list else [text]
     for value in values:
-        fault = _fault_of(kind, about, value)
+        fault = _fault_of(kind, about, value) or (_pattern_fault(about, value) if given is not None else None)
         if fault:
             description = about.get("ConstraintDescription")
             raise TemplateError(
@@ -59,6 +59,13 @@ def _fault_of(kind: str, about: Mapping[str, Any], value: str) -> str | None:
     least, most = _bound(about, "MinLength"), _bound(about, "MaxLength")
     if (least is not None and len(value) < least) or (most is not None and len(value) > most):
         return f"must have {_range(least, most)} characters"
+    return None
+
+
+def _pattern_fault(about: Mapping[str, Any], value: str) -> str | None:
+    """To be asked only of values that the person at the command gives: a match may take for ever, and nothing else runs
+    meanwhile. The defaults of a template fit its patterns, or the service would refuse it.
+    """
     pattern = about.get("AllowedPattern")
     if isinstance(pattern, str) and len(pattern) <= PATTERN_LENGTH_MAX and not _matches(pattern, value):
         return f"must match {pattern}"

@@ -64,9 +64,16 @@ def _document(path: str) -> dict[str, Any]:
         raise TemplateError(f"{path}: {error}") from None
 
 
+def _document_inside(path: str) -> dict[str, Any]:
+    """A document of an assembly, which must be a file: to open a pipe would wait for whoever writes it."""
+    if not os.path.isfile(path):
+        raise TemplateError(f"{path}: it is no file.")
+    return _document(path)
+
+
 def _assembly(folder: str, depth: int) -> Iterator[Stack]:
     """The stacks of a cloud assembly, and of those inside it."""
-    artifacts = _document(os.path.join(folder, MANIFEST)).get("artifacts") or {}
+    artifacts = _document_inside(os.path.join(folder, MANIFEST)).get("artifacts") or {}
     for name, artifact in artifacts.items() if isinstance(artifacts, dict) else ():
         properties = artifact.get("properties") if isinstance(artifact, dict) else None
         if not isinstance(properties, dict):
@@ -81,10 +88,10 @@ def _cdk_stack(folder: str, name: str, artifact: dict[str, Any], properties: dic
     template = _inside(folder, properties.get("templateFile"))
     region = str(artifact.get("environment", "")).rpartition("/")[2]
     assets_path = template.removesuffix(".template.json") + ".assets.json"
-    files = _document(assets_path).get("files") if os.path.isfile(assets_path) else {}
+    files = _document_inside(assets_path).get("files") if os.path.lexists(assets_path) else {}
     assets = {key: _inside(folder, path) for key, path in _assets(files)}
     bound = None if not region or region.startswith(ANY) else region
-    return Stack(str(properties.get("stackName") or name), _document(template), folder, bound, assets)
+    return Stack(str(properties.get("stackName") or name), _document_inside(template), folder, bound, assets)
 
 
 def _assets(files: Any) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,9 @@ from hashrange.templates.texts import TemplateError
 from hashrange.written.names import did_you_mean
 
 TEXT_LENGTH_MAX = 1024 * 1024
-"""Longest text that functions may make."""
+"""Longest text that a function may make."""
+TEXTS_LENGTH_MAX = 16 * 1024 * 1024
+"""Length of all texts that functions make of a template."""
 STEPS_MAX = 1_000_000
 STACK_ARN = "arn:{partition}:cloudformation:{region}:{account}:stack/{name}/hashrange"
 ZONES = "abc"
@@ -52,7 +54,7 @@ class Resolver:
         self._names: dict[str, str] = {}
         self._open: list[str] = []
         """What is being resolved, from the outside to the inside."""
-        self._steps = 0
+        self._steps = self._made_length = 0
         self._pseudo = {
             "AWS::AccountId": place.account,
             "AWS::Region": place.region,
@@ -93,10 +95,18 @@ class Resolver:
         if function is None:
             known = [one.removeprefix("Fn::") for one in FUNCTIONS]
             _refuse(where, f"{name} is not resolved here.{did_you_mean(name.removeprefix('Fn::'), known)}")
-        found = function(self, argument, where)
-        if isinstance(found, str) and len(found) > TEXT_LENGTH_MAX:
-            _refuse(where, f"{name} makes a text of more than {TEXT_LENGTH_MAX:,} characters")
-        return found
+        return function(self, argument, where)
+
+    def _require_room(self, name: str, length: int, where: str) -> None:
+        """Refuse a text of this length, which a function is about to make, if it or all together are too long."""
+        self._made_length += length
+        if length > TEXT_LENGTH_MAX or self._made_length > TEXTS_LENGTH_MAX:
+            most, whose = (
+                (TEXT_LENGTH_MAX, "makes a text")
+                if length > TEXT_LENGTH_MAX
+                else (TEXTS_LENGTH_MAX, "and others make texts")
+            )
+            _refuse(where, f"{name} {whose} of more than {most:,} characters")
 
     def text(self, value: Any, where: str) -> str:
         """A value that must be a scalar, as text."""
@@ -200,7 +210,16 @@ class Resolver:
             is_attribute = "." in name and name not in self._parameters
             return scalar_text(self.get_att(name, where) if is_attribute else self._sub_ref(name, where))
 
-        return _find_variable.sub(lambda found: f"${{{found[2]}}}" if found[1] else value_of(found[2].strip()), text)
+        parts, end, length = list[str](), 0, len(text)
+        for found in _find_variable.finditer(text):
+            value = f"${{{found[2]}}}" if found[1] else value_of(found[2].strip())
+            length += len(value)
+            if length > TEXT_LENGTH_MAX:
+                break
+            parts += (text[end : found.start()], value)
+            end = found.end()
+        self._require_room("Fn::Sub", length, where)
+        return "".join((*parts, text[end:]))
 
     def _sub_ref(self, name: str, where: str) -> str:
         found = self.ref(name, where)
@@ -212,7 +231,9 @@ class Resolver:
         found = self.value(values, where)
         if not isinstance(delimiter, str) or not isinstance(found, list):
             _refuse(where, "Fn::Join takes a delimiter and a list")
-        return delimiter.join(self.text(one, where) for one in found)
+        texts = [self.text(one, where) for one in found]
+        self._require_room("Fn::Join", len(delimiter) * len(texts) + sum(map(len, texts)), where)
+        return delimiter.join(texts)
 
     def select(self, argument: Any, where: str) -> Any:
         """Fn::Select."""

@@ -36,6 +36,8 @@ _ENTRY_NUMBERS = 128
 MOVED_ENTRIES_MIN = 512
 """Entries without a cell that are moved together."""
 _TESTED_KEPT_MAX = 65_536
+_LEFT_BYTES_MIN = 65_536
+"""Rows that no entry has any more are kept up to this many bytes, or up to a quarter of those of all entries."""
 _BLOCK_EXTRA_BYTES = 1_200
 """Memory of a block besides its places."""
 _SLOTS = 65_536
@@ -72,7 +74,9 @@ class LoadedPart:
         self._tested: dict[bytes, bytes] = {}
         """The rows that conditions test, so that equal ones are held once."""
         self._tested_bytes = 0
-        """Their bytes, as if none were equal."""
+        """Those of all entries, as if none were equal."""
+        self._kept_bytes = 0
+        """Those of `_tested`."""
         self.read_bytes = 0
         """Item sizes of all entries."""
 
@@ -257,6 +261,8 @@ class LoadedPart:
     def _uncount(self, block: VectorBlock, place: int) -> None:
         self.read_bytes -= block.sizes[place]
         self._tested_bytes -= len(block.tested[place])
+        if self._kept_bytes > self._tested_bytes + max(_LEFT_BYTES_MIN, self._tested_bytes >> 2):
+            self._forget_tested()
 
     def _freed(self, block: VectorBlock, place: int) -> None:
         """Note that a place is free. Those of blocks whose entries will move are not used again."""
@@ -271,9 +277,15 @@ class LoadedPart:
         if known is not None:
             return known
         if len(self._tested) == _TESTED_KEPT_MAX:
-            self._tested.clear()
+            self._forget_tested()
         self._tested[tested] = tested
+        self._kept_bytes += len(tested)
         return tested
+
+    def _forget_tested(self) -> None:
+        """From now on, hold equal rows once anew; entries keep what they have."""
+        self._tested.clear()
+        self._kept_bytes = 0
 
     # --- cells ----------------------------------------------------------------------------------
 

@@ -197,6 +197,20 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     assert "a.jsonl cannot be applied: it is no file" in refusal(folder)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_in_a_folder_of_the_cdk_is_not_opened(tmp_path: Path) -> None:
+    """To open it would wait for whoever writes it, and the server with it."""
+    folder = make_folder(tmp_path / "init", {})
+    (folder / "cdk.out").mkdir()
+    os.mkfifo(folder / "cdk.out" / "manifest.json")
+    assert " has a folder cdk.out, whose name is neither a Region" in refusal(folder)
+    (folder / "cdk.out" / "manifest.json").unlink()
+    artifact = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "Far.template.json"}}
+    (folder / "cdk.out" / "manifest.json").write_text(json.dumps({"artifacts": {"Far": artifact}}), encoding="utf-8")
+    os.mkfifo(folder / "cdk.out" / "Far.template.json")
+    assert "Far.template.json: it is no file." in refusal(folder)
+
+
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "init", {})
     try:

@@ -132,3 +132,22 @@ def test_yaml_that_is_no_template_is_left_out(tmp_path: Path, caplog: pytest.Log
         assert database.client().list_tables()["TableNames"] == []
     told = f"{folder / 'compose.yaml'} is not applied: it has no Resources, so it is no template of CloudFormation."
     assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [told]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"Fn::Join": ["x" * 600_000, ["", "", ""]]}, "Fn::Join makes a text of more than 1,048,576 characters"),
+        ({"Fn::Sub": ["${a}" * 20, {"a": "x" * 100_000}]}, "Fn::Sub makes a text of more than 1,048,576 characters"),
+        (
+            {"Fn::Join": ["", [{"Fn::Select": [1, [{"Fn::Join": ["x" * 900_000, ["", ""]]}, ""]]} for _ in range(30)]]},
+            "Fn::Join and others make texts of more than 16,777,216 characters",
+        ),
+    ],
+    ids=["join", "sub", "many"],
+)
+def test_texts_that_would_fill_the_memory_are_not_made(tmp_path: Path, value: Any, told: str) -> None:
+    table = {**TABLE, "Properties": {**TABLE["Properties"], "TableName": value}}
+    folder = make_folder(tmp_path / "init", {"shop.json": {"Resources": {"Orders": table}}})
+    with pytest.raises(SettingUnusable, match=told), begun(folder):
+        pass

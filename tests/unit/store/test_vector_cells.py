@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hashrange.store.embedded import vector_search
+from hashrange.store.embedded.vector_parts import StoredPart
 from hashrange.testing.database import server
 from hashrange.vectors import centroids
 from hashrange.vectors.loaded_part import LoadedPart
@@ -38,6 +39,32 @@ def tended(large: Vectors) -> int:
     while drive(large.world.embedded.maintenance.tend_vectors()) is not None:
         count += 1
     return count
+
+
+def test_a_step_looks_only_at_parts_with_something_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 60,000 parts in memory, each step for the cells of one took 150 ms."""
+    made = Vectors(has_hash=True)
+    made.world.embedded.vector_searches._make = partial(LoadedPart, cells_entries_min=200)  # type: ignore[assignment]
+    made.fill(600)
+    made.search(made.query(5))
+    parts = made.world.embedded.site.vector_parts
+    for number in range(100):
+        parts._by_prefix[b"other%d" % number] = StoredPart(b"", LoadedPart("COSINE", 2), (), lambda _: b"", b"")
+        parts._by_prefix.move_to_end(b"other%d" % number, last=False)
+    looked: list[StoredPart] = []
+    is_untended = parts._is_untended
+
+    def look(part: StoredPart) -> bool:
+        looked.append(part)
+        return is_untended(part)
+
+    monkeypatch.setattr(parts, "_is_untended", look)
+    steps = tended(made)
+    assert steps > 5
+    assert len(looked) <= 3 * steps + 10
+    for number in range(100):
+        del parts._by_prefix[b"other%d" % number]
+    assert made.world.close() == []
 
 
 @pytest.mark.parametrize("seed", range(3))

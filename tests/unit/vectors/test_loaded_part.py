@@ -216,6 +216,21 @@ def test_places_are_used_again() -> None:
     assert part.memory_bytes < most_bytes * 1.1
 
 
+def test_rows_that_no_entry_has_any_more_are_let_go() -> None:
+    """40 items with rows of 180 KB, of which one was rewritten 3,000 times, took 550 MB beyond what was counted."""
+    part = LoadedPart("COSINE", 2)
+    row_bytes = 10_000
+    for number in range(40):
+        part.put(b"%d" % number, packed([1.0, 0.0]), 1, b"%d" % number * (row_bytes // 4))
+    live_bytes = part._tested_bytes
+    for number in range(500):
+        part.put(b"0", packed([1.0, 0.0]), 1, (b"n%d" % number).ljust(row_bytes))
+        assert sum(map(len, part._tested)) <= 1.5 * max(live_bytes, part._tested_bytes) + 2 * row_bytes
+    for number in range(40):
+        part.remove(b"%d" % number)
+    assert sum(map(len, part._tested)) < 100_000
+
+
 def test_a_part_whose_entries_have_gone_is_sparse() -> None:
     part = LoadedPart("COSINE", 2)
     for number in range(4 * blocks.BLOCK_ENTRIES_MAX):

@@ -170,6 +170,8 @@ class VectorParts:
         self._statistics_of, self._wake = statistics_of, wake
         self._is_awake = False
         """True from a call of `wake` until all is done."""
+        self._untended: dict[bytes, None] = {}
+        """Prefixes of the parts for which `tend` may have something to do."""
         self.limit_bytes = limit_bytes
         self._memory = memory
         self._by_prefix: OrderedDict[bytes, StoredPart] = OrderedDict()
@@ -223,9 +225,11 @@ class VectorParts:
         size_bytes = part.entries.memory_bytes
         self._memory.used_bytes += size_bytes - part.counted_bytes
         part.counted_bytes = size_bytes
-        if not self._is_awake and self._is_untended(part):
-            self._is_awake = True
-            self._wake()
+        if self._is_untended(part):
+            self._untended[part.prefix] = None
+            if not self._is_awake:
+                self._is_awake = True
+                self._wake()
         while self._memory.used_bytes > self.limit_bytes:
             oldest, drop = self._memory.oldest()
             if oldest is part:
@@ -235,15 +239,19 @@ class VectorParts:
 
     def tend(self) -> bool:
         """Do a step of the work that a complete part has for its cells; False if there was none."""
-        for part in self._by_prefix.values():
-            if self._is_untended(part):
-                try:
-                    part.entries.tend()
-                except MemoryError:
-                    self.refuse(part)
-                else:
-                    self.count(part)
-                return True
+        while self._untended:
+            prefix = next(iter(self._untended))
+            part = self._by_prefix.get(prefix)
+            if part is None or not self._is_untended(part):
+                del self._untended[prefix]
+                continue
+            try:
+                part.entries.tend()
+            except MemoryError:
+                self.refuse(part)
+            else:
+                self.count(part)
+            return True
         self._is_awake = False
         return False
 
