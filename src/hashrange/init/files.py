@@ -172,7 +172,7 @@ async def hash_of(file: InitFile) -> str:
 
 def _pieces(file: InitFile) -> Iterator[bytes]:
     with _reading(file):
-        for path in _paths_of(file):
+        for path in filter(os.path.isfile, _paths_of(file)):  # to open a pipe would wait for whoever writes it
             with open(path, "rb") as opened:
                 while piece := opened.read(PIECE_BYTES):
                     yield piece
