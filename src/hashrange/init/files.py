@@ -172,7 +172,7 @@ async def hash_of(file: InitFile) -> str:
 
 def _pieces(file: InitFile) -> Iterator[bytes]:
     with _reading(file):
-        for path in filter(os.path.isfile, _paths_of(file)):  # to open a pipe would wait for whoever writes it
+        for path in _paths_of(file):
             with open(path, "rb") as opened:
                 while piece := opened.read(PIECE_BYTES):
                     yield piece
@@ -185,7 +185,8 @@ def _paths_of(file: InitFile) -> Iterator[str]:
         return
     for folder, folders, names in os.walk(file.path):
         folders.sort()
-        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(REQUESTS_ENDING))
+        paths = [os.path.join(folder, name) for name in sorted(names) if name.endswith(REQUESTS_ENDING)]
+        yield from filter(os.path.isfile, paths)  # to open a pipe would wait for whoever writes it
 
 
 def read_body(file: InitFile) -> bytes:

@@ -99,14 +99,11 @@ class Resolver:
 
     def _require_room(self, name: str, length: int, where: str) -> None:
         """Refuse a text of this length, which a function is about to make, if it or all together are too long."""
+        if length > TEXT_LENGTH_MAX:
+            _refuse(where, f"{name} makes a text of more than {TEXT_LENGTH_MAX:,} characters")
         self._made_length += length
-        if length > TEXT_LENGTH_MAX or self._made_length > TEXTS_LENGTH_MAX:
-            most, whose = (
-                (TEXT_LENGTH_MAX, "makes a text")
-                if length > TEXT_LENGTH_MAX
-                else (TEXTS_LENGTH_MAX, "and others make texts")
-            )
-            _refuse(where, f"{name} {whose} of more than {most:,} characters")
+        if self._made_length > TEXTS_LENGTH_MAX:
+            _refuse(where, f"{name} and others make texts of more than {TEXTS_LENGTH_MAX:,} characters")
 
     def text(self, value: Any, where: str) -> str:
         """A value that must be a scalar, as text."""

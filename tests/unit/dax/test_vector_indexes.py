@@ -6,6 +6,7 @@ import cbor2
 import pytest
 
 from hashrange.testing import Database
+from tests.conformance.vectors import vector_index
 from tests.support.dax_client import DaxClient, DaxError, all_values
 
 TABLE = b"notes"
@@ -15,13 +16,7 @@ TABLE = b"notes"
 def client(database: Database) -> Any:
     """A client that asks DynamoDB, with a table that has a vector index."""
     client = database.client(region_name="eu-west-1")
-    index = {
-        "IndexName": "near",
-        "VectorAttribute": {"AttributeName": "meaning"},
-        "Dimensions": 2,
-        "DistanceFunction": "COSINE",
-        "Projection": {"ProjectionType": "ALL"},
-    }
+    index = vector_index("near", VectorAttribute={"AttributeName": "meaning"}, Dimensions=2)
     client.create_table(
         TableName="notes",
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],

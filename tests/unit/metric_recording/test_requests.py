@@ -9,6 +9,7 @@ import pytest
 from hashrange.faults.fault import Fault
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
+from tests.conformance.vectors import vector_index
 from tests.unit.metric_recording.seen import Seen, create_table, freeze_at_minute, key
 
 LATENCY = "SuccessfulRequestLatency"
@@ -40,19 +41,12 @@ def test_average_and_maximum_of_consumed_units_are_per_request(client: Any, seen
 
 def create_vector_table(client: Any) -> None:
     """A table with a vector index, and two items that are in it."""
-    index = {
-        "IndexName": "vix",
-        "VectorAttribute": {"AttributeName": "embedding"},
-        "Dimensions": 1,
-        "DistanceFunction": "COSINE",
-        "Projection": {"ProjectionType": "ALL"},
-    }
     client.create_table(
         TableName="vectors",
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
-        VectorIndexes=[index],
+        VectorIndexes=[vector_index("vix", Dimensions=1)],
     )
     for name in "ab":
         item = {"pk": {"S": name}, "embedding": {"L": [{"N": "1"}]}, "text": {"S": "x" * 3_000}}

@@ -7,6 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from hashrange.testing.database import Database, server
+from tests.conformance.vectors import vector_index
 from tests.unit.faults.kit import impatient, make_music
 
 WANTED = {"TableName": "music", "IndexName": "vix", "SearchVector": [{"N": "1"}], "TopK": 100}
@@ -31,13 +32,7 @@ def test_an_added_index_is_unknown_then_backfilling_then_complete(database: Data
     client = impatient(database)
     for place in range(50):
         client.put_item(TableName="music", Item={"pk": {"S": str(place)}, "embedding": {"L": [{"N": str(place + 1)}]}})
-    index = {
-        "IndexName": "vix",
-        "VectorAttribute": {"AttributeName": "embedding"},
-        "Dimensions": 1,
-        "DistanceFunction": "EUCLIDEAN",
-        "Projection": {"ProjectionType": "ALL"},
-    }
+    index = vector_index("vix", Dimensions=1, DistanceFunction="EUCLIDEAN")
     client.update_table(TableName="music", VectorIndexUpdates=[{"Create": index}])
     unknown = ("ValidationException", "The table does not have the specified index: vix")
     backfilling = ("ValidationException", "Cannot search backfilling vector index: vix")

@@ -11,6 +11,7 @@ import pytest
 
 from hashrange.settings import Settings
 from hashrange.testing import Database, server
+from tests.conformance.vectors import vector_index
 from tests.unit.throughput.admin import buckets_of
 
 UNITS = 100_000
@@ -239,13 +240,8 @@ def test_reads_of_vectors_take_the_units_that_replies_report() -> None:
     with server(Settings(data_dir=None, port=0, throughput="enforced", admin=True)) as database:
         database.clock.freeze()
         client = database.client()
-        index = {
-            "IndexName": "near",
-            "VectorAttribute": {"AttributeName": "v"},
-            "Dimensions": 200,
-            "DistanceFunction": "COSINE",
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        }
+        projection = {"ProjectionType": "KEYS_ONLY"}
+        index = vector_index("near", VectorAttribute={"AttributeName": "v"}, Dimensions=200, Projection=projection)
         client.create_table(
             TableName="orders",
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
