@@ -8,7 +8,6 @@ import pytest
 from hashrange.items import member_decoders
 from hashrange.items.member_decoders import MemberDecoders, forget_structs
 from hashrange.items.rows import attributes_reader, decode_attributes, encode_row
-from hashrange.service import collector
 from hashrange.tables.expiry import number_reader
 from tests.support.garbage import garbage_made
 
@@ -59,15 +58,3 @@ def test_the_first_sets_keep_their_structs_and_others_are_read_without() -> None
 )
 def test_odd_long_and_many_names_get_no_struct(names: tuple[str, ...]) -> None:
     assert MemberDecoders(int).find(names) is None
-
-
-def test_all_structs_are_forgotten_when_all_objects_are_examined() -> None:
-    decoders = MemberDecoders(int)
-    decoders.find(("a",))
-    collector.settle()
-    try:
-        collector._looks = collector.LOOKS_UNTIL_ALL
-        collector.look_at_all()
-    finally:
-        collector.release()
-    assert len(decoders) == 0
