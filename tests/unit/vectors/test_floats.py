@@ -70,6 +70,17 @@ def test_what_no_float_holds_is_refused(text: str) -> None:
     assert pack_floats(["1", text, "2"]) is None
 
 
+@pytest.mark.parametrize(
+    "texts", [["1,2", "3"], ["1\n2", ""], ["1\n", "2"], ["1\n2"], ["[1", "2]"], ["1]", "[2"], ["1", "2 "], ["", ""]]
+)
+def test_texts_that_are_numbers_only_together_are_refused(texts: list[str]) -> None:
+    assert pack_floats(texts) is None
+
+
+def test_numbers_that_json_has_not_are_read_among_others() -> None:
+    assert pack_floats(["1", "+2", ".5", "3.", "007", "-0"]) == struct.pack("<6f", 1, 2, 0.5, 3, 7, -0.0)
+
+
 def test_a_vector_has_four_bytes_for_each_number() -> None:
     assert pack_floats(["1", "-2"]) == struct.pack("<2f", 1.0, -2.0)
     assert pack_floats([]) == b""
