@@ -27,7 +27,7 @@ from hashrange.store.embedded import (
 )
 from hashrange.store.embedded.inspect import inspect_store
 from hashrange.store.embedded.layout import SAVED_PARTS_KEY
-from hashrange.store.embedded.vector_parts import StoredPart
+from hashrange.store.embedded.stored_part import StoredPart
 from hashrange.vectors.loaded_part import LoadedPart
 from tests.support.asking import run_operation
 from tests.support.engines import FaultyEngine
