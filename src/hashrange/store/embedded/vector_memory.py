@@ -68,14 +68,14 @@ class VectorMemory(msgspec.Struct, eq=False, weakref=True):
 
     def make_room(self, limit_bytes: int, part: StoredPart) -> bool:
         """Let go of dropped parts, then drop those that were used least recently, until `limit_bytes` are not exceeded;
-        False if `part` would be the next.
+        False if `part` is the only one that is left, and exceeds them.
         """
         while self.used_bytes > limit_bytes:
             if self._dropped:
                 self._let_go_of_one()
                 continue
             oldest = next(iter(self._groups))
-            if oldest is part:
+            if oldest is part and len(self._groups) == 1:
                 return False
             self.drop(oldest)
         return True

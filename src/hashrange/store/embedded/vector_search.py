@@ -121,7 +121,7 @@ class VectorSearches:
             await self._load_slice(part)
             await PAUSE
             self._site.health.require(generation)
-            if not self._parts.holds(part):
+            if self._parts.find(prefix) is not part:  # it has been dropped
                 return None
         return part
 
