@@ -25,11 +25,12 @@ from hashrange.store.embedded.vector_memory import VectorMemory
 from hashrange.store.embedded.vector_parts import VectorParts, worth_saving
 from hashrange.store.statistics import Statistics
 from hashrange.tables.entries import Entry, EntryWrite
+from hashrange.testing.database import server
 from hashrange.vectors.loaded_part import LoadedPart
 from tests.support.seeds import seeds
-from tests.support.waiting import until
+from tests.support.waiting import until, wait_until
 from tests.support.working import lines_of
-from tests.unit.store.test_vector_parts import NAME, Vectors, finish_freeing, parts_of
+from tests.unit.store.test_vector_parts import NAME, Vectors, finish_freeing, parts_of, search_of_numbers
 
 ROW = encode_row({"id": {"S": "a"}}, 10)
 FILE_NAMES = "part%d"
@@ -153,6 +154,22 @@ def test_dropped_parts_are_the_first_to_go_when_memory_is_needed() -> None:
     for vectors in (made, other):
         vectors.world.close()
     assert memory.used_bytes == 0
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_server_lets_go_of_parts_by_itself(is_reset: bool) -> None:
+    with server() as database:
+        client: Any = database.client()
+        found = client.search_vectors(**search_of_numbers(client, 40))["SearchResults"]
+        assert len(found) == 40
+        store: Any = database._process.service.store
+        memory = store.site.vector_parts._memory
+        assert memory.used_bytes > 0
+        if is_reset:
+            database.reset()
+        else:
+            client.delete_table(TableName=NAME)
+        wait_until(lambda: memory.used_bytes == 0)
 
 
 # --- what is being saved ------------------------------------------------------------------------------
