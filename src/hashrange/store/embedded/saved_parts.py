@@ -24,6 +24,7 @@ from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.files import Folder
 from hashrange.store.embedded.part_files import (
+    PART_ID_BYTES,
     free_bytes,
     make_vectors_folder,
     names_of_part_files,
@@ -225,19 +226,21 @@ def save_parts(leaving: LeavingParts, engine: Engine, folder: Folder, monotonic:
 
     Gives up what takes too long or does not fit. False if the engine has refused the mark. Raises nothing.
     """
-    parts = [(prefix, saved.part_id, saved.count) for prefix, saved in leaving.unread.items()]
+    named_count = _named_count([*leaving.unread, *[prefix for prefix, _ in leaving.loaded]])
+    parts = [(prefix, saved.part_id, saved.count) for prefix, saved in leaving.unread.items()][:named_count]
+    loaded = leaving.loaded[: named_count - len(parts)]
     written: list[tuple[bytes, bytes, int]] = []
     try:
-        if leaving.loaded:
+        if loaded:
             make_vectors_folder(folder.data)
-        _write_parts(leaving.loaded, folder, monotonic, written)
+        _write_parts(loaded, folder, monotonic, written)
     except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may keep the engine from being closed
         _log.warning(
             "%s: vectors in memory could not be saved (%s), so the next server reads them from their items.",
             folder.place,
             getattr(error, "strerror", None) or error,
         )
-    parts = _within_row([*parts, *written])
+    parts += written
     if not parts:
         return True
     try:
@@ -272,14 +275,16 @@ def _write_parts(
         written.append((prefix, part_id, entries.count))
 
 
-def _within_row(parts: list[tuple[bytes, bytes, int]]) -> list[tuple[bytes, bytes, int]]:
-    """As many of the parts as one row can name; files of others are found to have no mark by the next server."""
+def _named_count(prefixes: Sequence[bytes]) -> int:
+    """How many of the parts with these prefixes, from the first on, one row can name. Files of others that nobody has
+    needed are found to have no mark by the next server.
+    """
     left_bytes = MARK_BYTES_MAX
-    for number, (prefix, part_id, _) in enumerate(parts):
-        left_bytes -= len(prefix) + len(part_id) + _ENTRY_EXTRA_BYTES
+    for number, prefix in enumerate(prefixes):
+        left_bytes -= len(prefix) + PART_ID_BYTES + _ENTRY_EXTRA_BYTES
         if left_bytes < 0:
-            return parts[:number]
-    return parts
+            return number
+    return len(prefixes)
 
 
 def _write_mark(parts: list[tuple[bytes, bytes, int]], engine: Engine, folder: Folder) -> None:
