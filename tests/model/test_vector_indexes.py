@@ -16,7 +16,7 @@ import pytest
 from hashrange.errors import ApiError
 from hashrange.items.rows import decode_row
 from hashrange.items.types import Row
-from hashrange.store.embedded import part_loading, saved_parts, vector_parts, vector_search
+from hashrange.store.embedded import part_loading, saved_parts, stored_part, vector_parts, vector_search
 from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.tables.source_id import key_in_source, make_source_id
 from tests.conformance.vectors import charged
@@ -355,7 +355,7 @@ def sorted_entry(entry: Item) -> Any:
 @pytest.mark.parametrize("seed", seeds(4, 200))
 def test_random_histories(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_search, "LOADED_ENTRIES_MIN", 1)
-    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 2)
+    monkeypatch.setattr(stored_part, "SLICE_ROWS", 2)
     monkeypatch.setattr(part_loading, "SLICE_ROWS", 1)
     monkeypatch.setattr(vector_parts, "SAVED_ENTRIES_MIN", 1)
     monkeypatch.setattr(saved_parts, "SPARE_DISK_BYTES", 0)

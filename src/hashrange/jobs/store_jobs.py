@@ -39,7 +39,7 @@ def jobs_of(store: Maintenance, clock: Clock, see_expired: SeeChanges) -> list[J
         SlicedJob("recovery windows", store.tend_recovery),
         # Splits partitions of tables and indexes that have grown, one per slice.
         SlicedJob("partition splits", partial(_split, store)),
-        # Divides large parts of vector indexes in memory into cells.
+        # Divides large parts of vector indexes in memory into cells, and frees those of deleted tables and indexes.
         SlicedJob("vector cells", store.tend_vectors, waits_for_service_time=False),
         SlicedJob("settle", store.settle, waits_for_service_time=False),
     ]

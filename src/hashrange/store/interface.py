@@ -375,7 +375,9 @@ class Maintenance(Protocol):
         """Split this partition, of more than one hash, into two halves; False (nothing done) if it no longer exists."""
 
     async def tend_vectors(self) -> float | None:
-        """Do a step of what keeps searches of large vector indexes quick; returns 0.0 if there is more to do."""
+        """Free some of the memory of vector indexes that are gone, or do a step of what keeps searches of large ones
+        quick; returns 0.0 if there is more to do.
+        """
 
     async def settle(self) -> float:
         """Merge old versions of rows away, to make reads faster, if no write came since the last call.

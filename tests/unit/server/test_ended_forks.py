@@ -12,6 +12,7 @@ import weakref
 import zipfile
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ from hashrange.server.listener import Server, read_secrets
 from hashrange.service.opening import open_service
 from hashrange.service.taken_apart import parts_of
 from hashrange.settings import Settings
+from hashrange.store.embedded import vector_memory
+from hashrange.store.embedded.stored_part import StoredPart
+from hashrange.vectors.loaded_part import LoadedPart
 from tests.support.signing import sign
 from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.unit.server.listening import run_on_asyncio
@@ -264,6 +268,44 @@ def test_what_an_ended_fork_watched_is_freed_in_pieces(
         assert left == [3, 1, 0]
 
     play(scenario)
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_the_vectors_of_an_ended_fork_are_freed_in_pieces(
+    play: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_on_disk: bool
+) -> None:
+    """60,000 parts at once held others up for a quarter of a second."""
+    monkeypatch.setattr(vector_memory, "LET_GO_PARTS", 2)
+    living: weakref.WeakSet[LoadedPart] = weakref.WeakSet()
+    seen_counts: list[int] = []
+
+    def add_parts(store: Any, count: int) -> None:
+        for number in range(count):
+            part = StoredPart(b"source%d" % number, LoadedPart("COSINE", 2), (), lambda _: b"", b"")
+            store.site.vector_parts.add(part)
+            living.add(part.entries)
+
+    def look() -> None:
+        seen_counts.append(len(living))
+        if seen_counts[-1] > 1:
+            asyncio.get_running_loop().call_soon(look)
+
+    async def scenario(server: Server, port: int) -> None:
+        own: Any = server.service.store
+        add_parts(own, 1)
+        fork = await server.forks.start(None)
+        add_parts(server.forks._open[fork].service.store, 20)
+        look()
+        assert await ended(server, fork) == []
+        assert len(living) == 1
+        assert seen_counts[0] == 21
+        assert max(before - after for before, after in pairwise(seen_counts)) <= 2
+        assert len(own.site.vector_parts) == 1
+        memory = own.site.vector_parts._memory
+        assert memory.used_bytes == sum(part.counted_bytes for part in memory._groups)
+        assert len(memory._groups) == 1
+
+    play(scenario, tmp_path / "data" if is_on_disk else None)
 
 
 def zipped() -> str:

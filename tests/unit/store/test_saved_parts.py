@@ -27,7 +27,7 @@ from hashrange.store.embedded import (
 )
 from hashrange.store.embedded.inspect import inspect_store
 from hashrange.store.embedded.layout import SAVED_PARTS_KEY
-from hashrange.store.embedded.vector_parts import StoredPart
+from hashrange.store.embedded.stored_part import StoredPart
 from hashrange.vectors.loaded_part import LoadedPart
 from tests.support.asking import run_operation
 from tests.support.engines import FaultyEngine
@@ -609,6 +609,24 @@ def test_a_mark_names_as_many_files_as_fit(saved: SavedVectors, monkeypatch: pyt
     saved.restart()
     saved_parts._removing.submit(int).result()
     assert saved.files == []
+
+
+def test_no_file_is_written_that_the_mark_cannot_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They took time and room on the disk, and the next server removed them."""
+    made = SavedVectors(tmp_path / "data", has_hash=True)
+    for tenant in ("t", "u"):
+        made.search(made.query(tenant=tenant))
+    prefixes = [part.prefix for part in parts_of(made)]
+    one_bytes = len(prefixes[0]) + part_files.PART_ID_BYTES + saved_parts._ENTRY_EXTRA_BYTES
+    monkeypatch.setattr(saved_parts, "MARK_BYTES_MAX", 2 * one_bytes - 1)
+    made.world.embedded.close_now()
+    assert len(made.files) == 1
+    made.open()
+    assert made.parts.saved.find(prefixes[1]) is not None
+    assert len(made.parts.saved) == 1
+    made.search(made.query(tenant="t"))
+    assert made.world.close() == []
+    assert len(made.files) == 1
 
 
 # --- memory ------------------------------------------------------------------------------------------

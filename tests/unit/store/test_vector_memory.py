@@ -11,6 +11,7 @@ from hashrange.clock import MovableClock, SystemClock
 from hashrange.service.opening import open_fork, open_service
 from hashrange.service.snapshots import take_snapshot
 from hashrange.settings import Settings
+from hashrange.store.embedded import stored_part
 from hashrange.store.embedded.vector_memory import memory_on
 from hashrange.testing.database import server
 from tests.unit.store.test_vector_parts import Vectors, parts_of, search_of_numbers
@@ -38,6 +39,47 @@ def test_stores_that_share_memory_drop_the_part_that_was_used_least_recently() -
     first.world.close()
     second.world.close()
     assert first.parts._memory.used_bytes == 0
+
+
+def test_a_part_that_fits_alone_is_not_refused() -> None:
+    """A write to the part that was used least recently makes it leave, and the next search loads it again."""
+    made = Vectors(has_hash=True)
+    made.fill(300)
+    for tenant in ("t", "u"):
+        made.search(made.query(tenant=tenant))
+    first, second = parts_of(made)
+    made.parts.limit_bytes = made.parts._memory.used_bytes
+    for number in range(300, 600):
+        made.put(number, "t")
+        if parts_of(made) != [first, second]:
+            break
+    assert parts_of(made) == [second]
+    assert made.parts.may_hold(made.source, first.prefix)
+    made.search(made.query(tenant="t"))
+    assert [part.prefix for part in parts_of(made)] == [first.prefix]
+    made.world.close()
+
+
+def test_a_part_that_is_being_loaded_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another part that is searched meanwhile leaves, although it was searched last."""
+    monkeypatch.setattr(stored_part, "SLICE_ROWS", 20)
+    made = Vectors(has_hash=True)
+    made.fill(300)
+    made.search(made.query(tenant="t"))
+    (small,) = parts_of(made)
+    made.parts.limit_bytes = 4 * made.parts._memory.used_bytes
+    for number in range(300, 700):
+        made.put(number, "u")
+    loading = made.begin(made.query(tenant="u"))
+    with pytest.raises(StopIteration):
+        while True:
+            loading.send(None)
+            if made.parts.holds(small):
+                made.search(made.query(tenant="t"))
+    (large,) = parts_of(made)
+    assert large.is_complete
+    assert large.prefix != small.prefix
+    made.world.close()
 
 
 def test_stores_on_one_event_loop_share_memory() -> None:

@@ -15,7 +15,7 @@ from hashrange.errors import StorageError
 from hashrange.items import steps
 from hashrange.items.keys import encode_partition_key
 from hashrange.items.rows import decode_attributes, decode_row
-from hashrange.store.embedded import late_entries, vector_parts, vector_search
+from hashrange.store.embedded import late_entries, stored_part, vector_memory, vector_search
 from hashrange.store.embedded.vector_search import search_entries
 from hashrange.tables.open_table import OpenTable, ReadSource
 from hashrange.testing.database import server
@@ -217,8 +217,8 @@ def test_commits_are_followed_without_reading_rows(
         read.append(asked)
 
     with monkeypatch.context() as patched:
-        patched.setattr(vector_parts, "decode_attributes", note)
-        for part in vectors.parts._by_prefix.values():
+        patched.setattr(stored_part, "decode_attributes", note)
+        for part in parts_of(vectors):
             patched.setattr(part, "vector_of", note)
         for _ in range(50):
             vectors.change()
@@ -230,7 +230,7 @@ def test_commits_are_followed_without_reading_rows(
 def test_rows_are_read_where_other_work_may_run_and_change_them(
     vectors: Vectors, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 20)
+    monkeypatch.setattr(stored_part, "SLICE_ROWS", 20)
     vectors.chance = random.Random(seed)
     vectors.fill(150)
     undisturbed: list[bool] = []
@@ -246,7 +246,7 @@ def test_rows_are_read_where_other_work_may_run_and_change_them(
 
     query = vectors.query()
     with monkeypatch.context() as patched:
-        patched.setattr(vector_parts, "decode_attributes", decode_and_give_way)
+        patched.setattr(stored_part, "decode_attributes", decode_and_give_way)
         vectors.search(query)
     assert undisturbed.count(False) > 50
     assert undisturbed.count(True) <= undisturbed.count(False) // 4
@@ -258,7 +258,7 @@ def test_rows_are_read_where_other_work_may_run_and_change_them(
 def test_commits_are_followed_while_a_part_is_loaded(
     vectors: Vectors, seed: int, is_late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 5)
+    monkeypatch.setattr(stored_part, "SLICE_ROWS", 5)
     if is_late:
         monkeypatch.setattr(late_entries, "LATE_BYTES_MIN", 1)
     vectors.chance = random.Random(seed)
@@ -282,7 +282,7 @@ def test_commits_are_followed_while_a_part_is_loaded(
 
 
 def test_several_searches_load_a_part_together(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 5)
+    monkeypatch.setattr(stored_part, "SLICE_ROWS", 5)
     vectors.fill(150)
     queries = [vectors.query() for _ in range(3)]
     expected = [vectors.by_pages(query) for query in queries]
@@ -363,7 +363,7 @@ def test_an_item_that_changes_meanwhile_has_the_score_of_its_vector(
             found = vectors.search(query)
         assert len(set(ids(found))) == len(found.entries)
         for row, score in found.entries:
-            alone = ranked([(row, vector_parts.vector_reader(vectors.source)(row))], "EUCLIDEAN", query.vector, 1)
+            alone = ranked([(row, stored_part.vector_reader(vectors.source)(row))], "EUCLIDEAN", query.vector, 1)
             assert alone == [(row, score)]
             assert decode_row(row)["rank"] == {"N": "2"}
         assert [one.score for one in found.entries] == sorted(one.score for one in found.entries)
@@ -389,23 +389,29 @@ def test_parts_leave_memory_when_others_need_it(vectors: Vectors) -> None:
 def drop_for_another(vectors: Vectors) -> None:
     """Add a part for which there is no memory besides those that there are."""
     vectors.parts.limit_bytes = sum(one.counted_bytes for one in parts_of(vectors))
-    vectors.parts.add(vector_parts.stored_part(vectors.source, vectors.source.source_id + b"other", LoadedPart))
+    vectors.parts.add(stored_part.stored_part(vectors.source, vectors.source.source_id + b"other", LoadedPart))
 
 
 def drop_with_table(vectors: Vectors) -> None:
-    vectors.parts.drop(vectors.source.source_id, vectors.source.source_id + b"\xff")
+    vectors.parts.drop([vectors.source.source_id])
+    tend(vectors)
 
 
 def drop_with_engine(vectors: Vectors) -> None:
     vectors.parts.clear()
+    tend(vectors)
 
 
-@pytest.mark.parametrize("drop", [drop_for_another, drop_with_table, drop_with_engine])
+def drop_and_tend_later(vectors: Vectors) -> None:
+    vectors.parts.drop([vectors.source.source_id])
+
+
+@pytest.mark.parametrize("drop", [drop_for_another, drop_with_table, drop_with_engine, drop_and_tend_later])
 @pytest.mark.parametrize("searches_count", [0, 1, 2])
 def test_a_large_part_is_freed_on_a_thread_when_the_last_search_has_ended(
     vectors: Vectors, searches_count: int, drop: Callable[[Vectors], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_parts, "_FREED_ENTRIES_MAX", 10)
+    monkeypatch.setattr(vector_memory, "LET_GO_ENTRIES", 10)
     vectors.fill(200)
     vectors.require_right()
     (part,) = parts_of(vectors)
@@ -426,6 +432,7 @@ def test_a_large_part_is_freed_on_a_thread_when_the_last_search_has_ended(
             assert count == searches_count or not threads, "it is freed while another search uses it"
 
     search(searches_count)
+    tend(vectors)
     finish_freeing()
     assert threads == ["hashrange-vectors-freed_0"]
     assert part.entries.search(query) == []
@@ -433,31 +440,46 @@ def test_a_large_part_is_freed_on_a_thread_when_the_last_search_has_ended(
 
 
 @pytest.mark.parametrize(
-    ("parts_max", "entries_max", "is_beside"), [(9, 10**6, True), (99, 300, True), (99, 600, False)]
+    ("parts_max", "entries_max", "left"),
+    [(4, 10**6, [6, 2, 0]), (99, 81, [7, 4, 1, 0]), (99, 30, [*range(9, -1, -1)])],
 )
-def test_many_small_parts_are_freed_on_a_thread(
-    parts_max: int, entries_max: int, is_beside: bool, monkeypatch: pytest.MonkeyPatch
+def test_the_parts_of_a_deleted_table_are_freed_some_at_a_time(
+    parts_max: int, entries_max: int, left: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten parts of 40 entries are dropped together."""
-    monkeypatch.setattr(vector_parts, "_FREED_PARTS_MAX", parts_max)
-    monkeypatch.setattr(vector_parts, "_FREED_ENTRIES_MAX", entries_max)
+    monkeypatch.setattr(vector_memory, "LET_GO_PARTS", parts_max)
+    monkeypatch.setattr(vector_memory, "LET_GO_ENTRIES", entries_max)
     vectors = Vectors(has_hash=True)
     for tenant in range(10):
         for number in range(40):
             vectors.put(40 * tenant + number, str(tenant))
         vectors.search(vectors.query(tenant=str(tenant)))
-    threads: list[str] = []
+    freed: list[None] = []
     for part in parts_of(vectors):
         assert part.entries.count == 40
-        weakref.finalize(part.entries, lambda: threads.append(threading.current_thread().name))
+        weakref.finalize(part.entries, lambda: freed.append(None))
     del part
+    wakes: list[None] = []
+    vectors.world.embedded.maintenance.on_work(lambda: wakes.append(None))
     vectors.world.request("DeleteTable", TableName=NAME)
-    finish_freeing()
-    assert threads == ["hashrange-vectors-freed_0" if is_beside else threading.current_thread().name] * 10
+    assert wakes
+    assert not freed
+    counts = []
+    while drive(vectors.world.embedded.maintenance.tend_vectors()) is not None:
+        finish_freeing()
+        counts.append(10 - len(freed))
+    assert counts == left
+    assert vectors.parts._memory.used_bytes == 0
     vectors.world.close()
 
 
-def freeing_threads(part: vector_parts.StoredPart, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def tend(vectors: Vectors) -> None:
+    """Do all that there is to do for parts."""
+    while drive(vectors.world.embedded.maintenance.tend_vectors()) is not None:
+        pass
+
+
+def freeing_threads(part: stored_part.StoredPart, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the threads in which the part's entries are freed from now on."""
     threads: list[str] = []
     free = part.entries.free
@@ -472,7 +494,7 @@ def freeing_threads(part: vector_parts.StoredPart, monkeypatch: pytest.MonkeyPat
 
 def finish_freeing() -> None:
     """Wait until the thread has freed what it was given."""
-    vector_parts._freeing.submit(int).result()
+    vector_memory.freeing.submit(int).result()
 
 
 def test_the_part_that_was_used_least_recently_leaves_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -511,14 +533,14 @@ def test_a_part_without_memory_is_not_kept(vectors: Vectors, monkeypatch: pytest
 
     vectors.fill(200)
     with monkeypatch.context() as patched:
-        patched.setattr(vector_parts.StoredPart, "load", fail)
+        patched.setattr(stored_part.StoredPart, "load", fail)
         vectors.require_right()
         assert len(vectors.parts) == 0
     vectors.parts.clear()
     vectors.require_right()
     assert len(vectors.parts) == 1
     with monkeypatch.context() as patched:
-        patched.setattr(vector_parts.StoredPart, "put_entry", fail)
+        patched.setattr(stored_part.StoredPart, "put_entry", fail)
         for number in range(10):
             vectors.put(number)
     assert len(vectors.parts) == 0
@@ -554,7 +576,7 @@ def test_a_deleted_index_or_table_has_no_part(vectors: Vectors) -> None:
 
 
 def test_an_index_that_is_deleted_while_its_part_is_loaded(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 5)
+    monkeypatch.setattr(stored_part, "SLICE_ROWS", 5)
     vectors.fill(150)
     for turns in (1, 3, 10):
         made = Vectors(has_hash=vectors.has_hash)
@@ -569,7 +591,7 @@ def test_an_index_that_is_deleted_while_its_part_is_loaded(vectors: Vectors, mon
 
 
 def test_another_engine_has_other_parts(vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_parts, "SLICE_ROWS", 5)
+    monkeypatch.setattr(stored_part, "SLICE_ROWS", 5)
     vectors.fill(200)
     vectors.require_right()
     site = vectors.world.embedded.site
@@ -612,8 +634,8 @@ def test_without_numpy_all_entries_are_read(vectors: Vectors, monkeypatch: pytes
     assert len(vectors.parts) == 0
 
 
-def parts_of(vectors: Vectors) -> list[vector_parts.StoredPart]:
-    return list(vectors.parts._by_prefix.values())
+def parts_of(vectors: Vectors) -> list[stored_part.StoredPart]:
+    return [part for group in vectors.parts._groups.values() for part in group.parts.values()]
 
 
 def reads_of(vectors: Vectors) -> list[Any]:
@@ -621,7 +643,7 @@ def reads_of(vectors: Vectors) -> list[Any]:
     slices: list[Any] = []
     load = vectors.world.embedded.vector_searches._load_slice
 
-    async def noting(part: vector_parts.StoredPart) -> None:
+    async def noting(part: stored_part.StoredPart) -> None:
         slices.append(part.next_key)
         await load(part)
 

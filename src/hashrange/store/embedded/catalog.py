@@ -301,7 +301,7 @@ class EmbeddedCatalog:
         size_bytes = site.statistics.drop(draft, lower, upper)
         self._walks.drop(draft, lower, upper)
         self._partitions.drop(draft, sources)
-        draft.afterwards += [site.reads.clear, partial(site.vector_parts.drop, lower, upper)]
+        draft.afterwards += [site.reads.clear, partial(site.vector_parts.drop, sources)]
         if size_bytes >= RECLAIMED_BYTES_MIN and site.is_served:
             draft.afterwards.append(lambda: site.housekeeper.compact(site.engine, lower, upper))
 

@@ -16,7 +16,7 @@ from hashrange.items.steps import undisturbed
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.part_files import FilePlace, PartFileUnusable, read_section
 from hashrange.store.embedded.saved_parts import SavedPart
-from hashrange.store.embedded.vector_parts import SLICE_BYTES, SLICE_ROWS, FileReading, StoredPart
+from hashrange.store.embedded.stored_part import SLICE_BYTES, SLICE_ROWS, FileReading, StoredPart
 from hashrange.tables.source_id import SOURCE_BYTES
 from hashrange.work_threads import WorkThread
 

@@ -13,7 +13,7 @@ Why: docs/adr/0080-saved-vectors.md.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +24,7 @@ from hashrange.store.embedded import files, layout
 from hashrange.store.embedded.engine import Engine
 from hashrange.store.embedded.files import Folder
 from hashrange.store.embedded.part_files import (
+    PART_ID_BYTES,
     free_bytes,
     make_vectors_folder,
     names_of_part_files,
@@ -32,6 +33,7 @@ from hashrange.store.embedded.part_files import (
     remove_part_file,
     write_part,
 )
+from hashrange.tables.source_id import SOURCE_BYTES
 from hashrange.work_threads import WorkThread
 
 if TYPE_CHECKING:
@@ -64,6 +66,14 @@ class SavedPart(msgspec.Struct, eq=False):
     """The keys of the entries that have changed since."""
 
 
+class SavedSource(msgspec.Struct, eq=False):
+    """The files of one source, by the prefixes of their parts."""
+
+    parts: dict[bytes, SavedPart] = msgspec.field(default_factory=dict)
+    changed_count: int = 0
+    """How many keys there are in `SavedPart.changed` of all parts."""
+
+
 class SavedMark(msgspec.Struct, array_like=True, frozen=True):
     """The row in the engine."""
 
@@ -85,16 +95,22 @@ class SavedParts:
     """The files of one store that may still be used."""
 
     def __init__(self) -> None:
-        self._by_prefix: dict[bytes, SavedPart] = {}
+        self._sources: dict[bytes, SavedSource] = {}
         self._changed_count = 0
         """How many keys there are in `SavedPart.changed` of all parts."""
 
     def __len__(self) -> int:
-        return len(self._by_prefix)
+        return sum(len(source.parts) for source in self._sources.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there are no files."""
+        return not self._sources
 
     def find(self, prefix: bytes) -> SavedPart | None:
         """The file with the part of this prefix; None: there is none."""
-        return self._by_prefix.get(prefix)
+        source = self._sources.get(prefix[:SOURCE_BYTES])
+        return None if source is None else source.parts.get(prefix)
 
     def open(self, engine: Engine, folder: Folder) -> None:
         """Find the files that are right for an engine just opened, and remove all others.
@@ -105,20 +121,25 @@ class SavedParts:
         row, sequence = engine.get(layout.SAVED_PARTS_KEY), engine.latest_sequence_number()
         named = [] if row is None or not names else _parts_of(row, sequence, folder)
         parts = {part_id.hex(): (prefix, part_id, count) for prefix, part_id, count in named}
+        others: list[str] = []
         for name in names:
             if name in parts:
                 prefix, part_id, count = parts[name]
-                self._by_prefix[prefix] = SavedPart(part_file(folder.data, part_id), part_id, count)
+                source = self._sources.setdefault(prefix[:SOURCE_BYTES], SavedSource())
+                source.parts[prefix] = SavedPart(part_file(folder.data, part_id), part_id, count)
             else:
-                _removing.submit(remove_part_file, folder.data, name)
+                others.append(name)
+        if others:
+            _removing.submit(_remove_part_files, folder.data, others)
 
     def note(self, prefix: bytes, key: bytes) -> bool:
         """Note that a commit has changed an entry of the part with this prefix; False: there is no file of it."""
-        saved = self._by_prefix.get(prefix)
+        saved = self.find(prefix)
         if saved is None:
             return False
         if key not in saved.changed:
             saved.changed.add(key)
+            self._sources[prefix[:SOURCE_BYTES]].changed_count += 1
             self._changed_count += 1
             if 2 * len(saved.changed) > saved.count or self._changed_count > CHANGED_KEYS_MAX:
                 self.take(prefix)
@@ -127,22 +148,58 @@ class SavedParts:
 
     def take(self, prefix: bytes) -> SavedPart:
         """Take out and remove a file, because it has been read, or is not worth it."""
-        saved = self._by_prefix.pop(prefix)
+        source_id = prefix[:SOURCE_BYTES]
+        source = self._sources[source_id]
+        saved = source.parts.pop(prefix)
+        source.changed_count -= len(saved.changed)
         self._changed_count -= len(saved.changed)
+        if not source.parts:
+            del self._sources[source_id]
         _removing.submit(files.remove_file, saved.path)
         return saved
 
-    def drop(self, lower: bytes, upper: bytes) -> None:
-        """Remove the files of deleted sources with `lower <= source id < upper`."""
-        for prefix in [prefix for prefix in self._by_prefix if lower <= prefix < upper]:
-            self.take(prefix)
+    def drop(self, sources: Iterable[bytes]) -> None:
+        """Remove the files of deleted sources."""
+        dropped = [self._sources.pop(source_id) for source_id in sources if source_id in self._sources]
+        if dropped:
+            self._changed_count -= sum(source.changed_count for source in dropped)
+            _removing.submit(_remove_all, dropped)
 
-    def let_go(self) -> dict[bytes, SavedPart]:
-        """Take out all that are as they were when the server was started, by prefix, without removing them."""
-        unchanged = {prefix: saved for prefix, saved in self._by_prefix.items() if not saved.changed}
-        for prefix in unchanged:
-            del self._by_prefix[prefix]
-        return unchanged
+    def clear(self) -> None:
+        """Remove all files."""
+        if self._sources:
+            _removing.submit(_remove_all, self.let_go())
+
+    def let_go(self) -> list[SavedSource]:
+        """Take out all files, without removing them."""
+        sources, self._sources, self._changed_count = self._sources, {}, 0
+        return list(sources.values())
+
+
+def take_unchanged(sources: Iterable[SavedSource]) -> dict[bytes, SavedPart]:
+    """The files that are as they were when the server was started, by prefix; removes the others. On any thread."""
+    unchanged: dict[bytes, SavedPart] = {}
+    for source in sources:
+        for prefix, saved in source.parts.items():
+            if saved.changed:
+                files.remove_file(saved.path)
+            else:
+                unchanged[prefix] = saved
+    return unchanged
+
+
+def _remove_all(sources: list[SavedSource]) -> None:
+    """Remove all files, and free what is known of them bit by bit."""
+    while sources:
+        parts = sources.pop().parts
+        while parts:
+            _, saved = parts.popitem()
+            files.remove_file(saved.path)
+
+
+def _remove_part_files(data: str, names: Iterable[str]) -> None:
+    for name in names:
+        remove_part_file(data, name)
 
 
 def _parts_of(row: bytes, sequence: int, folder: Folder) -> list[tuple[bytes, bytes, int]]:
@@ -169,19 +226,21 @@ def save_parts(leaving: LeavingParts, engine: Engine, folder: Folder, monotonic:
 
     Gives up what takes too long or does not fit. False if the engine has refused the mark. Raises nothing.
     """
-    parts = [(prefix, saved.part_id, saved.count) for prefix, saved in leaving.unread.items()]
+    named_count = _named_count([*leaving.unread, *[prefix for prefix, _ in leaving.loaded]])
+    parts = [(prefix, saved.part_id, saved.count) for prefix, saved in leaving.unread.items()][:named_count]
+    loaded = leaving.loaded[: named_count - len(parts)]
     written: list[tuple[bytes, bytes, int]] = []
     try:
-        if leaving.loaded:
+        if loaded:
             make_vectors_folder(folder.data)
-        _write_parts(leaving.loaded, folder, monotonic, written)
+        _write_parts(loaded, folder, monotonic, written)
     except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may keep the engine from being closed
         _log.warning(
             "%s: vectors in memory could not be saved (%s), so the next server reads them from their items.",
             folder.place,
             getattr(error, "strerror", None) or error,
         )
-    parts = _within_row([*parts, *written])
+    parts += written
     if not parts:
         return True
     try:
@@ -216,14 +275,16 @@ def _write_parts(
         written.append((prefix, part_id, entries.count))
 
 
-def _within_row(parts: list[tuple[bytes, bytes, int]]) -> list[tuple[bytes, bytes, int]]:
-    """As many of the parts as one row can name; files of others are found to have no mark by the next server."""
+def _named_count(prefixes: Sequence[bytes]) -> int:
+    """How many of the parts with these prefixes, from the first on, one row can name. Files of others that nobody has
+    needed are found to have no mark by the next server.
+    """
     left_bytes = MARK_BYTES_MAX
-    for number, (prefix, part_id, _) in enumerate(parts):
-        left_bytes -= len(prefix) + len(part_id) + _ENTRY_EXTRA_BYTES
+    for number, prefix in enumerate(prefixes):
+        left_bytes -= len(prefix) + PART_ID_BYTES + _ENTRY_EXTRA_BYTES
         if left_bytes < 0:
-            return parts[:number]
-    return parts
+            return number
+    return len(prefixes)
 
 
 def _write_mark(parts: list[tuple[bytes, bytes, int]], engine: Engine, folder: Folder) -> None:

@@ -32,12 +32,13 @@ from hashrange.store.embedded.participant import Options, Terms
 from hashrange.store.embedded.participants import MakeParticipant
 from hashrange.store.embedded.reading import PageReader
 from hashrange.store.embedded.row_copies import EmbeddedRowCopies
-from hashrange.store.embedded.saved_parts import LeavingParts, save_parts
+from hashrange.store.embedded.saved_parts import save_parts
 from hashrange.store.embedded.staged_rows import StagedRows
 from hashrange.store.embedded.stream_reads import StreamReads
 from hashrange.store.embedded.streams import EmbeddedStreams
 from hashrange.store.embedded.tokens import Tokens
 from hashrange.store.embedded.upkeep import Upkeep
+from hashrange.store.embedded.vector_parts import LeavingGroups, worth_saving
 from hashrange.store.embedded.vector_search import VectorSearches
 from hashrange.store.embedded.walks import Walks
 from hashrange.store.interface import Page, Payer
@@ -263,21 +264,33 @@ class EmbeddedStore(Commits):
     async def close(self) -> None:
         """Make all commits durable and release the folder. May raise StorageError; the store is closed all the same.
 
-        With an event loop, that does not wait for the engine's files.
+        With an event loop, that does not wait for the engine's files, and gives way.
         """
-        ended = self._end()
-        if self.site.is_served:
-            await asyncio.to_thread(self._close, *ended)
-        else:
-            self._close(*ended)
+        if not self.site.is_served:
+            self.close_now()
+            return
+        engine, leaving = self._end()
+        try:
+            await asyncio.to_thread(self._close, engine, leaving)
+        except asyncio.CancelledError:
+            leaving = None  # the thread still reads the parts
+            raise
+        finally:
+            for _ in self.site.vector_parts.end(leaving):
+                await asyncio.sleep(0)
 
     def close_now(self) -> None:
         """Close the store as `close` does, for callers without an event loop."""
-        self._close(*self._end())
+        engine, leaving = self._end()
+        try:
+            self._close(engine, leaving)
+        finally:
+            for _ in self.site.vector_parts.end(leaving):
+                pass
 
-    def _end(self) -> tuple[Engine | None, LeavingParts | None]:
+    def _end(self) -> tuple[Engine | None, LeavingGroups | None]:
         """Sync all commits, unless the content is deleted now, and refuse all calls;
-        returns the engine to be closed, if one is open, and the parts of vector indexes to be saved.
+        returns the engine to be closed, if one is open, and the parts of vector indexes, if some may be saved.
         """
         self._barrier.finish(is_kept=self.is_kept)
         leaving = None
@@ -285,7 +298,7 @@ class EmbeddedStore(Commits):
             leaving = self.site.vector_parts.let_go()
         return self._health.shut(), leaving
 
-    def _close(self, engine: Engine | None, leaving: LeavingParts | None) -> None:
+    def _close(self, engine: Engine | None, leaving: LeavingGroups | None) -> None:
         """Save parts of vector indexes and close the engine, on any thread, and release the folder. May raise
         StorageError.
         """
@@ -293,7 +306,9 @@ class EmbeddedStore(Commits):
             if engine is not None:
                 is_failing = False
                 if leaving is not None and self._lock is not None:
-                    is_failing = not save_parts(leaving, engine, self._lock.folder, self.site.clock.monotonic)
+                    is_failing = not save_parts(
+                        worth_saving(leaving), engine, self._lock.folder, self.site.clock.monotonic
+                    )
                 is_cut_short = self.site.housekeeper.stop(engine) or is_failing
                 close_engine(engine, self.place, may_fail=is_cut_short or self.site.is_in_memory)
                 if not is_cut_short:

@@ -1,16 +1,37 @@
-"""How much memory do the parts of vector indexes take, and which of them goes first? Stores on one event loop, such as
-those of a server and of its forks, share their memory: beyond its limit, a store drops the part that was used least
-recently, its own or another store's.
+"""How much memory do the parts of vector indexes take, which of them goes first, and how do many go at once?
+
+Stores on one event loop, such as those of a server and of its forks, share their memory: beyond its limit, a store
+drops the part that was used least recently, its own or another store's.
+
+The parts of a source are dropped in one step, whatever their number: their group joins those that are dropped, and some
+parts of these are let go of in each later step. Until then they count as used, but they are the first to go when memory
+is needed, so that no other part has to go in their place.
 """
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import OrderedDict, deque
+from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 import msgspec
 
+from hashrange.store.embedded.stored_part import StoredPart
+from hashrange.work_threads import WorkThread
+
+LET_GO_PARTS, LET_GO_ENTRIES = 128, 8_192
+"""So many parts, or parts with so many entries, are let go of in one step. A million entries of one part take 0.1 s to
+free, as do 20,000 parts of 34 entries; a part with more entries than these is freed on a thread.
+"""
+freeing = WorkThread("hashrange-vectors-freed")
 _of_loops: "WeakKeyDictionary[asyncio.AbstractEventLoop, VectorMemory]" = WeakKeyDictionary()
+
+
+class PartGroup(msgspec.Struct, eq=False):
+    """The parts of one source, by their prefixes."""
+
+    parts: dict[bytes, StoredPart] = msgspec.field(default_factory=dict)
+    is_being_saved: bool = False
+    """True while a thread reads the parts, because their store is being closed: none may be removed or freed."""
 
 
 class VectorMemory(msgspec.Struct, eq=False, weakref=True):
@@ -20,24 +41,98 @@ class VectorMemory(msgspec.Struct, eq=False, weakref=True):
     """
 
     used_bytes: int = 0
-    """Memory of all parts, as their stores have counted it."""
-    _parts: OrderedDict[object, Callable[[], None]] = msgspec.field(default_factory=OrderedDict)
+    """Memory of all parts that have not been let go of, as it was counted last."""
+    _uses_count: int = 0
+    _groups: OrderedDict[StoredPart, PartGroup] = msgspec.field(default_factory=OrderedDict)
+    """The parts that are counted, those last that were used last, each with its group."""
+    _dropped: deque[PartGroup] = msgspec.field(default_factory=deque)
+    """Groups that have been dropped, and of whose parts some are still to be let go of."""
 
-    def add(self, part: object, drop: Callable[[], None]) -> None:
-        """Add a part that is used now; `drop` drops it from its store, which then calls `take_out`."""
-        self._parts[part] = drop
+    def add(self, part: StoredPart, group: PartGroup) -> None:
+        """Add a part to its group, and to all parts as the one that is used now."""
+        group.parts[part.prefix] = part
+        self._groups[part] = group
+        self.note_use(part)
 
-    def note_use(self, part: object) -> None:
+    def note_use(self, part: StoredPart) -> None:
         """Note that a part is used now."""
-        self._parts.move_to_end(part)
+        self._uses_count += 1
+        part.last_use = self._uses_count
+        self._groups.move_to_end(part)
 
-    def take_out(self, part: object) -> None:
-        """Remove a part."""
-        del self._parts[part]
+    def count(self, part: StoredPart) -> None:
+        """Count the memory of a part that has changed."""
+        size_bytes = part.entries.memory_bytes
+        self.used_bytes += size_bytes - part.counted_bytes
+        part.counted_bytes = size_bytes
 
-    def oldest(self) -> tuple[object, Callable[[], None]]:
-        """The part that was used least recently, and what drops it. There must be one."""
-        return next(iter(self._parts.items()))
+    def make_room(self, limit_bytes: int, part: StoredPart) -> bool:
+        """Let go of dropped parts, then drop those that were used least recently, until `limit_bytes` are not exceeded;
+        False if `part` is the only one that is left, and exceeds them.
+        """
+        while self.used_bytes > limit_bytes:
+            if self._dropped:
+                self._let_go_of_one()
+                continue
+            oldest = next(iter(self._groups))
+            if oldest is part and len(self._groups) == 1:
+                return False
+            self.drop(oldest)
+        return True
+
+    def drop(self, part: StoredPart) -> None:
+        """Drop a part of a group that is not dropped; nobody may begin to use the part any more."""
+        group = self._groups[part]
+        self._uncount(part)
+        if not group.is_being_saved:
+            del group.parts[part.prefix]
+            _let_go(part)
+
+    def drop_groups(self, groups: Iterable[PartGroup]) -> None:
+        """Drop all parts of some groups; nobody may begin to use these parts any more. `let_go_some` is to be called
+        until it returns False.
+        """
+        self._dropped.extend([group for group in groups if group.parts])
+
+    def let_go_some(self) -> bool:
+        """Let go of some dropped parts, in about a millisecond; False if there are none."""
+        if not self._dropped:
+            return False
+        entries_count = 0
+        for _ in range(LET_GO_PARTS):
+            entries_count += self._let_go_of_one()
+            if not self._dropped or entries_count >= LET_GO_ENTRIES:
+                break
+        return True
+
+    def _let_go_of_one(self) -> int:
+        """Let go of a dropped part; returns how many entries it has."""
+        parts = self._dropped[0].parts
+        _, part = parts.popitem()
+        if not parts:
+            self._dropped.popleft()
+        entries_count = part.entries.count
+        if part in self._groups:  # else it had to go while it was being saved
+            self._uncount(part)
+        _let_go(part)
+        return entries_count
+
+    def _uncount(self, part: StoredPart) -> None:
+        del self._groups[part]
+        self.used_bytes -= part.counted_bytes
+
+
+def _let_go(part: StoredPart) -> None:
+    part.is_let_go = True
+    free_unused(part)
+
+
+def free_unused(part: StoredPart) -> None:
+    """Free a part that has been let go of, unless a search uses it: a large one on a thread, others with the last
+    reference to them.
+    """
+    if part.is_let_go and not part.searches and part.entries.count > LET_GO_ENTRIES:
+        freeing.submit(part.entries.free)
 
 
 def memory_on(loop: asyncio.AbstractEventLoop | None) -> VectorMemory:

@@ -20,7 +20,8 @@ from hashrange.items.types import Key, Row
 from hashrange.soon import settled
 from hashrange.store.embedded.health import Site
 from hashrange.store.embedded.part_loading import PartLoading
-from hashrange.store.embedded.vector_parts import StoredPart, VectorParts, stored_part, vector_reader
+from hashrange.store.embedded.stored_part import StoredPart, stored_part, vector_reader
+from hashrange.store.embedded.vector_parts import VectorParts
 from hashrange.store.interface import Store
 from hashrange.store.pause import FIRST_SLICE, PAUSE, hand_back
 from hashrange.tables.open_table import ReadSource
@@ -120,7 +121,7 @@ class VectorSearches:
             await self._load_slice(part)
             await PAUSE
             self._site.health.require(generation)
-            if not self._parts.holds(part):
+            if self._parts.find(prefix) is not part:  # it has been dropped
                 return None
         return part
 
