@@ -3,20 +3,18 @@ functions, event source mappings, scaling and alarms that belong to them; `--dif
 """
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hashrange.cli.folding import columns_of
 from hashrange.cli.main import DONE, count
-from hashrange.cli.output import complain, show_progress
+from hashrange.cli.output import complain
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
+from hashrange.cli.shown_progress import ShownProgress
 from hashrange.cli.tabular import OutputRow, add_form, require_form, show_records
 from hashrange.cli.target_options import add_target, agree, chosen_target
 from hashrange.messages.installing import how_to_install
 
 if TYPE_CHECKING:
-    from hashrange.templates.requests import TemplateRequest
     from hashrange.templates.stack import Locality, Stack
     from hashrange.toolkit.deployment import Compared, Deployment
     from hashrange.toolkit.target import Target
@@ -30,10 +28,8 @@ EXAMPLE = """example:
   hashrange apply template.yaml --parameter Environment=dev
 
 FILE is a template of CloudFormation or SAM, the folder cdk.out, or what `terraform show -json PLAN` prints. \
-A table is never
-replaced or deleted: one that the template drops, or gives other keys, is named and stays as it is. The exit \
-code is 3 then,
-and if something of the template is left out.
+A table is never replaced or deleted: one that the template drops, or gives other keys, is named and stays as it is. \
+The exit code is 3 then, and if something of the template is left out.
 
 Needs the extra toolkit: {install}
 """
@@ -69,7 +65,7 @@ def run(words: list[str]) -> int:
     return INCOMPLETE if any(row["state"] in {"left out", "kept"} for row in rows) else DONE
 
 
-def send_missing(deployment: "Deployment", compared: "Compared", progress: "ShownProgress") -> None:
+def send_missing(deployment: "Deployment", compared: "Compared", progress: ShownProgress) -> None:
     """Send what is missing. Raises ToolkitFailure."""
     try:
         deployment.carry_out(compared.requests, progress)
@@ -155,34 +151,6 @@ def deployments_of(
             reason = f"it is for {stack.region}; say --region {stack.region}"
             rows.append(row("left out", f"stack {stack.name}", "", reason))
     return [Deployment(target, place, *one) for one in wanted_together(here, place, given)]
-
-
-class ShownProgress:
-    """Prints what is being done; in a terminal, also what is waited for."""
-
-    def __init__(self) -> None:
-        self._columns = 0
-        """Columns of the line with what is waited for; 0: there is none."""
-
-    def begin(self, request: "TemplateRequest") -> None:
-        """Print a line for a request."""
-        self.clear()
-        complain(f"{request.resource}: {request.told} ({request.operation})")
-
-    def wait(self, request: "TemplateRequest", states: list[str]) -> None:
-        """Show the states in a line that the next one overwrites."""
-        columns = columns_of(sys.stderr)
-        if columns is not None:
-            self._columns = columns - 1
-            text = f"  {', '.join(states)} …"
-            shown = text if len(text) <= self._columns else f"{text[: self._columns - 1]}…"
-            show_progress(shown.ljust(self._columns))
-
-    def clear(self) -> None:
-        """Take away the line with what is waited for."""
-        if self._columns:
-            show_progress(" " * self._columns)
-            self._columns = 0
 
 
 def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Iterator[OutputRow]:

@@ -89,10 +89,10 @@ class WantedTable(NamedTuple):
     time_to_live: str | None
     recovery: dict[str, Any] | None
     """The specification of point-in-time recovery, if it is to be on."""
-    insights: dict[str, str | None]
+    insights: Mapping[str, str | None] = {}
     """Name of an index, empty for the table → the mode of Contributor Insights, if that is given."""
-    policy: Any
-    kinesis_stream: str | None
+    policy: Any = None
+    kinesis_stream: str | None = None
 
 
 class WantedCompanion(NamedTuple):

@@ -2,9 +2,8 @@
 that are missing are sent, and each is waited for.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from hashrange.templates.companion_requests import companion_reading, companion_requests, resource_words
 from hashrange.templates.late_values import fill_in, late_names, readable
@@ -20,28 +19,15 @@ from hashrange.templates.stack import FUNCTION_TYPE, LeftOut, Locality, Stack
 from hashrange.templates.wanted import WantedCompanion, WantedStack, WantedTable
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.function_code import packed_code
-from hashrange.toolkit.patience import pauses, send_when_made
+from hashrange.toolkit.sending import Sender, SendingProgress, send
 from hashrange.toolkit.target import Target
 
 NOT_THERE_CODES = {
     "ObjectNotFoundException", "PolicyNotFoundException", "ResourceNotFoundException", "UnknownOperationException",
 }  # fmt: skip
 """Codes that say that nothing is described, the last of them from servers without the operation."""
-READY = ("ACTIVE", "Active", "Inactive", "Successful")
-"""Ends of the states of tables, indexes and functions that are ready."""
 OTHER_TABLES_MAX = 100
 """Tables of others whose tags are read, to find those that the template once made."""
-_find_capital = re.compile(r"(?<!^)(?=[A-Z])")
-
-
-class ApplyProgress(Protocol):
-    """Who is told what happens."""
-
-    def begin(self, request: TemplateRequest) -> None:
-        """A request is sent."""
-
-    def wait(self, request: TemplateRequest, states: list[str]) -> None:
-        """It is waited for; `states`: of what is not ready."""
 
 
 class Compared(NamedTuple):
@@ -175,7 +161,7 @@ class Deployment:
     def _described(self, request: TemplateRequest) -> Any:
         """The reply to a request that reads; None if there is nothing."""
         try:
-            return self._send(request)
+            return send(self._target, request)
         except ToolkitFailure as failure:
             if failure.code in NOT_THERE_CODES:
                 return None
@@ -187,70 +173,28 @@ class Deployment:
 
     # --- carrying out -----------------------------------------------------------------------------
 
-    def carry_out(self, requests: list[TemplateRequest], progress: ApplyProgress) -> None:
+    def carry_out(self, requests: list[TemplateRequest], progress: SendingProgress) -> None:
         """Send the requests of `compare`, in order; those of companions are found anew, because they may need what
         tables have got. Raises ToolkitFailure.
         """
         by_table = {f"table {table.name}": table for table in self.wanted.tables}
-        begun = set[str]()
+        sender, begun = Sender(self._target, progress), set[str]()
         for request in requests:
             if request.resource in by_table:
                 if request.operation != "CreateTable" and request.resource not in begun:
-                    self._wait_until_ready(request, progress)  # somebody else may have changed it
+                    sender.wait_until_ready(request)  # somebody else may have changed it
                 begun.add(request.resource)
-                self._carry_out(request, progress)
+                sender.carry_out(request)
         for table in by_table.values():
             self._know(table, (self._describe("describe_table", TableName=table.name) or {}).get("Table", {}))
         changed = {request.resource for request in requests}
         for companion in self._companions:
             if resource_words(companion) in changed:
                 for request in self._requests_of(companion):
-                    self._carry_out(request, progress)
-
-    def _carry_out(self, request: TemplateRequest, progress: ApplyProgress) -> None:
-        progress.begin(request)
-        send_when_made(lambda: self._send(_without_hash(request)))
-        if request.is_waited_for:
-            self._wait_until_ready(request, progress)
-
-    def _wait_until_ready(self, request: TemplateRequest, progress: ApplyProgress) -> None:
-        """Wait until the table with its indexes, or the function, takes the next request."""
-        name = request.members.get("TableName") or request.members.get("FunctionName")
-        if name is None:
-            return
-        states = self._table_states if request.service == "dynamodb" else self._function_states
-        for _ in pauses():
-            pending = [state for state in states(name) if not state.endswith(READY)]
-            if not pending:
-                return
-            progress.wait(request, pending)
-
-    def _table_states(self, name: str) -> list[str]:
-        table = self._target.ask("dynamodb", "describe_table", TableName=name)["Table"]
-        indexes = table.get("GlobalSecondaryIndexes", [])
-        return [table["TableStatus"], *(f"{index['IndexName']} {index['IndexStatus']}" for index in indexes)]
-
-    def _function_states(self, name: str) -> list[str]:
-        function = self._target.ask("lambda", "get_function_configuration", FunctionName=name)
-        states = [function.get("State", "Active"), function.get("LastUpdateStatus", "Successful")]
-        if "Failed" in states:
-            reason = function.get("StateReason") or function.get("LastUpdateStatusReason") or "no reason is given"
-            raise ToolkitFailure(f"the function {name} has failed: {reason.rstrip('.')}.")
-        return states
-
-    def _send(self, request: TemplateRequest) -> Any:
-        operation = _find_capital.sub("_", request.operation).lower()
-        return self._target.ask(request.service, operation, **request.members)
+                    sender.carry_out(request)
 
     # --- afterwards -------------------------------------------------------------------------------
 
     def outputs(self) -> dict[str, str]:
         """The template's outputs, as far as they are known."""
         return {name: readable(fill_in(value, self._known)) for name, value in self.wanted.outputs.items()}
-
-
-def _without_hash(request: TemplateRequest) -> TemplateRequest:
-    code = request.members.get("Code")
-    return (
-        request if code is None else request._replace(members={**request.members, "Code": {"ZipFile": code["ZipFile"]}})
-    )

@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 import pytest
 
-from hashrange.cli.apply import ShownProgress
 from hashrange.cli.main import DONE, FAILED, INTERRUPTED, WRONG_USE, main
+from hashrange.cli.shown_progress import ShownProgress
 from hashrange.settings import Settings
 from hashrange.templates.requests import TemplateRequest
 from hashrange.testing import server
