@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 INCOMPLETE = 3
 """Exit code: something of the template is left out, or a table is not touched that would have to be."""
+NOT_NEEDED = "it has no effect except at AWS"
 UNKNOWN_ACCOUNT = "000000000000"
 COLUMNS = ("state", "resource", "request", "change")
 EXAMPLE = """example:
@@ -60,7 +61,7 @@ def run(words: list[str]) -> int:
     for deployment, found in compared:
         if not options.is_diff:
             send_missing(deployment, found, progress)
-        rows += rows_of(deployment, found, "to do" if options.is_diff else "done")
+        rows += rows_of(deployment, found, "to do" if options.is_diff else "done", is_at_aws=target.is_aws)
     show_records(COLUMNS, rows, options.output)
     return INCOMPLETE if any(row["state"] in {"left out", "kept"} for row in rows) else DONE
 
@@ -153,7 +154,7 @@ def deployments_of(
     return [Deployment(target, place, *one) for one in wanted_together(here, place, given)]
 
 
-def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Iterator[OutputRow]:
+def rows_of(deployment: "Deployment", compared: "Compared", state: str, *, is_at_aws: bool) -> Iterator[OutputRow]:
     """What is told of a stack."""
     for request in compared.requests:
         yield row(state, request.resource, request.operation, request.told)
@@ -162,7 +163,10 @@ def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Itera
     for name, reason in compared.kept:
         yield row("kept", name, "", reason)
     for left in deployment.wanted.left_out:
-        yield row("left out", left.place, left.what, left.reason)
+        if left.is_for_aws and not is_at_aws:
+            yield row("not needed", left.place, left.what, NOT_NEEDED)
+        else:
+            yield row("left out", left.place, left.what, left.reason)
     for name, value in deployment.outputs().items():
         yield row("output", name, "", value)
 

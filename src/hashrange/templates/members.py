@@ -23,6 +23,11 @@ BOOLEANS = {
 TEXTS_BELOW = {"Variables", "Tags"}
 """Members whose values are all texts, whatever their names."""
 AS_THEY_ARE = {"PolicyDocument"}
+AT_AWS_ONLY = {
+    "AssumeRolePolicyDocument", "CodeSigningConfigArn", "LoggingConfig", "PermissionsBoundary", "Policies", "RolePath",
+    "Tracing", "TracingConfig", "VpcConfig",
+}  # fmt: skip
+"""Properties of functions that have no effect except at AWS."""
 
 
 def typed(value: Any, where: str, name: str = "") -> Any:
@@ -89,5 +94,7 @@ def allowed_members(
 ) -> dict[str, Any]:
     """The properties that become members; the others are left out."""
     unknown = [name for name in properties if name not in allowed]
-    left_out.extend(LeftOut(f"{place}.{name}", "property", "this property is not applied") for name in unknown)
+    left_out.extend(
+        LeftOut(f"{place}.{name}", "property", "this property is not applied", name in AT_AWS_ONLY) for name in unknown
+    )
     return {name: one for name, one in properties.items() if name in allowed}

@@ -45,9 +45,23 @@ class TypedResource(NamedTuple):
     properties: Mapping[str, Any]
 
 
+AT_AWS_ONLY = (
+    "AWS::IAM::", "AWS::Lambda::Permission", "AWS::Logs::LogGroup",
+    "aws_iam_", "aws_lambda_permission", "aws_cloudwatch_log_group",
+)  # fmt: skip
+"""How types of CloudFormation and Terraform begin that only AWS needs: who may do what, and where functions log."""
+
+
 class LeftOut(NamedTuple):
     """What of a template is not applied."""
 
     place: str
     what: str
     reason: str
+    is_for_aws: bool = False
+    """True for what has no effect except at AWS, such as permissions."""
+
+
+def unapplied(place: str, kind: str) -> LeftOut:
+    """A resource whose type is not applied."""
+    return LeftOut(place, kind, "this type is not applied", kind.startswith(AT_AWS_ONLY))

@@ -10,7 +10,7 @@ from typing import Any
 
 from hashrange.templates.arns import NAMINGS, written_out
 from hashrange.templates.late_values import late
-from hashrange.templates.stack import LeftOut, Locality, TypedResource
+from hashrange.templates.stack import LeftOut, Locality, TypedResource, unapplied
 from hashrange.templates.texts import TemplateError
 
 TABLE = "aws_dynamodb_table"
@@ -83,7 +83,7 @@ def terraform_resources(document: Mapping[str, Any], place: Locality) -> tuple[l
             if resource.get("mode") == "data" or kind in ADDED_TO_TABLES:
                 continue
             if kind not in TYPES:
-                left_out.append(LeftOut(address, kind, "this type is not applied"))
+                left_out.append(unapplied(address, kind))
                 continue
             members = _known_values(module, resource, place)
             properties = _table(members) if kind == TABLE else _camel_members(members)

@@ -23,6 +23,7 @@ from hashrange.templates.stack import (
     Locality,
     Stack,
     TypedResource,
+    unapplied,
 )
 from hashrange.templates.terraform import is_terraform, terraform_resources
 from hashrange.templates.texts import TemplateError, require_shallow
@@ -189,7 +190,7 @@ def _resolved(
         if kind in SILENT_TYPES or not resolver.is_there(name):
             continue
         if kind not in {TABLE_TYPE, GLOBAL_TABLE_TYPE, *COMPANION_MEMBERS}:
-            left_out.append(LeftOut(name, kind, "this type is not applied"))
+            left_out.append(unapplied(name, kind))
             continue
         where = f"Resources.{name}.Properties"
         properties = resolver.value(resource.get("Properties") or {}, where)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from hashrange.templates.companion_requests import companion_reading, companion_requests, resource_words
 from hashrange.templates.late_values import fill_in, late_names, readable
 from hashrange.templates.requests import (
-    STACK_TAG,
     PresentTable,
     TemplateRequest,
     scaling_bounds,
@@ -17,6 +16,7 @@ from hashrange.templates.requests import (
 )
 from hashrange.templates.stack import FUNCTION_TYPE, LeftOut, Locality, Stack
 from hashrange.templates.wanted import WantedCompanion, WantedStack, WantedTable
+from hashrange.toolkit.dropped import DroppedSearch
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.function_code import packed_code
 from hashrange.toolkit.sending import Sender, SendingProgress, send
@@ -26,8 +26,6 @@ NOT_THERE_CODES = {
     "ObjectNotFoundException", "PolicyNotFoundException", "ResourceNotFoundException", "UnknownOperationException",
 }  # fmt: skip
 """Codes that say that nothing is described, the last of them from servers without the operation."""
-OTHER_TABLES_MAX = 100
-"""Tables of others whose tags are read, to find those that the template once made."""
 
 
 class Compared(NamedTuple):
@@ -36,7 +34,7 @@ class Compared(NamedTuple):
     requests: list[TemplateRequest]
     unchanged: list[str]
     kept: list[tuple[str, str]]
-    """Tables that are not touched, although the template drops them or gives them other keys; and why."""
+    """What is not touched, although the template drops it, or gives a table other keys; and why."""
 
 
 class Deployment:
@@ -71,9 +69,12 @@ class Deployment:
             compared.requests.extend(requests)
             if not requests:
                 compared.unchanged.append(f"table {table.name}")
+        companions = [one._replace(members=fill_in(one.members, self._known)) for one in self._companions]
         self._compare_companions(compared)
-        dropped = "the template does not have it any more. A table is never deleted here"
-        compared.kept.extend((f"table {name}", dropped) for name in self._dropped_tables())
+        dropped = DroppedSearch(self._target, self._place, self._stack.name)
+        reason = "the template does not have it any more. Nothing but an index is ever deleted here"
+        compared.kept.extend((name, reason) for name in dropped.tables(self.wanted.tables))
+        compared.kept.extend((name, reason) for name in dropped.companions(companions))
         return compared
 
     def _compare_companions(self, compared: Compared) -> None:
@@ -97,7 +98,7 @@ class Deployment:
         reading = companion_reading(filled)
         known = {name: one for name, one in reading.members.items() if not late_names(one)}
         reply = self._described(reading._replace(members=known))  # asked in any case: the endpoint may not offer it
-        return companion_requests(filled, reply if known == reading.members else None)
+        return companion_requests(filled, reply if known == reading.members else None, self._stack.name)
 
     def _present(self, table: WantedTable) -> PresentTable | None:
         name = table.name
@@ -136,15 +137,6 @@ class Deployment:
         reply = self._describe("describe_kinesis_streaming_destination", TableName=name) or {}
         ones = reply.get("KinesisDataStreamDestinations", [])
         return frozenset(one["StreamArn"] for one in ones if one["DestinationStatus"] in {"ACTIVE", "ENABLING"})
-
-    def _dropped_tables(self) -> Iterator[str]:
-        """Tables with the tag of this stack that it does not have."""
-        names = {table.name for table in self.wanted.tables}
-        reply = self._describe("list_tables", Limit=OTHER_TABLES_MAX) or {}
-        for name in [one for one in reply.get("TableNames", []) if one not in names]:
-            arn = f"arn:{self._place.partition}:dynamodb:{self._place.region}:{self._place.account}:table/{name}"
-            if self._tags(arn).get(STACK_TAG) == self._stack.name:
-                yield name
 
     def _all(self, operation: str, member: str, **members: Any) -> Iterator[Any]:
         """The members of every page of a reply."""

@@ -121,7 +121,7 @@ def design_requests(design: TableDesign) -> list[TemplateRequest]:
     )
     companions = [one for scaled in scaled_units(design) for one in _scaling(scaled)]
     requests = table_requests(wanted, None, None, {})
-    return [*requests, *(one for companion in companions for one in companion_requests(companion, None))]
+    return [*requests, *(one for companion in companions for one in companion_requests(companion, None, None))]
 
 
 def _scaling(scaled: ScaledUnits) -> Iterator[WantedCompanion]:

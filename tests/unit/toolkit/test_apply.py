@@ -15,6 +15,7 @@ from hashrange.cli.shown_progress import ShownProgress
 from hashrange.settings import Settings
 from hashrange.templates.requests import TemplateRequest
 from hashrange.testing import server
+from hashrange.toolkit.target import Target
 
 TEMPLATES = Path(__file__).parent / "templates"
 INCOMPLETE = 3
@@ -123,8 +124,10 @@ def test_the_production_template(applying: Applying) -> None:
     assert applying.states() == {"unchanged"}
     assert applying.run(path, "--diff", "--parameter", "MaxRead=200") == DONE
     assert applying.changes() == ["RegisterScalableTarget"] * 3
-    assert applying.run(path, "--parameter", "BillingMode=PAY_PER_REQUEST") == DONE
+    assert applying.run(path, "--parameter", "BillingMode=PAY_PER_REQUEST") == INCOMPLETE
     assert applying.changes() == ["UpdateTable"]
+    kept = [row["resource"] for row in applying.rows if row["state"] == "kept"]
+    assert (len(kept), kept[0]) == (6, "scalable target table/dev-main dynamodb:table:ReadCapacityUnits")
     table = client.describe_table(TableName="dev-main")["Table"]
     assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
@@ -251,6 +254,93 @@ def test_functions_and_mappings_of_sam(applying: Applying) -> None:
     assert applying.run(applying.file(SAM % (20, 6), "sam.yaml")) == INCOMPLETE
     assert applying.changes() == ["UpdateFunctionCode", "UpdateFunctionConfiguration", "UpdateEventSourceMapping"]
     assert client.get_function_configuration(FunctionName="archiver")["Timeout"] == 20
+
+
+COMPANIONS = """
+Resources:
+  Orders:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: companied
+      ProvisionedThroughput: {ReadCapacityUnits: 2, WriteCapacityUnits: 2}
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}]
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
+"""
+DROPPED = """
+  Dropped:
+    Type: AWS::Lambda::Function
+    Properties:
+      FunctionName: dropped
+      Runtime: python3.12
+      Handler: index.handler
+      Role: arn:aws:iam::000000000000:role/r
+      Tags: [{Key: team, Value: a}]
+      Code: {ZipFile: "def handler(event, context): pass"}
+  Changes:
+    Type: AWS::Lambda::EventSourceMapping
+    Properties: {FunctionName: !Ref Dropped, EventSourceArn: !GetAtt Orders.StreamArn, StartingPosition: LATEST}
+  Reads:
+    Type: AWS::ApplicationAutoScaling::ScalableTarget
+    Properties:
+      ServiceNamespace: dynamodb
+      ResourceId: !Sub table/${Orders}
+      ScalableDimension: dynamodb:table:ReadCapacityUnits
+      MinCapacity: 2
+      MaxCapacity: 9
+  Alarm:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      AlarmName: dropped
+      Namespace: AWS/DynamoDB
+      MetricName: ThrottledRequests
+      Statistic: Sum
+      Period: 60
+      EvaluationPeriods: 1
+      Threshold: 1
+      ComparisonOperator: GreaterThanThreshold
+"""
+
+
+def test_companions_that_the_template_drops_are_named_and_stay(applying: Applying) -> None:
+    by_hand = {"ServiceNamespace": "dynamodb", "ResourceId": "table/companied"}
+    assert applying.run(applying.file(COMPANIONS + DROPPED, "companied.yaml")) == DONE
+    applying.client("application-autoscaling").register_scalable_target(
+        **by_hand, ScalableDimension="dynamodb:table:WriteCapacityUnits", MinCapacity=2, MaxCapacity=9
+    )
+    assert applying.client("lambda").get_function(FunctionName="dropped")["Tags"] == {
+        "team": "a",
+        "hashrange:stack": "companied",
+    }
+    assert applying.run(applying.file(COMPANIONS + DROPPED, "companied.yaml")) == DONE
+    assert applying.run(applying.file(COMPANIONS, "companied.yaml"), "--diff") == INCOMPLETE
+    stream = applying.client().describe_table(TableName="companied")["Table"]["LatestStreamArn"]
+    assert [row["resource"] for row in applying.rows if row["state"] == "kept"] == [
+        "function dropped",
+        f"event source mapping dropped {stream}",
+        "scalable target table/companied dynamodb:table:ReadCapacityUnits",
+        "alarm dropped",
+    ]
+    [reason] = {row["change"] for row in applying.rows if row["state"] == "kept"}
+    assert reason.startswith("the template does not have it any more. Nothing but an index is ever deleted here")
+
+
+ROLES = """
+  Role: {Type: AWS::IAM::Role, Properties: {AssumeRolePolicyDocument: {}}}
+  Permission: {Type: AWS::Lambda::Permission, Properties: {Action: lambda:InvokeFunction}}
+"""
+
+
+def test_what_only_aws_needs_is_told_and_leaves_nothing_open(
+    applying: Applying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = applying.file(ORDERS % "roles" + ROLES, "roles.yaml")
+    assert applying.run(path) == DONE
+    told = [(row["resource"], row["request"]) for row in applying.rows if row["state"] == "not needed"]
+    assert told == [("Role", "AWS::IAM::Role"), ("Permission", "AWS::Lambda::Permission")]
+    monkeypatch.setattr(Target, "is_aws", property(lambda _: True, lambda *_: None), raising=False)
+    assert applying.run(path, "--diff") == INCOMPLETE
+    assert [row["resource"] for row in applying.rows if row["state"] == "left out"] == ["Role", "Permission"]
 
 
 def test_a_folder_of_the_cdk(applying: Applying) -> None:
