@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from hashrange.written.names import did_you_mean
+
 TABLE_TYPE, GLOBAL_TABLE_TYPE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"
 FUNCTION_TYPE, MAPPING_TYPE = "AWS::Lambda::Function", "AWS::Lambda::EventSourceMapping"
 TARGET_TYPE = "AWS::ApplicationAutoScaling::ScalableTarget"
@@ -33,7 +35,7 @@ class Stack(NamedTuple):
     region: str | None = None
     """Region that a stack of the CDK is bound to."""
     assets: Mapping[str, str] = {}
-    """Object key of an asset of the CDK → path of the folder or zip file."""
+    """Object key of an asset of the CDK → absolute path of the folder or zip file."""
 
 
 class TypedResource(NamedTuple):
@@ -46,7 +48,7 @@ class TypedResource(NamedTuple):
 
 
 AT_AWS_ONLY = (
-    "AWS::IAM::", "AWS::Lambda::Permission", "AWS::Logs::LogGroup",
+    "AWS::IAM::", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "Custom::LogRetention",
     "aws_iam_", "aws_lambda_permission", "aws_cloudwatch_log_group",
 )  # fmt: skip
 """How types of CloudFormation and Terraform begin that only AWS needs: who may do what, and where functions log."""
@@ -64,4 +66,6 @@ class LeftOut(NamedTuple):
 
 def unapplied(place: str, kind: str) -> LeftOut:
     """A resource whose type is not applied."""
-    return LeftOut(place, kind, "this type is not applied", kind.startswith(AT_AWS_ONLY))
+    is_like_table = kind.lower().startswith("aws::dynamodb::")
+    near = did_you_mean(kind, (TABLE_TYPE, GLOBAL_TABLE_TYPE)) if is_like_table else ""
+    return LeftOut(place, kind, f"this type is not applied{f'.{near}' if near else ''}", kind.startswith(AT_AWS_ONLY))

@@ -75,7 +75,7 @@ class DroppedSearch:
                 if (type_, named) not in kept and self._is_own(
                     service, kind.tags_reading, **{kind.tags_of: one.get(kind.arn)}
                 ):
-                    yield f"{COMPANION_KINDS[type_].noun} {' '.join(named)}"
+                    yield f"{COMPANION_KINDS[type_].noun} {' '.join(map(_shortened, named))}"
 
     def _is_own(self, service: str, operation: str, **members: Any) -> bool:
         """True if a resource has the stack's tag."""
@@ -92,6 +92,11 @@ class DroppedSearch:
                 raise
             return {}
         return reply
+
+
+def _shortened(name: str) -> str:
+    """The table of a stream's ARN, any other name as it is."""
+    return name.partition(":table/")[2].partition("/")[0] or name
 
 
 def identity(type_: str, members: Mapping[str, Any]) -> tuple[str, ...]:
