@@ -11,7 +11,7 @@ from hashrange.toolkit.failures import ToolkitFailure
 ReplyT = TypeVar("ReplyT")
 FIRST_PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 5.0
-BEING_MADE_CODES, BEING_MADE_TRIES = ("ContinuousBackupsUnavailableException",), 60
+BEING_MADE_CODES, BEING_MADE_TRIES = {"ContinuousBackupsUnavailableException"}, 60
 """AWS refuses point-in-time recovery of a table that has just been created for some seconds."""
 
 

@@ -4,13 +4,15 @@ from typing import Any, Protocol
 
 from hashrange.templates.requests import TemplateRequest
 from hashrange.toolkit.failures import NO_TABLE_CODES, ToolkitFailure
-from hashrange.toolkit.patience import pauses, reply_when_made
+from hashrange.toolkit.patience import BEING_MADE_CODES, pauses, reply_when_made
 from hashrange.toolkit.target import Target
 
 READY = ("ACTIVE", "Active", "Inactive", "Successful")
 """Ends of the states of tables, indexes and functions that are ready."""
 STUCK = ("ARCHIVED", "INACCESSIBLE_ENCRYPTION_CREDENTIALS", "REPLICATION_NOT_AUTHORIZED")
 """States of tables that do not end by themselves."""
+BUSY_CODES = {"ResourceConflictException", "ResourceInUseException"}
+"""Codes that refuse a change because of another one, which somebody else may have begun."""
 UNSEEN_TRIES = 20
 """Looks at a table that has just been created: DescribeTable of AWS may not know it yet."""
 
@@ -36,7 +38,8 @@ class Sender:
     def carry_out(self, request: TemplateRequest) -> None:
         """Send a request, and wait until the next one is taken. Raises ToolkitFailure."""
         self._progress.begin(request)
-        reply_when_made(lambda: send(self._target, _without_hash(request)))
+        codes = BEING_MADE_CODES if request.operation.startswith("Create") else BEING_MADE_CODES | BUSY_CODES
+        reply_when_made(lambda: send(self._target, _without_hash(request)), codes)
         self.sent += 1
         if request.operation == "CreateTable":
             name = request.members["TableName"]

@@ -79,6 +79,17 @@ def test_a_table_that_somebody_changes_is_waited_for_before_and_its_indexes_afte
     assert target.asked[:5] == ["describe_table", "describe_table", "update_table", "describe_table", "describe_table"]
 
 
+@pytest.mark.parametrize("code", ["ResourceInUseException", "ResourceConflictException"])
+def test_a_change_that_meets_one_of_somebody_else_is_sent_again(code: str) -> None:
+    target = Scripted([code] * 2, [["ACTIVE"]])
+    carried_out(target, RECOVERY._replace(operation="UpdateTable"))
+    assert target.asked.count("update_table") == 3
+    target = Scripted([code], [["ACTIVE"]])
+    with pytest.raises(ToolkitFailure):
+        carried_out(target, CREATION)
+    assert target.asked == ["create_table"], "somebody else has created it"
+
+
 CREATION = RECOVERY._replace(operation="CreateTable", is_waited_for=True)
 
 
