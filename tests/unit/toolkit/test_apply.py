@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -340,6 +341,20 @@ def test_what_only_aws_needs_is_told_and_leaves_nothing_open(
     monkeypatch.setattr(Target, "is_aws", property(lambda _: True, lambda *_: None), raising=False)
     assert applying.run(path, "--diff") == INCOMPLETE
     assert [row["resource"] for row in applying.rows if row["state"] == "left out"] == ["Role", "Permission"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are no pipes there")
+def test_code_that_is_no_file_or_too_large_is_told_before_anything_is_sent(applying: Applying) -> None:
+    path = applying.file(SAM % (10, 5), "sam.yaml")
+    applying.file("", "code/app.py")
+    os.mkfifo(applying.folder / "code" / "pipe")
+    assert applying.run(path) == WRONG_USE
+    assert "the code of archiver, " in applying.told
+    assert applying.told.endswith("code/pipe, cannot be read: It is no file.\n")
+    (applying.folder / "code" / "pipe").unlink()
+    os.truncate(applying.folder / "code" / "app.py", 250 * 1024 * 1024 + 1)
+    assert applying.run(path) == WRONG_USE
+    assert applying.told.endswith("has more than 262,144,000 bytes, Lambda's quota.\n")
 
 
 def test_a_folder_of_the_cdk(applying: Applying, monkeypatch: pytest.MonkeyPatch) -> None:
