@@ -73,7 +73,10 @@ def _number(value: Any, where: str, *, is_whole: bool) -> int | float:
 
 
 def without_late(value: Any, known: set[str], where: str, left_out: list[LeftOut]) -> Any:
-    """The value without members that hold late values whose names are not `known`; None if it is such a text."""
+    """The value without members that hold late values whose names are not `known`; None if it is such a text.
+
+    An object of a list, such as a tag, is there as a whole or not at all.
+    """
     if isinstance(value, str):
         unknown = [name for name in late_names(value) if name not in known]
         if not unknown:
@@ -85,8 +88,15 @@ def without_late(value: Any, known: set[str], where: str, left_out: list[LeftOut
         return {name: one for name, one in found if one is not None}
     if isinstance(value, list):
         ones = [without_late(one, known, f"{where}[{number}]", left_out) for number, one in enumerate(value)]
-        return [one for one in ones if one is not None]
+        return [one for one, whole in zip(ones, value, strict=True) if _is_as_long(one, whole)]
     return value
+
+
+def _is_as_long(one: Any, whole: Any) -> bool:
+    """True if a value is there, with all members that are not None."""
+    if not isinstance(one, dict):
+        return one is not None
+    return len(one) == sum(member is not None for member in whole.values())
 
 
 def allowed_members(

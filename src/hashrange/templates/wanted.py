@@ -77,7 +77,9 @@ COMPANION_MEMBERS = {
 }  # fmt: skip
 """Type → the properties that become members of its requests. The order is that in which companions are made:
 functions come last, because their code may not load."""
-ESSENTIAL_OF_COMPANIONS = {"AlarmName", "FunctionName", "PolicyName", "ResourceId", "Role", "ScalingTargetId"}
+ESSENTIAL_OF_COMPANIONS = {
+    "AlarmName", "Dimensions", "FunctionName", "Metrics", "PolicyName", "ResourceId", "Role", "ScalingTargetId",
+}  # fmt: skip
 """Members without which a companion is left out."""
 NAME_MEMBERS = {FUNCTION_TYPE: "FunctionName", ALARM_TYPE: "AlarmName"}
 
@@ -214,6 +216,9 @@ def _require_resources(document: Mapping[str, Any]) -> None:
     if not isinstance(resources, dict) or not resources:
         raise TemplateError("it has no Resources; a template of CloudFormation has them.")
     for name, resource in resources.items():
+        if name.startswith("Fn::"):
+            function = "::".join(name.split("::")[:2])
+            raise TemplateError(f"Resources.{name}: {function} is not resolved here; write its resources out.")
         if not isinstance(resource, dict) or not isinstance(resource.get("Type"), str):
             raise TemplateError(f"Resources.{name} has no Type, such as {TABLE_TYPE}.")
     require_shallow(document)
