@@ -19,7 +19,7 @@ from hashrange.templates.wanted import WantedCompanion, WantedStack, WantedTable
 from hashrange.toolkit.dropped import DroppedSearch
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.function_code import packed_code
-from hashrange.toolkit.sending import Sender, SendingProgress, send
+from hashrange.toolkit.sending import Sender, SendingProgress, reply_to
 from hashrange.toolkit.target import Target
 
 NOT_THERE_CODES = {
@@ -72,7 +72,7 @@ class Deployment:
         companions = [one._replace(members=fill_in(one.members, self._known)) for one in self._companions]
         self._compare_companions(compared)
         dropped = DroppedSearch(self._target, self._place, self._stack.name)
-        reason = "the template does not have it any more. Nothing but an index is ever deleted here"
+        reason = "the template does not make it any more. Nothing but an index is ever deleted here"
         compared.kept.extend((name, reason) for name in dropped.tables(self.wanted.tables))
         compared.kept.extend((name, reason) for name in dropped.companions(companions))
         return compared
@@ -153,7 +153,7 @@ class Deployment:
     def _described(self, request: TemplateRequest) -> Any:
         """The reply to a request that reads; None if there is nothing."""
         try:
-            return send(self._target, request)
+            return reply_to(self._target, request)
         except ToolkitFailure as failure:
             if failure.code in NOT_THERE_CODES:
                 return None

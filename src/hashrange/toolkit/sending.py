@@ -39,7 +39,7 @@ class Sender:
         """Send a request, and wait until the next one is taken. Raises ToolkitFailure."""
         self._progress.begin(request)
         codes = BEING_MADE_CODES if request.operation.startswith("Create") else BEING_MADE_CODES | BUSY_CODES
-        reply_when_made(lambda: send(self._target, _without_hash(request)), codes)
+        reply_when_made(lambda: reply_to(self._target, _without_hash(request)), codes)
         self.sent += 1
         if request.operation == "CreateTable":
             name = request.members["TableName"]
@@ -77,7 +77,7 @@ class Sender:
         return states
 
 
-def send(target: Target, request: TemplateRequest) -> Any:
+def reply_to(target: Target, request: TemplateRequest) -> Any:
     """The reply to a request. Raises ToolkitFailure."""
     return target.ask(request.service, words_of(request.operation, "_"), **request.members)
 

@@ -322,7 +322,7 @@ def test_companions_that_the_template_drops_are_named_and_stay(applying: Applyin
         "alarm dropped",
     ]
     [reason] = {row["change"] for row in applying.rows if row["state"] == "kept"}
-    assert reason.startswith("the template does not have it any more. Nothing but an index is ever deleted here")
+    assert reason.startswith("the template does not make it any more. Nothing but an index is ever deleted here")
 
 
 ROLES = """
