@@ -19,7 +19,7 @@ from hashrange.templates.wanted import WantedCompanion, WantedStack, WantedTable
 from hashrange.toolkit.dropped import DroppedSearch
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.function_code import packed_code
-from hashrange.toolkit.sending import Sender, SendingProgress, reply_to
+from hashrange.toolkit.sending import DELETING, Sender, SendingProgress, reply_to
 from hashrange.toolkit.target import Target
 
 NOT_THERE_CODES = {
@@ -103,7 +103,7 @@ class Deployment:
     def _present(self, table: WantedTable) -> PresentTable | None:
         name = table.name
         reply = self._describe("describe_table", TableName=name)
-        if reply is None:
+        if reply is None or reply["Table"]["TableStatus"] == DELETING:
             return None
         description = reply["Table"]
         self._know(table, description)
@@ -173,7 +173,9 @@ class Deployment:
         sender, begun = Sender(self._target, progress), set[str]()
         for request in requests:
             if request.resource in by_table:
-                if request.operation != "CreateTable" and request.resource not in begun:
+                if request.operation == "CreateTable":
+                    sender.wait_until_gone(request)
+                elif request.resource not in begun:
                     sender.wait_until_ready(request)  # somebody else may have changed it
                 begun.add(request.resource)
                 sender.carry_out(request)

@@ -9,6 +9,7 @@ from hashrange.toolkit.target import Target
 
 READY = ("ACTIVE", "Active", "Inactive", "Successful")
 """Ends of the states of tables, indexes and functions that are ready."""
+DELETING = "DELETING"
 STUCK = ("ARCHIVED", "INACCESSIBLE_ENCRYPTION_CREDENTIALS", "REPLICATION_NOT_AUTHORIZED")
 """States of tables that do not end by themselves."""
 BUSY_CODES = {"ResourceConflictException", "ResourceInUseException"}
@@ -58,6 +59,19 @@ class Sender:
             if not pending:
                 return
             self._progress.wait(request, pending)
+
+    def wait_until_gone(self, request: TemplateRequest) -> None:
+        """Wait until a table of this name, if somebody is deleting one, can be created. Raises ToolkitFailure."""
+        for _ in pauses():
+            try:
+                states = self._table_states(request.members["TableName"])
+            except ToolkitFailure as failure:
+                if failure.code in NO_TABLE_CODES:
+                    return
+                raise
+            if states[0] != DELETING:
+                return
+            self._progress.wait(request, states)
 
     def _table_states(self, name: str) -> list[str]:
         table = self._target.ask("dynamodb", "describe_table", TableName=name)["Table"]

@@ -546,6 +546,28 @@ def test_an_interrupted_apply_says_so_and_another_one_does_the_rest(
         assert applying.states() == {"unchanged"}
 
 
+def test_a_table_that_is_being_deleted_is_made_again(
+    tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = []
+    with server(Settings(data_dir=None, port=0, table_state_delay_seconds=30)) as database:
+
+        def wait(_: ShownProgress, request: TemplateRequest, states: list[str]) -> None:
+            waited.append((request.operation, *states))
+            database.clock.advance(31)
+
+        monkeypatch.setattr(ShownProgress, "wait", wait)
+        database.clock.freeze()
+        applying = Applying(database.endpoint, tmp_path, capsys)
+        path = applying.file(ORDERS % "deleted")
+        assert applying.run(path) == DONE
+        applying.client().delete_table(TableName="deleted")
+        assert applying.run(path, "--diff") == DONE
+        assert applying.changes() == ["CreateTable"]
+        assert applying.run(path) == DONE, applying.told
+        assert waited == [("CreateTable", "CREATING"), ("CreateTable", "DELETING"), ("CreateTable", "CREATING")]
+
+
 class Terminal(io.StringIO):
     """A terminal that keeps what is written to it."""
 

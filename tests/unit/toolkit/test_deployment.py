@@ -87,7 +87,7 @@ def test_a_change_that_meets_one_of_somebody_else_is_sent_again(code: str) -> No
     target = Scripted([code], [["ACTIVE"]])
     with pytest.raises(ToolkitFailure):
         carried_out(target, CREATION)
-    assert target.asked == ["create_table"], "somebody else has created it"
+    assert target.asked.count("create_table") == 1, "somebody else has created it"
 
 
 CREATION = RECOVERY._replace(operation="CreateTable", is_waited_for=True)
