@@ -24,8 +24,8 @@ TEXTS_BELOW = {"Variables", "Tags"}
 """Members whose values are all texts, whatever their names."""
 AS_THEY_ARE = {"PolicyDocument"}
 AT_AWS_ONLY = {
-    "AssumeRolePolicyDocument", "CodeSigningConfigArn", "LoggingConfig", "PermissionsBoundary", "Policies", "RolePath",
-    "Tracing", "TracingConfig", "VpcConfig",
+    "AssumeRolePolicyDocument", "CodeSigningConfigArn", "EphemeralStorage", "LoggingConfig", "PermissionsBoundary",
+    "Policies", "RolePath", "Tracing", "TracingConfig", "VpcConfig",
 }  # fmt: skip
 """Properties of functions that have no effect except at AWS."""
 

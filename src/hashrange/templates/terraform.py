@@ -46,9 +46,11 @@ RENAMED = {
     "filter": "Filters", "ok_actions": "OKActions", "role_arn": "RoleARN", "destination_arn": "Destination",
     "name": "PolicyName", "actions_enabled": "ActionsEnabled",
 }  # fmt: skip
+UNRESERVED = ("reserved_concurrent_executions", -1)
+"""What the provider says of functions without reserved concurrency."""
 NOT_PROPERTIES = {
     "arn", "ephemeral_storage", "id", "logging_config", "package_type", "publish", "region",
-    "reserved_concurrent_executions", "skip_destroy", "source_code_hash", "tags_all", "timeouts", "tracing_config",
+    "skip_destroy", "source_code_hash", "tags_all", "timeouts", "tracing_config",
 }  # fmt: skip
 
 
@@ -158,7 +160,7 @@ def _camel_members(members: Mapping[str, Any]) -> dict[str, Any]:
     """The members with CloudFormation's names; empty ones are not there."""
     made = {}
     for name, value in members.items():
-        if name in NOT_PROPERTIES or value in (None, [], {}, ""):
+        if name in NOT_PROPERTIES or value in (None, [], {}, "") or (name, value) == UNRESERVED:
             continue
         if name == "filename":
             made["Code"] = value
