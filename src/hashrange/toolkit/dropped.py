@@ -62,10 +62,16 @@ class DroppedSearch:
                 yield f"table {name}"
 
     def companions(self, wanted: list[WantedCompanion]) -> Iterator[str]:
-        """The functions, mappings, targets and alarms that are not wanted: `function archiver`."""
+        """The functions, mappings, targets and alarms that are not wanted: `function archiver`.
+
+        At AWS, only services of which something is wanted are asked: others may not be reachable or permitted.
+        """
         kept = {(one.type, identity(one.type, one.members)) for one in wanted}
+        used = {COMPANION_KINDS[one.type].service for one in wanted}
         for type_, kind in TAGGED_KINDS.items():
             service = COMPANION_KINDS[type_].service
+            if self._target.is_aws and service not in used:
+                continue
             paging = {"PaginationConfig": {"MaxItems": OTHERS_MAX}}
             reply = self._asked(self._target.ask_all, service, kind.listing, **SPACE.get(type_, {}), **paging)
             for one in reply.get(kind.found_in, []):

@@ -303,7 +303,9 @@ DROPPED = """
 """
 
 
-def test_companions_that_the_template_drops_are_named_and_stay(applying: Applying) -> None:
+def test_companions_that_the_template_drops_are_named_and_stay(
+    applying: Applying, monkeypatch: pytest.MonkeyPatch
+) -> None:
     by_hand = {"ServiceNamespace": "dynamodb", "ResourceId": "table/companied"}
     assert applying.run(applying.file(COMPANIONS + DROPPED, "companied.yaml")) == DONE
     applying.client("application-autoscaling").register_scalable_target(
@@ -323,6 +325,8 @@ def test_companions_that_the_template_drops_are_named_and_stay(applying: Applyin
     ]
     [reason] = {row["change"] for row in applying.rows if row["state"] == "kept"}
     assert reason.startswith("the template does not make it any more. Nothing but an index is ever deleted here")
+    monkeypatch.setattr(Target, "is_aws", property(lambda _: True, lambda *_: None), raising=False)
+    assert applying.run(applying.file(COMPANIONS, "companied.yaml"), "--diff") == DONE, "tables need no other service"
 
 
 ROLES = """
