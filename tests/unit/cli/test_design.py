@@ -236,8 +236,11 @@ def test_questions_in_a_terminal_lead_to_a_file(tmp_path: Path) -> None:
     typing.answer("Type of customer", "\x1b")  # goes back
     typing.answer("Partition key", "\b" * 8 + "id\r")
     typing.answer("Type of id", "\x1b[B\r")  # one down
+    typing.answer("Sort key")
+    typing.answer("Billing", "\x1b[B\r")
+    typing.answer("Read units", "7\r")  # what is typed takes the place of the default
     for question in (
-        "Sort key", "Billing", "Add a global", "Attribute of time", "Stream", "Point-in-time", "Deletion",
+        "Write units", "Add a global", "Attribute of time", "Stream", "Point-in-time", "Deletion",
         "Table class",
         "Key of the encryption", "Tags", "Language", "What becomes of it", "Name of the file",
     ):  # fmt: skip
@@ -245,6 +248,7 @@ def test_questions_in_a_terminal_lead_to_a_file(tmp_path: Path) -> None:
     assert typing.exit_code() == DONE
     text = (tmp_path / "orders.yaml").read_text(encoding="utf-8")
     assert "- AttributeName: id\n          AttributeType: N\n" in text
+    assert "ReadCapacityUnits: 7\n        WriteCapacityUnits: 5\n" in text
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of Windows are opened otherwise")
