@@ -70,6 +70,7 @@ ALARMS_AND_SCALING = Feature(
         "hashrange.autoscaling.alarm_actions",
         "hashrange.autoscaling.api.registry",
         "hashrange.autoscaling.scaling_job",
+        "hashrange.autoscaling.settings",
         "hashrange.cloudwatch.alarms.alarm_job",
         "hashrange.cloudwatch.api.registry",
     ),
