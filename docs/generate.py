@@ -16,8 +16,8 @@ from hashrange.aws_services.operation import Operation
 DOCS = Path(__file__).parent
 START, END = "<!-- generated: operations -->\n", "<!-- end of generated -->\n"
 STATUSES = SERVED, READ_BACK, NOT_YET = "served", "read back", "not yet"
-MODULE_READ_BACK = "not_there"
-"""The module of operations whose feature is not built yet; an operation leaves it when it is."""
+MODULES_READ_BACK = {"tables.list_global_tables"}
+"""The modules of operations whose feature is not built yet; one leaves the set when it is."""
 
 SETTINGS_HEAD = """# Settings
 
@@ -182,7 +182,7 @@ def status_of(operation: Operation[Any]) -> str:
     module = operation.run.__module__.removeprefix("hashrange.operations.")
     if module == "pending":
         return NOT_YET
-    return READ_BACK if module == MODULE_READ_BACK else SERVED
+    return READ_BACK if module in MODULES_READ_BACK else SERVED
 
 
 PAGES = {"settings.md": settings_page, "commands.md": commands_page, "compatibility.md": compatibility_page}

@@ -387,6 +387,7 @@ def test_every_operation_is_registered() -> None:
 # --- callbacks ----------------------------------------------------------------------------------
 
 FILLED_IN = {
+    "autoscaling/feature.py": {"scope.scaling_settings"},
     "features/features.py": {
         "scope.see_watches",
         "scope.store",  # it is none, but a callback has its name

@@ -123,7 +123,7 @@ def provider() -> Path:
 
 META_ARGUMENTS = {"lifecycle"}
 NEWER = {"DynamodbTableGlobalSecondaryIndex": {"key_schema"}}
-"""Blocks that the provider has since 6.29, by interface; the package holds 6.25."""
+"""Blocks that the provider has since 6.29.0, by interface; the package holds 6.25.0."""
 
 
 @pytest.mark.packaging

@@ -1,4 +1,4 @@
-"""DescribeTableReplicaAutoScaling: a table is its only replica, and nothing of it scales."""
+"""DescribeTableReplicaAutoScaling: a table is its only replica. (Tables that are scaled: tests/unit/autoscaling.)"""
 
 from typing import Any
 

@@ -58,7 +58,7 @@ def use(document: Any) -> None:
         table_requests(table, None, "shop", scaling_bounds(wanted.companions))
     for companion in wanted.companions:
         companion_reading(companion)
-        companion_requests(companion, None)
+        companion_requests(companion, None, "s")
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -32,7 +32,7 @@ def shown(text: str) -> str:
     lines = [f"{name} = {readable(value)}" for name, value in wanted.outputs.items()]
     scaled = scaling_bounds(wanted.companions)
     requests = [one for table in wanted.tables for one in table_requests(table, None, "shop", scaled)]
-    requests += [one for companion in wanted.companions for one in companion_requests(companion, None)]
+    requests += [one for companion in wanted.companions for one in companion_requests(companion, None, None)]
     lines += map(request_line, requests)
     lines += [f"left out: {one.place} ({one.what}): {one.reason}" for one in wanted.left_out if one.place != "Topic"]
     return "\n".join(lines)

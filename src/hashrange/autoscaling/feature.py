@@ -2,9 +2,12 @@
 policies, so both are there, or neither. Both services have their APIs.
 """
 
+from typing import Any
+
 from hashrange.aws_services.operation import ServiceApi
 from hashrange.cloudwatch.feature import METRICS
 from hashrange.features.features import Feature, FeatureApi, FeatureJob, Features
+from hashrange.operations.operation import Scope
 
 EVALUATION, ACTIONS, SCALING = "alarms", "alarm-actions", "auto-scaling"
 """Names of the jobs."""
@@ -44,16 +47,30 @@ def _autoscaling_api(part: AlarmsAndScaling, features: Features) -> ServiceApi:
     return autoscaling_api(part.auto_scaling)
 
 
+def _answer_scope(features: Features, scope: Scope) -> None:
+    async def scaling_settings(resource_id: str, unit: str) -> dict[str, Any] | None:
+        part = await features.found_on_thread(ALARMS_AND_SCALING)
+        if part is None:
+            return None
+        from hashrange.autoscaling.settings import described_settings  # noqa: PLC0415 - as above
+
+        return described_settings(part.auto_scaling, scope, resource_id, unit)
+
+    scope.scaling_settings = scaling_settings
+
+
 ALARMS_AND_SCALING = Feature(
     "alarms and scaling",
     AlarmsAndScaling,
     # so that the server does not start with an endpoint that cannot be used
     is_loaded_at_start=lambda settings: settings.sns_endpoint is not None,
+    answer_scope=_answer_scope,
     prefixes=("alarm/", "scalable-target/", "scheduled-action/"),
     code=(
         "hashrange.autoscaling.alarm_actions",
         "hashrange.autoscaling.api.registry",
         "hashrange.autoscaling.scaling_job",
+        "hashrange.autoscaling.settings",
         "hashrange.cloudwatch.alarms.alarm_job",
         "hashrange.cloudwatch.api.registry",
     ),

@@ -3,26 +3,25 @@ functions, event source mappings, scaling and alarms that belong to them; `--dif
 """
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hashrange.cli.folding import columns_of
 from hashrange.cli.main import DONE, count
-from hashrange.cli.output import complain, show_progress
+from hashrange.cli.output import complain
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
+from hashrange.cli.shown_progress import ShownProgress
 from hashrange.cli.tabular import OutputRow, add_form, require_form, show_records
 from hashrange.cli.target_options import add_target, agree, chosen_target
 from hashrange.messages.installing import how_to_install
 
 if TYPE_CHECKING:
-    from hashrange.templates.requests import TemplateRequest
     from hashrange.templates.stack import Locality, Stack
     from hashrange.toolkit.deployment import Compared, Deployment
     from hashrange.toolkit.target import Target
 
 INCOMPLETE = 3
 """Exit code: something of the template is left out, or a table is not touched that would have to be."""
+NOT_NEEDED = "it has no effect except at AWS"
 UNKNOWN_ACCOUNT = "000000000000"
 COLUMNS = ("state", "resource", "request", "change")
 EXAMPLE = """example:
@@ -30,10 +29,8 @@ EXAMPLE = """example:
   hashrange apply template.yaml --parameter Environment=dev
 
 FILE is a template of CloudFormation or SAM, the folder cdk.out, or what `terraform show -json PLAN` prints. \
-A table is never
-replaced or deleted: one that the template drops, or gives other keys, is named and stays as it is. The exit \
-code is 3 then,
-and if something of the template is left out.
+A table is never replaced or deleted: one that the template drops, or gives other keys, is named and stays as it is. \
+The exit code is 3 then, and if something of the template is left out.
 
 Needs the extra toolkit: {install}
 """
@@ -64,12 +61,12 @@ def run(words: list[str]) -> int:
     for deployment, found in compared:
         if not options.is_diff:
             send_missing(deployment, found, progress)
-        rows += rows_of(deployment, found, "to do" if options.is_diff else "done")
+        rows += rows_of(deployment, found, "to do" if options.is_diff else "done", is_at_aws=target.is_aws)
     show_records(COLUMNS, rows, options.output)
     return INCOMPLETE if any(row["state"] in {"left out", "kept"} for row in rows) else DONE
 
 
-def send_missing(deployment: "Deployment", compared: "Compared", progress: "ShownProgress") -> None:
+def send_missing(deployment: "Deployment", compared: "Compared", progress: ShownProgress) -> None:
     """Send what is missing. Raises ToolkitFailure."""
     try:
         deployment.carry_out(compared.requests, progress)
@@ -157,35 +154,7 @@ def deployments_of(
     return [Deployment(target, place, *one) for one in wanted_together(here, place, given)]
 
 
-class ShownProgress:
-    """Prints what is being done; in a terminal, also what is waited for."""
-
-    def __init__(self) -> None:
-        self._columns = 0
-        """Columns of the line with what is waited for; 0: there is none."""
-
-    def begin(self, request: "TemplateRequest") -> None:
-        """Print a line for a request."""
-        self.clear()
-        complain(f"{request.resource}: {request.told} ({request.operation})")
-
-    def wait(self, request: "TemplateRequest", states: list[str]) -> None:
-        """Show the states in a line that the next one overwrites."""
-        columns = columns_of(sys.stderr)
-        if columns is not None:
-            self._columns = columns - 1
-            text = f"  {', '.join(states)} …"
-            shown = text if len(text) <= self._columns else f"{text[: self._columns - 1]}…"
-            show_progress(shown.ljust(self._columns))
-
-    def clear(self) -> None:
-        """Take away the line with what is waited for."""
-        if self._columns:
-            show_progress(" " * self._columns)
-            self._columns = 0
-
-
-def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Iterator[OutputRow]:
+def rows_of(deployment: "Deployment", compared: "Compared", state: str, *, is_at_aws: bool) -> Iterator[OutputRow]:
     """What is told of a stack."""
     for request in compared.requests:
         yield row(state, request.resource, request.operation, request.told)
@@ -194,7 +163,10 @@ def rows_of(deployment: "Deployment", compared: "Compared", state: str) -> Itera
     for name, reason in compared.kept:
         yield row("kept", name, "", reason)
     for left in deployment.wanted.left_out:
-        yield row("left out", left.place, left.what, left.reason)
+        if left.is_for_aws and not is_at_aws:
+            yield row("not needed", left.place, left.what, NOT_NEEDED)
+        else:
+            yield row("left out", left.place, left.what, left.reason)
     for name, value in deployment.outputs().items():
         yield row("output", name, "", value)
 

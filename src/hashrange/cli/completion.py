@@ -71,8 +71,8 @@ def _value_of(action: argparse.Action, flag: str) -> tuple[ValueKind, tuple[str,
     if flag and action.nargs == 0:
         return "none", ()
     metavar = str(action.metavar or "")
-    if "|" in metavar:
-        return "words", tuple(metavar.split("|"))
+    if "|" in metavar or metavar.islower():
+        return "words", tuple(word for word in metavar.split("|") if word.islower())
     if metavar in FOLDERS:
         return "folder", ()
     return ("file" if metavar in FILES else "other"), ()
@@ -88,16 +88,25 @@ def _cases(known: Known, words: str, folders: str, files: str) -> str:
     def completing(word: Word) -> str:
         return words.format(" ".join(word.choices)) if word.kind == "words" else by_kind[word.kind]
 
+    def completing_arguments(arguments: list[Word]) -> str:
+        """Those behind words that are typed already: behind `export` comes the folder."""
+        first, *others = arguments
+        if first.kind != "words" or not others:
+            return completing(first)
+        typed = "|".join(f'*" {choice} "*' for choice in first.choices)
+        return f'case "$typed" in {typed}) {completing_arguments(others)} ;; *) {completing(first)} ;; esac'
+
     lines = []
     for command, all_words in known.items():
         valued = [word for word in all_words if word.flag and word.kind != "none"]
         lines += [f'    "{command} {word.flag}") {completing(word)} ;;' for word in valued]
         flags = words.format(" ".join(word.flag for word in all_words if word.flag))
-        positional = next((word for word in all_words if not word.flag), None)
-        if positional is None or positional.kind == "other":
+        arguments = [word for word in all_words if not word.flag]
+        if not arguments or arguments[0].kind == "other":
             lines.append(f'    "{command} "*) {flags} ;;')
         else:
-            lines.append(f'    "{command} "*) case "$word" in -*) {flags} ;; *) {completing(positional)} ;; esac ;;')
+            told = completing_arguments(arguments)
+            lines.append(f'    "{command} "*) case "$word" in -*) {flags} ;; *) {told} ;; esac ;;')
     return "\n".join(lines)
 
 
@@ -109,6 +118,7 @@ def bash_script(known: Known) -> str:
     return f"""# bash completion of hashrange
 _hashrange() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local typed=" ${{COMP_WORDS[*]:0:COMP_CWORD}} "
   COMPREPLY=()
   # Bash takes --flag=value apart into three words.
   if [ "$word" = "=" ]; then word=""; elif [ "$before" = "=" ]; then before="${{COMP_WORDS[COMP_CWORD-2]}}"; fi
@@ -129,7 +139,7 @@ def zsh_script(known: Known) -> str:
     cases = _cases(known, "compadd -- {}", "_files -/", "_files")
     return f"""#compdef hashrange
 _hashrange() {{
-  local word="${{words[CURRENT]}}" before="${{words[CURRENT-1]}}"
+  local word="${{words[CURRENT]}}" before="${{words[CURRENT-1]}}" typed=" ${{words[1,CURRENT-1]}} "
   if (( CURRENT == 2 )); then
     compadd -- {" ".join(known)} --help --version
     return
@@ -147,7 +157,7 @@ def fish_script(known: Known) -> str:
     lines = ["# fish completion of hashrange", "complete -c hashrange -f"]
     for command, words in known.items():
         lines.append(f"complete -c hashrange -n __fish_use_subcommand -a {command} -d {_quoted(COMMANDS[command])}")
-        seen = f"complete -c hashrange -n '__fish_seen_subcommand_from {command}'"
+        seen = place = f"__fish_seen_subcommand_from {command}"
         for word in words:
             takes = {
                 "none": "",
@@ -158,9 +168,14 @@ def fish_script(known: Known) -> str:
             }
             behind = takes[word.kind]
             if word.flag:
-                lines.append(f"{seen} -l {word.flag.removeprefix('--')}{behind} -d {_quoted(word.help)}")
+                flag = f" -l {word.flag.removeprefix('--')}{behind} -d {_quoted(word.help)}"
+                lines.append(f"complete -c hashrange -n '{seen}'{flag}")
             elif word.kind != "other":
-                lines.append(seen + behind.replace(" -x", "").replace(" -r", ""))
+                offered = behind.replace(" -x", "").replace(" -r", "")
+                typed = f"__fish_seen_subcommand_from {' '.join(word.choices)}"
+                untyped = f"; and not {typed}" if word.choices else ""
+                lines.append(f"complete -c hashrange -n '{place}{untyped}'{offered}")
+                place += f"; and {typed}" if word.choices else ""
     return "\n".join(lines) + "\n"
 
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hashrange.cli.main import DONE
 from hashrange.cli.output import complain, lines_of, say_unfolded
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
+from hashrange.cli.shown_progress import ShownProgress
 from hashrange.cli.target_options import add_target, agree, chosen_target
 from hashrange.messages.installing import how_to_install
 
 if TYPE_CHECKING:
     from hashrange.toolkit.design_questions import DesignWish
     from hashrange.toolkit.table_design import DesignedCapacity, TableDesign
+    from hashrange.toolkit.target import Target
 
 EXAMPLE = """example:
   hashrange design
@@ -104,26 +106,37 @@ def file_fault(path: str) -> str | None:
 def hand_out(design: "TableDesign", options: Any) -> None:
     """Print or write the design, and create the table if that is wanted. Raises UsageError, ToolkitFailure."""
     from hashrange.toolkit.design_languages import commands_left, write_design
-    from hashrange.toolkit.design_requests import TableCreation
-    from hashrange.toolkit.failures import ToolkitFailure
 
     target = chosen_target(options) if options.is_applying else None  # what is wrong with it is told before the text
     print_or_write(write_design(design, options.output), options.file)
     if target is not None:
         agree(target, f"create the table {design.name}", is_agreed=options.is_agreed)
-        creation = TableCreation(target, design)
-        try:
-            creation.carry_out()
-        except (ToolkitFailure, KeyboardInterrupt):
-            if creation.is_begun:
-                complain(f"The table {design.name} has been created.")
-                for request in creation.left:
-                    complain(f"This has not been done. Once the table is active: {request.as_command()}")
-            raise
-        complain(f"The table {design.name} is active.")
+        create(design, target)
         return
     for command in commands_left(design, options.output):
         complain(f"Once the table is active: {command}")
+
+
+def create(design: "TableDesign", target: "Target") -> None:
+    """Create the table; if that fails after CreateTable, tell what is left to do. Raises ToolkitFailure."""
+    from hashrange.toolkit.design_requests import as_command, design_requests
+    from hashrange.toolkit.failures import ToolkitFailure
+    from hashrange.toolkit.sending import Sender
+
+    progress, requests = ShownProgress(), design_requests(design)
+    sender = Sender(target, progress)
+    try:
+        for request in requests:
+            sender.carry_out(request)
+    except (ToolkitFailure, KeyboardInterrupt):
+        progress.clear()
+        if sender.sent:
+            complain(f"The table {design.name} has been created.")
+            for request in requests[sender.sent :]:
+                complain(f"This has not been done. Once the table is active: {as_command(request)}")
+        raise
+    progress.clear()
+    complain(f"The table {design.name} is active.")
 
 
 def build_parser() -> CommandParser:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hashrange.cli.folding import columns_of, columns_taken
+from hashrange.cli.folding import columns_of, columns_taken, fold
 from hashrange.cli.output import say_unfolded
 from hashrange.cli.parsing import CommandParser, UsageError
 from hashrange.terminal import escape_controls, escape_json
@@ -42,7 +42,9 @@ def show_records(names: Sequence[str], records: Sequence[OutputRow], form: str) 
 
 
 def table_lines(names: Sequence[str], records: Sequence[OutputRow], columns: int | None) -> Iterator[str]:
-    """The lines of a table of at most `columns` columns; None: of any width. What does not fit ends with `…`."""
+    """The lines of a table of at most `columns` columns; None: of any width. What does not fit into a cell goes on in
+    further lines.
+    """
     rows = [[escape_controls(_cell(record.get(name))) for name in names] for record in records]
     widths = [max(map(columns_taken, cells)) for cells in zip(names, *rows, strict=True)]
     if columns is not None:
@@ -52,8 +54,10 @@ def table_lines(names: Sequence[str], records: Sequence[OutputRow], columns: int
         bool(records) and all(isinstance(record.get(name), int | float) for record in records) for name in names
     ]
     for row in [list(names), *rows]:
-        cells = [_fitted(*one) for one in zip(row, widths, are_numbers, strict=True)]
-        yield GAP.join(cells).rstrip()
+        cells = [_cell_lines(*one) for one in zip(row, widths, strict=True)]
+        for number in range(max(map(len, cells))):
+            parts = [lines[number] if number < len(lines) else "" for lines in cells]
+            yield GAP.join(_padded(*one) for one in zip(parts, widths, are_numbers, strict=True)).rstrip()
 
 
 def _cell(value: Any) -> str:
@@ -65,12 +69,21 @@ def _cell(value: Any) -> str:
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
-def _fitted(text: str, width: int, is_number: bool) -> str:
-    """A cell of exactly `width` columns."""
-    if columns_taken(text) > width:
-        while columns_taken(text) > width - 1:
-            text = text[:-1]
-        text += "…"
+def _cell_lines(text: str, width: int) -> list[str]:
+    """The lines of a cell: folded at blanks, and within words that are wider than the column."""
+    found = []
+    for line in fold(text, width, 0):
+        begin = 0
+        while begin < len(line):
+            ends = range(min(begin + width, len(line)), begin, -1)
+            end = next((one for one in ends if columns_taken(line[begin:one]) <= width), begin + 1)
+            found.append(line[begin:end])
+            begin = end
+    return found or [""]
+
+
+def _padded(text: str, width: int, is_number: bool) -> str:
+    """A part of a cell, of exactly `width` columns."""
     blanks = " " * (width - columns_taken(text))
     return blanks + text if is_number else text + blanks
 

@@ -112,6 +112,8 @@ class Feature(msgspec.Struct, Generic[PartT], frozen=True):
     follow: Callable[[PartT], Callable[[], None]] | None = None
     """Returns the function to be called after each commit with stream records; for features loaded at the start."""
     front: FeatureFront[PartT] | None = None
+    answer_scope: "Callable[[Features, Scope], None] | None" = None
+    """Lets operations ask the feature through a Scope, whether it is loaded or not."""
     state: FeatureState[PartT] | None = None
     save: Callable[[PartT], Coroutine[Any, Any, None]] | None = None
     """Keeps what is in memory only: before a copy of the content is made, and at the end. Raises StorageError."""
@@ -320,6 +322,9 @@ class Features:
         scope.store = self.front
         scope.see_watches, scope.begin_times = self.look_at_fronts, self._begin_times
         scope.wake_job = self._wake_late_job
+        for one in self._features:
+            if one.answer_scope is not None:
+                one.answer_scope(self, scope)
         for feature, part in self._loaded():
             if feature.front is not None and feature.front.set_up_scope is not None:
                 feature.front.set_up_scope(part, scope)

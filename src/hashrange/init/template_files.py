@@ -63,7 +63,7 @@ def _requests_in(file: InitFile, place: Locality) -> list[InitRequest]:
     for stack, wanted in wanted_together(stacks, place, {}):
         found += _requests_of(stack, wanted)
         others = [LeftOut(one.place, resource_words(one), ONLY_TABLES) for one in wanted.companions]
-        for left in [*wanted.left_out, *others]:
+        for left in [*(one for one in wanted.left_out if not one.is_for_aws), *others]:
             _log.warning("%s: %s (%s) is left out: %s", file.name, left.place, left.what, left.reason)
     return found
 

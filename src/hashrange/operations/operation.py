@@ -10,8 +10,8 @@ means absent). Constraints are `Annotated[…, msgspec.Meta(…)]` types of `ope
 enumerations; the slow path (`wire.faults`) words their violations.
 """
 
-from collections.abc import Callable, Collection
-from typing import Literal
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Literal
 
 import msgspec
 
@@ -56,6 +56,9 @@ class Scope:
         """`wake_job(name)`: lets the job of a feature find the work that an operation has made for it."""
         self.begin_times = BeginTimes(store.documents)
         """Those of the watches of Contributor Insights; all Scopes of a service share one object."""
+        self.scaling_settings: Callable[[str, str], Awaitable[dict[str, Any] | None]] = _unknown_settings
+        """`scaling_settings(resource_id, "ReadCapacityUnits")`: an AutoScalingSettingsDescription of a table or an
+        index, named as Application Auto Scaling does; None if its units are not scaled. May raise StorageError."""
         self.clock = clock
         self.settings = settings
         self.tables = store.catalog.tables(account, region)
@@ -69,6 +72,10 @@ class Scope:
     def reaches(self, region: str) -> bool:
         """True if the sender may see what the account has in a Region, which a request names beside its own."""
         return self.regions is None or region in self.regions
+
+
+async def _unknown_settings(_resource_id: str, _unit: str) -> None:
+    """What a Scope without a service knows of auto scaling."""
 
 
 class JsonWire(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 """
 
 from hashrange.aws_services.operation import Operation
-from hashrange.operations import account, not_there
+from hashrange.operations import account
 from hashrange.operations.backups import continuous_backups, on_demand_backups, restores
 from hashrange.operations.insights import contributor_insights
 from hashrange.operations.items import (
@@ -24,7 +24,9 @@ from hashrange.operations.tables import (
     create_table,
     delete_table,
     describe_table,
+    describe_table_replica_auto_scaling,
     kinesis_streaming,
+    list_global_tables,
     list_tables,
     tags,
     time_to_live,
@@ -46,6 +48,7 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         create_table.OPERATION,
         delete_table.OPERATION,
         describe_table.OPERATION,
+        describe_table_replica_auto_scaling.OPERATION,
         execute_statement.OPERATION,
         execute_transaction.OPERATION,
         *exports.OPERATIONS,
@@ -53,8 +56,8 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
         *imports.OPERATIONS,
         *iterators.OPERATIONS,
         *kinesis_streaming.OPERATIONS,
+        list_global_tables.OPERATION,
         list_tables.OPERATION,
-        *not_there.OPERATIONS,
         *on_demand_backups.OPERATIONS,
         query.OPERATION,
         *resource_policies.OPERATIONS,

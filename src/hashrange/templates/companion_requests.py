@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hashrange.templates.requests import TemplateRequest
+from hashrange.templates.requests import STACK_TAG, TemplateRequest
 from hashrange.templates.stack import ALARM_TYPE, FUNCTION_TYPE, MAPPING_TYPE, POLICY_TYPE, TARGET_TYPE
 from hashrange.templates.wanted import WantedCompanion
 
@@ -85,23 +85,20 @@ def companion_reading(companion: WantedCompanion) -> TemplateRequest:
     return TemplateRequest(kind.service, kind.reading, members, resource_words(companion), "read")
 
 
-def companion_requests(companion: WantedCompanion, reply: Mapping[str, Any] | None) -> list[TemplateRequest]:
+def companion_requests(
+    companion: WantedCompanion, reply: Mapping[str, Any] | None, stack: str | None
+) -> list[TemplateRequest]:
     """The requests, in order; empty if the companion is as it should be. `reply`: to `companion_reading`, None if there
-    is none.
+    is none. `stack`: for the tag of what is created; None: without it.
 
     A function's code is given as `{"ZipFile": bytes}`.
     """
     kind, resource = COMPANION_KINDS[companion.type], resource_words(companion)
     ones = [reply] if reply is not None and not kind.found_in else (reply or {}).get(kind.found_in) or []
     if not ones:
-        members = {name: one for name, one in companion.members.items() if one not in ([], {}) or name == "Environment"}
-        if companion.type == FUNCTION_TYPE and "Tags" in members:
-            members["Tags"] = {one["Key"]: one["Value"] for one in members["Tags"]}
-        return [
-            TemplateRequest(
-                kind.service, kind.creation, members, resource, "created", is_waited_for=companion.type == FUNCTION_TYPE
-            )
-        ]
+        members = _creation_members(companion, stack)
+        is_waited_for = companion.type == FUNCTION_TYPE
+        return [TemplateRequest(kind.service, kind.creation, members, resource, "created", is_waited_for)]
     present = ones[0]
     if companion.type == MAPPING_TYPE:
         present = {**present, "Enabled": not str(present.get("State", "")).startswith("Disabl")}
@@ -126,6 +123,17 @@ def companion_requests(companion: WantedCompanion, reply: Mapping[str, Any] | No
             )
         )
     return found
+
+
+def _creation_members(companion: WantedCompanion, stack: str | None) -> dict[str, Any]:
+    members = {name: one for name, one in companion.members.items() if one not in ([], {}) or name == "Environment"}
+    tags = {one["Key"]: one["Value"] for one in members.get("Tags", [])}
+    if stack is not None and companion.type != POLICY_TYPE:  # which has no tags
+        tags[STACK_TAG] = stack
+    if tags:
+        as_list = [{"Key": name, "Value": one} for name, one in tags.items()]
+        members["Tags"] = as_list if companion.type == ALARM_TYPE else tags
+    return members
 
 
 def _update_members(

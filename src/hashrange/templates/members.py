@@ -23,6 +23,11 @@ BOOLEANS = {
 TEXTS_BELOW = {"Variables", "Tags"}
 """Members whose values are all texts, whatever their names."""
 AS_THEY_ARE = {"PolicyDocument"}
+AT_AWS_ONLY = {
+    "AssumeRolePolicyDocument", "CodeSigningConfigArn", "EphemeralStorage", "LoggingConfig", "PermissionsBoundary",
+    "Policies", "RolePath", "Tracing", "TracingConfig", "VpcConfig",
+}  # fmt: skip
+"""Properties of functions that have no effect except at AWS."""
 
 
 def typed(value: Any, where: str, name: str = "") -> Any:
@@ -68,7 +73,10 @@ def _number(value: Any, where: str, *, is_whole: bool) -> int | float:
 
 
 def without_late(value: Any, known: set[str], where: str, left_out: list[LeftOut]) -> Any:
-    """The value without members that hold late values whose names are not `known`; None if it is such a text."""
+    """The value without members that hold late values whose names are not `known`; None if it is such a text.
+
+    An object of a list, such as a tag, is there as a whole or not at all.
+    """
     if isinstance(value, str):
         unknown = [name for name in late_names(value) if name not in known]
         if not unknown:
@@ -80,8 +88,15 @@ def without_late(value: Any, known: set[str], where: str, left_out: list[LeftOut
         return {name: one for name, one in found if one is not None}
     if isinstance(value, list):
         ones = [without_late(one, known, f"{where}[{number}]", left_out) for number, one in enumerate(value)]
-        return [one for one in ones if one is not None]
+        return [one for one, whole in zip(ones, value, strict=True) if _is_as_long(one, whole)]
     return value
+
+
+def _is_as_long(one: Any, whole: Any) -> bool:
+    """True if a value is there, with all members that are not None."""
+    if not isinstance(one, dict):
+        return one is not None
+    return len(one) == sum(member is not None for member in whole.values())
 
 
 def allowed_members(
@@ -89,5 +104,7 @@ def allowed_members(
 ) -> dict[str, Any]:
     """The properties that become members; the others are left out."""
     unknown = [name for name in properties if name not in allowed]
-    left_out.extend(LeftOut(f"{place}.{name}", "property", "this property is not applied") for name in unknown)
+    left_out.extend(
+        LeftOut(f"{place}.{name}", "property", "this property is not applied", name in AT_AWS_ONLY) for name in unknown
+    )
     return {name: one for name, one in properties.items() if name in allowed}

@@ -89,7 +89,7 @@ def _cdk_stack(folder: str, name: str, artifact: dict[str, Any], properties: dic
     region = str(artifact.get("environment", "")).rpartition("/")[2]
     assets_path = template.removesuffix(".template.json") + ".assets.json"
     files = _document_inside(assets_path).get("files") if os.path.lexists(assets_path) else {}
-    assets = {key: _inside(folder, path) for key, path in _assets(files)}
+    assets = {key: os.path.abspath(_inside(folder, path)) for key, path in _assets(files)}
     bound = None if not region or region.startswith(ANY) else region
     return Stack(str(properties.get("stackName") or name), _document_inside(template), folder, bound, assets)
 

@@ -69,19 +69,20 @@ def scaling_bounds(companions: list[WantedCompanion]) -> ScalingBounds:
 
 
 def table_requests(
-    wanted: WantedTable, present: PresentTable | None, stack: str, scaled: ScalingBounds
+    wanted: WantedTable, present: PresentTable | None, stack: str | None, scaled: ScalingBounds
 ) -> list[TemplateRequest]:
-    """The requests, in order; empty if the table is as it should be."""
+    """The requests, in order; empty if the table is as it should be. `stack`: for the table's tag; None: without it."""
     resource = f"table {wanted.name}"
     if present is None:
-        creation = {**wanted.creation, "Tags": [*wanted.creation.get("Tags", []), {"Key": STACK_TAG, "Value": stack}]}
+        creation, tags = dict(wanted.creation), _tags_wanted(wanted, stack)
+        if tags:
+            creation["Tags"] = [{"Key": name, "Value": one} for name, one in tags.items()]
         if wanted.policy is not None:
             creation["ResourcePolicy"] = _json(wanted.policy)
         created = TemplateRequest(
             "dynamodb", "CreateTable", creation, resource, _told_creation(creation), is_waited_for=True
         )
-        arn, tags = "", {one["Key"]: one["Value"] for one in creation["Tags"]}
-        described = {"TableName": wanted.name, "TableArn": arn}
+        described = {"TableName": wanted.name, "TableArn": ""}
         fresh = PresentTable(described, None, None, {}, tags, wanted.policy, frozenset())
         return [created, *_requests_beside(wanted, fresh, stack)]
     updates = [
@@ -316,7 +317,7 @@ def _as_updates(updates: list[dict[str, Any]]) -> dict[str, Any]:
 # --- beside the table -------------------------------------------------------------------------------
 
 
-def _requests_beside(wanted: WantedTable, present: PresentTable, stack: str) -> Iterator[TemplateRequest]:
+def _requests_beside(wanted: WantedTable, present: PresentTable, stack: str | None) -> Iterator[TemplateRequest]:
     """What is set by requests of its own. The ARN of a new table is filled in later: it is not known before."""
     name, resource = wanted.name, f"table {wanted.name}"
     arn = present.description["TableArn"]
@@ -369,8 +370,14 @@ def _recovery(wanted: WantedTable, present: PresentTable, request: Any) -> Itera
     )
 
 
-def _tagging(wanted: WantedTable, present: PresentTable, stack: str, request: Any) -> Iterator[TemplateRequest]:
-    then = {one["Key"]: one["Value"] for one in wanted.creation.get("Tags", [])} | {STACK_TAG: stack}
+def _tags_wanted(wanted: WantedTable, stack: str | None) -> dict[str, str]:
+    """The tags of a table, with that of its stack."""
+    own = {one["Key"]: one["Value"] for one in wanted.creation.get("Tags", [])}
+    return own if stack is None else {**own, STACK_TAG: stack}
+
+
+def _tagging(wanted: WantedTable, present: PresentTable, stack: str | None, request: Any) -> Iterator[TemplateRequest]:
+    then = _tags_wanted(wanted, stack)
     added = {name: one for name, one in then.items() if present.tags.get(name) != one}
     removed = [name for name in present.tags if name not in then and not name.startswith(KEPT_TAGS)]
     arn = present.description["TableArn"]

@@ -28,6 +28,8 @@ STEPS_MAX = 1_000_000
 STACK_ARN = "arn:{partition}:cloudformation:{region}:{account}:stack/{name}/hashrange"
 ZONES = "abc"
 URL_SUFFIXES = {"aws-cn": "amazonaws.com.cn"}
+_find_dynamic = re.compile(r"\{\{resolve:[^{}\ue000\ue001]*\}\}")
+"""A dynamic reference to what AWS keeps in Systems Manager or Secrets Manager."""
 _find_variable = re.compile(r"\$\{(!?)([^}]*)\}")
 
 
@@ -75,6 +77,10 @@ class Resolver:
 
     def value(self, value: Any, where: str) -> Any:
         """The value with all functions resolved; NO_VALUE if it is not there. `where`: its path."""
+        found = self._resolved(value, where)
+        return _find_dynamic.sub(lambda one: late(one[0]), found) if isinstance(found, str) else found
+
+    def _resolved(self, value: Any, where: str) -> Any:
         self._steps += 1
         if self._steps > STEPS_MAX:
             _refuse(where, "resolving the template takes more than a million steps")

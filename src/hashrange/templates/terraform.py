@@ -10,7 +10,7 @@ from typing import Any
 
 from hashrange.templates.arns import NAMINGS, written_out
 from hashrange.templates.late_values import late
-from hashrange.templates.stack import LeftOut, Locality, TypedResource
+from hashrange.templates.stack import LeftOut, Locality, TypedResource, unapplied
 from hashrange.templates.texts import TemplateError
 
 TABLE = "aws_dynamodb_table"
@@ -46,9 +46,11 @@ RENAMED = {
     "filter": "Filters", "ok_actions": "OKActions", "role_arn": "RoleARN", "destination_arn": "Destination",
     "name": "PolicyName", "actions_enabled": "ActionsEnabled",
 }  # fmt: skip
+UNRESERVED = ("reserved_concurrent_executions", -1)
+"""What the provider says of functions without reserved concurrency."""
 NOT_PROPERTIES = {
     "arn", "ephemeral_storage", "id", "logging_config", "package_type", "publish", "region",
-    "reserved_concurrent_executions", "skip_destroy", "source_code_hash", "tags_all", "timeouts", "tracing_config",
+    "skip_destroy", "source_code_hash", "tags_all", "timeouts", "tracing_config",
 }  # fmt: skip
 
 
@@ -83,7 +85,7 @@ def terraform_resources(document: Mapping[str, Any], place: Locality) -> tuple[l
             if resource.get("mode") == "data" or kind in ADDED_TO_TABLES:
                 continue
             if kind not in TYPES:
-                left_out.append(LeftOut(address, kind, "this type is not applied"))
+                left_out.append(unapplied(address, kind))
                 continue
             members = _known_values(module, resource, place)
             properties = _table(members) if kind == TABLE else _camel_members(members)
@@ -158,7 +160,7 @@ def _camel_members(members: Mapping[str, Any]) -> dict[str, Any]:
     """The members with CloudFormation's names; empty ones are not there."""
     made = {}
     for name, value in members.items():
-        if name in NOT_PROPERTIES or value in (None, [], {}, ""):
+        if name in NOT_PROPERTIES or value in (None, [], {}, "") or (name, value) == UNRESERVED:
             continue
         if name == "filename":
             made["Code"] = value

@@ -121,6 +121,9 @@ def _read_yaml(text: bytes) -> Any:
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        lines = text.decode(errors="replace").splitlines()
+        if mark and any(line[mark.column :].startswith("\t") for line in lines[mark.line : mark.line + 1]):
+            problem = "a tab stands there, and YAML is indented with blanks only"
         raise TemplateError(f"it is no YAML{place}{f': {problem}' if problem else ''}.") from None
     return document
 

@@ -5,6 +5,7 @@ to tables: functions, event source mappings, scaling and alarms; and what of the
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from hashrange.templates.custom_resources import only_for_custom_resources
 from hashrange.templates.global_tables import single_table, why_not_here
 from hashrange.templates.late_values import late_names, readable
 from hashrange.templates.members import allowed_members, typed, without_late
@@ -23,6 +24,7 @@ from hashrange.templates.stack import (
     Locality,
     Stack,
     TypedResource,
+    unapplied,
 )
 from hashrange.templates.terraform import is_terraform, terraform_resources
 from hashrange.templates.texts import TemplateError, require_shallow
@@ -49,16 +51,6 @@ ESSENTIAL = {
     "TableName",
 }
 COMPANION_MEMBERS = {
-    FUNCTION_TYPE: frozenset({
-        "Architectures", "Code", "Description", "Environment", "FunctionName", "Handler", "MemorySize", "Role",
-        "Runtime", "Tags", "Timeout",
-    }),
-    MAPPING_TYPE: frozenset({
-        "BatchSize", "BisectBatchOnFunctionError", "DestinationConfig", "Enabled", "EventSourceArn", "FilterCriteria",
-        "FunctionName", "FunctionResponseTypes", "MaximumBatchingWindowInSeconds", "MaximumRecordAgeInSeconds",
-        "MaximumRetryAttempts", "ParallelizationFactor", "StartingPosition", "StartingPositionTimestamp",
-        "TumblingWindowInSeconds",
-    }),
     TARGET_TYPE: frozenset({
         "MaxCapacity", "MinCapacity", "ResourceId", "RoleARN", "ScalableDimension", "ServiceNamespace",
     }),
@@ -72,9 +64,22 @@ COMPANION_MEMBERS = {
         "InsufficientDataActions", "MetricName", "Metrics", "Namespace", "OKActions", "Period", "Statistic", "Tags",
         "Threshold", "ThresholdMetricId", "TreatMissingData", "Unit",
     }),
+    FUNCTION_TYPE: frozenset({
+        "Architectures", "Code", "Description", "Environment", "FunctionName", "Handler", "MemorySize", "Role",
+        "Runtime", "Tags", "Timeout",
+    }),
+    MAPPING_TYPE: frozenset({
+        "BatchSize", "BisectBatchOnFunctionError", "DestinationConfig", "Enabled", "EventSourceArn", "FilterCriteria",
+        "FunctionName", "FunctionResponseTypes", "MaximumBatchingWindowInSeconds", "MaximumRecordAgeInSeconds",
+        "MaximumRetryAttempts", "ParallelizationFactor", "StartingPosition", "StartingPositionTimestamp",
+        "TumblingWindowInSeconds",
+    }),
 }  # fmt: skip
-"""Type → the properties that become members of its requests. The order is that in which companions are made."""
-ESSENTIAL_OF_COMPANIONS = {"AlarmName", "FunctionName", "PolicyName", "ResourceId", "Role", "ScalingTargetId"}
+"""Type → the properties that become members of its requests. The order is that in which companions are made:
+functions come last, because their code may not load."""
+ESSENTIAL_OF_COMPANIONS = {
+    "AlarmName", "Dimensions", "FunctionName", "Metrics", "PolicyName", "ResourceId", "Role", "ScalingTargetId",
+}  # fmt: skip
 """Members without which a companion is left out."""
 NAME_MEMBERS = {FUNCTION_TYPE: "FunctionName", ALARM_TYPE: "AlarmName"}
 
@@ -89,10 +94,10 @@ class WantedTable(NamedTuple):
     time_to_live: str | None
     recovery: dict[str, Any] | None
     """The specification of point-in-time recovery, if it is to be on."""
-    insights: dict[str, str | None]
+    insights: Mapping[str, str | None] = {}
     """Name of an index, empty for the table → the mode of Contributor Insights, if that is given."""
-    policy: Any
-    kinesis_stream: str | None
+    policy: Any = None
+    kinesis_stream: str | None = None
 
 
 class WantedCompanion(NamedTuple):
@@ -183,13 +188,17 @@ def _resolved(
     if is_sam(document):
         document, left_out = expand_serverless(document)
     resolver = Resolver(stack._replace(document=document), place, parameters, exports)
+    idle = only_for_custom_resources(document["Resources"])
     found = []
     for name, resource in document["Resources"].items():
         kind = resource["Type"]
         if kind in SILENT_TYPES or not resolver.is_there(name):
             continue
         if kind not in {TABLE_TYPE, GLOBAL_TABLE_TYPE, *COMPANION_MEMBERS}:
-            left_out.append(LeftOut(name, kind, "this type is not applied"))
+            left_out.append(unapplied(name, kind))
+            continue
+        if name in idle:
+            left_out.append(LeftOut(name, kind, "it serves custom resources only", is_for_aws=True))
             continue
         where = f"Resources.{name}.Properties"
         properties = resolver.value(resource.get("Properties") or {}, where)
@@ -207,6 +216,9 @@ def _require_resources(document: Mapping[str, Any]) -> None:
     if not isinstance(resources, dict) or not resources:
         raise TemplateError("it has no Resources; a template of CloudFormation has them.")
     for name, resource in resources.items():
+        if name.startswith("Fn::"):
+            function = "::".join(name.split("::")[:2])
+            raise TemplateError(f"Resources.{name}: {function} is not resolved here; write its resources out.")
         if not isinstance(resource, dict) or not isinstance(resource.get("Type"), str):
             raise TemplateError(f"Resources.{name} has no Type, such as {TABLE_TYPE}.")
     require_shallow(document)
@@ -256,9 +268,24 @@ def _assembled(
         raise TemplateError(f"it has several tables with the name {twice}.")
     streams = {f"{table.place}.StreamArn" for table in tables if "StreamSpecification" in table.creation}
     companions = [companion for one in others for companion in _companion(one, streams, left_out)]
+    companions = list(_without_orphans(companions, others, left_out))
     kinds = list(COMPANION_MEMBERS)
     companions.sort(key=lambda companion: kinds.index(companion.type))
     return WantedStack(tables, companions, outputs, left_out)
+
+
+def _without_orphans(
+    companions: list[WantedCompanion], resources: list[TypedResource], left_out: list[LeftOut]
+) -> Iterator[WantedCompanion]:
+    """The companions without mappings of functions that are left out."""
+    functions = {str(one.properties["FunctionName"]) for one in resources if one.type == FUNCTION_TYPE}
+    absent = functions - {one.members["FunctionName"] for one in companions if one.type == FUNCTION_TYPE}
+    for companion in companions:
+        name = str(companion.members.get("FunctionName")).rpartition(":function:")[2]
+        if companion.type == MAPPING_TYPE and name in absent:
+            left_out.append(LeftOut(companion.place, companion.type, f"the function {name} is left out"))
+        else:
+            yield companion
 
 
 def _table(resource: TypedResource, left_out: list[LeftOut]) -> Iterator[WantedTable]:

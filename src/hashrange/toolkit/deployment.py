@@ -2,14 +2,12 @@
 that are missing are sent, and each is waited for.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from hashrange.templates.companion_requests import companion_reading, companion_requests, resource_words
 from hashrange.templates.late_values import fill_in, late_names, readable
 from hashrange.templates.requests import (
-    STACK_TAG,
     PresentTable,
     TemplateRequest,
     scaling_bounds,
@@ -18,30 +16,16 @@ from hashrange.templates.requests import (
 )
 from hashrange.templates.stack import FUNCTION_TYPE, LeftOut, Locality, Stack
 from hashrange.templates.wanted import WantedCompanion, WantedStack, WantedTable
+from hashrange.toolkit.dropped import DroppedSearch
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.function_code import packed_code
-from hashrange.toolkit.patience import pauses, send_when_made
+from hashrange.toolkit.sending import DELETING, Sender, SendingProgress, reply_to
 from hashrange.toolkit.target import Target
 
 NOT_THERE_CODES = {
     "ObjectNotFoundException", "PolicyNotFoundException", "ResourceNotFoundException", "UnknownOperationException",
 }  # fmt: skip
 """Codes that say that nothing is described, the last of them from servers without the operation."""
-READY = ("ACTIVE", "Active", "Inactive", "Successful")
-"""Ends of the states of tables, indexes and functions that are ready."""
-OTHER_TABLES_MAX = 100
-"""Tables of others whose tags are read, to find those that the template once made."""
-_find_capital = re.compile(r"(?<!^)(?=[A-Z])")
-
-
-class ApplyProgress(Protocol):
-    """Who is told what happens."""
-
-    def begin(self, request: TemplateRequest) -> None:
-        """A request is sent."""
-
-    def wait(self, request: TemplateRequest, states: list[str]) -> None:
-        """It is waited for; `states`: of what is not ready."""
 
 
 class Compared(NamedTuple):
@@ -50,7 +34,7 @@ class Compared(NamedTuple):
     requests: list[TemplateRequest]
     unchanged: list[str]
     kept: list[tuple[str, str]]
-    """Tables that are not touched, although the template drops them or gives them other keys; and why."""
+    """What is not touched, although the template drops it, or gives a table other keys; and why."""
 
 
 class Deployment:
@@ -85,9 +69,12 @@ class Deployment:
             compared.requests.extend(requests)
             if not requests:
                 compared.unchanged.append(f"table {table.name}")
+        companions = [one._replace(members=fill_in(one.members, self._known)) for one in self._companions]
         self._compare_companions(compared)
-        dropped = "the template does not have it any more. A table is never deleted here"
-        compared.kept.extend((f"table {name}", dropped) for name in self._dropped_tables())
+        dropped = DroppedSearch(self._target, self._place, self._stack.name)
+        reason = "the template does not make it any more. Nothing but an index is ever deleted here"
+        compared.kept.extend((name, reason) for name in dropped.tables(self.wanted.tables))
+        compared.kept.extend((name, reason) for name in dropped.companions(companions))
         return compared
 
     def _compare_companions(self, compared: Compared) -> None:
@@ -111,12 +98,12 @@ class Deployment:
         reading = companion_reading(filled)
         known = {name: one for name, one in reading.members.items() if not late_names(one)}
         reply = self._described(reading._replace(members=known))  # asked in any case: the endpoint may not offer it
-        return companion_requests(filled, reply if known == reading.members else None)
+        return companion_requests(filled, reply if known == reading.members else None, self._stack.name)
 
     def _present(self, table: WantedTable) -> PresentTable | None:
         name = table.name
         reply = self._describe("describe_table", TableName=name)
-        if reply is None:
+        if reply is None or reply["Table"]["TableStatus"] == DELETING:
             return None
         description = reply["Table"]
         self._know(table, description)
@@ -151,15 +138,6 @@ class Deployment:
         ones = reply.get("KinesisDataStreamDestinations", [])
         return frozenset(one["StreamArn"] for one in ones if one["DestinationStatus"] in {"ACTIVE", "ENABLING"})
 
-    def _dropped_tables(self) -> Iterator[str]:
-        """Tables with the tag of this stack that it does not have."""
-        names = {table.name for table in self.wanted.tables}
-        reply = self._describe("list_tables", Limit=OTHER_TABLES_MAX) or {}
-        for name in [one for one in reply.get("TableNames", []) if one not in names]:
-            arn = f"arn:{self._place.partition}:dynamodb:{self._place.region}:{self._place.account}:table/{name}"
-            if self._tags(arn).get(STACK_TAG) == self._stack.name:
-                yield name
-
     def _all(self, operation: str, member: str, **members: Any) -> Iterator[Any]:
         """The members of every page of a reply."""
         token: dict[str, Any] = {}
@@ -175,7 +153,7 @@ class Deployment:
     def _described(self, request: TemplateRequest) -> Any:
         """The reply to a request that reads; None if there is nothing."""
         try:
-            return self._send(request)
+            return reply_to(self._target, request)
         except ToolkitFailure as failure:
             if failure.code in NOT_THERE_CODES:
                 return None
@@ -187,70 +165,30 @@ class Deployment:
 
     # --- carrying out -----------------------------------------------------------------------------
 
-    def carry_out(self, requests: list[TemplateRequest], progress: ApplyProgress) -> None:
+    def carry_out(self, requests: list[TemplateRequest], progress: SendingProgress) -> None:
         """Send the requests of `compare`, in order; those of companions are found anew, because they may need what
         tables have got. Raises ToolkitFailure.
         """
         by_table = {f"table {table.name}": table for table in self.wanted.tables}
-        begun = set[str]()
+        sender, begun = Sender(self._target, progress), set[str]()
         for request in requests:
             if request.resource in by_table:
-                if request.operation != "CreateTable" and request.resource not in begun:
-                    self._wait_until_ready(request, progress)  # somebody else may have changed it
+                if request.operation == "CreateTable":
+                    sender.wait_until_gone(request)
+                elif request.resource not in begun:
+                    sender.wait_until_ready(request)  # somebody else may have changed it
                 begun.add(request.resource)
-                self._carry_out(request, progress)
+                sender.carry_out(request)
         for table in by_table.values():
             self._know(table, (self._describe("describe_table", TableName=table.name) or {}).get("Table", {}))
         changed = {request.resource for request in requests}
         for companion in self._companions:
             if resource_words(companion) in changed:
                 for request in self._requests_of(companion):
-                    self._carry_out(request, progress)
-
-    def _carry_out(self, request: TemplateRequest, progress: ApplyProgress) -> None:
-        progress.begin(request)
-        send_when_made(lambda: self._send(_without_hash(request)))
-        if request.is_waited_for:
-            self._wait_until_ready(request, progress)
-
-    def _wait_until_ready(self, request: TemplateRequest, progress: ApplyProgress) -> None:
-        """Wait until the table with its indexes, or the function, takes the next request."""
-        name = request.members.get("TableName") or request.members.get("FunctionName")
-        if name is None:
-            return
-        states = self._table_states if request.service == "dynamodb" else self._function_states
-        for _ in pauses():
-            pending = [state for state in states(name) if not state.endswith(READY)]
-            if not pending:
-                return
-            progress.wait(request, pending)
-
-    def _table_states(self, name: str) -> list[str]:
-        table = self._target.ask("dynamodb", "describe_table", TableName=name)["Table"]
-        indexes = table.get("GlobalSecondaryIndexes", [])
-        return [table["TableStatus"], *(f"{index['IndexName']} {index['IndexStatus']}" for index in indexes)]
-
-    def _function_states(self, name: str) -> list[str]:
-        function = self._target.ask("lambda", "get_function_configuration", FunctionName=name)
-        states = [function.get("State", "Active"), function.get("LastUpdateStatus", "Successful")]
-        if "Failed" in states:
-            reason = function.get("StateReason") or function.get("LastUpdateStatusReason") or "no reason is given"
-            raise ToolkitFailure(f"the function {name} has failed: {reason.rstrip('.')}.")
-        return states
-
-    def _send(self, request: TemplateRequest) -> Any:
-        operation = _find_capital.sub("_", request.operation).lower()
-        return self._target.ask(request.service, operation, **request.members)
+                    sender.carry_out(request)
 
     # --- afterwards -------------------------------------------------------------------------------
 
     def outputs(self) -> dict[str, str]:
         """The template's outputs, as far as they are known."""
         return {name: readable(fill_in(value, self._known)) for name, value in self.wanted.outputs.items()}
-
-
-def _without_hash(request: TemplateRequest) -> TemplateRequest:
-    code = request.members.get("Code")
-    return (
-        request if code is None else request._replace(members={**request.members, "Code": {"ZipFile": code["ZipFile"]}})
-    )

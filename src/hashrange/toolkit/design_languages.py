@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import NamedTuple
 
-from hashrange.toolkit.design_requests import create_table_members, further_requests
+from hashrange.toolkit.design_requests import as_command, create_table_members, design_requests
 from hashrange.toolkit.table_design import TableDesign
 
 
@@ -41,4 +41,4 @@ def create_table_json(design: TableDesign) -> str:
 
 def commands_left(design: TableDesign, language: str) -> Iterable[str]:
     """Commands of the AWS CLI for what the language does not say: CreateTable knows less than a design."""
-    return [one.as_command() for one in further_requests(design)] if language == "json" else []
+    return [as_command(one) for one in design_requests(design)[1:]] if language == "json" else []

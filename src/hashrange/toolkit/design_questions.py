@@ -12,14 +12,17 @@ from hashrange.toolkit.design_languages import LANGUAGES, write_design
 from hashrange.toolkit.failures import UsageFault
 from hashrange.toolkit.table_design import (
     AWS_OWNED,
+    KEYS_OF_INDEX_MAX,
     LETTERS,
     RECOVERY_DAYS_MAX,
     DesignedCapacity,
     DesignedIndex,
     DesignedKey,
+    DesignedUnits,
     TableDesign,
     attribute_fault,
     name_fault,
+    units_faults,
 )
 
 NO, YES = "no", "yes"
@@ -148,13 +151,17 @@ def _capacity(ask: Ask) -> DesignedCapacity | None:
     if ask(Question("Billing", help_text, ("on-demand", "provisioned"), "on-demand")) == "on-demand":
         return None
     help_text = "A number, such as 5, or the range of auto scaling and its target: 5-100@70."
-    units = [
-        texts.read_units_word(
-            ask(Question(f"{word} units", help_text, (), "5-100@70", _reading(texts.read_units_word))), word
+
+    def units_of(word: str) -> DesignedUnits:
+        def required(text: str, source: str) -> None:
+            for fault in units_faults("the table", word.lower(), texts.read_units_word(text, source)):
+                raise UsageFault(fault)
+
+        return texts.read_units_word(
+            ask(Question(f"{word} units", help_text, (), "5-100@70", _reading(required))), word
         )
-        for word in ("Read", "Write")
-    ]
-    return DesignedCapacity(*units)
+
+    return DesignedCapacity(units_of("Read"), units_of("Write"))
 
 
 def _indexes(
@@ -172,20 +179,23 @@ def _indexes(
         so_far = f" (there is {', '.join(known)})" if known else ""
         if ask(Question(f"Add a {kind} secondary index{so_far}?", help_text, (NO, YES), NO)) == NO:
             return
-        index = _index(ask, letters, is_global=is_global)
+        index = _index(ask, letters, tuple(known), is_global=is_global)
         known.append(index.name)
         yield index._replace(capacity=capacity)
 
 
-def _index(ask: Ask, letters: texts.Letters, *, is_global: bool) -> DesignedIndex:
-    """One index."""
+def _index(ask: Ask, letters: texts.Letters, known: tuple[str, ...], *, is_global: bool) -> DesignedIndex:
+    """One index. `known`: names of those before."""
+
+    def free_name(text: str) -> str | None:
+        return "Another index has this name." if text in known else name_fault(text)
 
     def required(text: str) -> str | None:
         return _empty_fault(text) or optional(text)
 
-    optional = _reading(lambda text, source: texts.read_key_words(text, source, dict(letters)))
+    optional = _reading(lambda text, source: _require_key(texts.read_key_words(text, source, dict(letters)), letters))
     several = "Up to 4 attributes, as in country,city. A number is NAME:N, binary NAME:B."
-    name = ask(Question("Name of the index", NAME_HELP, (), "", name_fault))
+    name = ask(Question("Name of the index", NAME_HELP, (), "", free_name))
     partition_keys: tuple[DesignedKey, ...] = ()
     if is_global:
         answer = ask(Question("Partition key of the index", several, (), "", required))
@@ -201,6 +211,19 @@ def _index(ask: Ask, letters: texts.Letters, *, is_global: bool) -> DesignedInde
         word = f"{texts.INCLUDE}{names}"
     projection, included = texts.read_projection_word(word, "the index")
     return DesignedIndex(name, partition_keys, sort_keys, projection, included)
+
+
+def _require_key(keys: tuple[DesignedKey, ...], letters: texts.Letters) -> None:
+    """Raise UsageFault for attributes that are no key of an index."""
+    if len(keys) > KEYS_OF_INDEX_MAX:
+        raise UsageFault(f"An index has at most {KEYS_OF_INDEX_MAX} attributes in each key.")
+    if len({key.name for key in keys}) < len(keys):
+        raise UsageFault("An attribute stands in a key once.")
+    for key in keys:
+        if (fault := attribute_fault(key.name)) is not None:
+            raise UsageFault(f"An attribute {fault}")
+        if letters.get(key.name, key.letter) != key.letter:
+            raise UsageFault(f"{key.name} has another type in a key above: {letters[key.name]}.")
 
 
 def _others(ask: Ask, design: TableDesign) -> TableDesign:
@@ -255,7 +278,7 @@ def _reading(read: Callable[[str, str], object]) -> FindFault:
         try:
             read(text, "The answer")
         except UsageFault as fault:
-            return str(fault).partition("; ")[2]  # the answer stands above
+            return str(fault).rpartition("; ")[2]  # the answer stands above
         return None
 
     return fault_of

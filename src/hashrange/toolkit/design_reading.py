@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from hashrange.toolkit.design_requests import SCALING
 from hashrange.toolkit.failures import ToolkitFailure
 from hashrange.toolkit.table_design import (
     AWS_MANAGED,
@@ -19,6 +18,7 @@ from hashrange.toolkit.table_design import (
 )
 from hashrange.toolkit.target import Target
 
+SCALING = "application-autoscaling"
 UNREAD_MEMBERS = {
     "Replicas": "replicas",
     "OnDemandThroughput": "limits of on-demand throughput",

@@ -6,10 +6,13 @@ the table is active.
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
-from hashrange.toolkit.patience import send_when_made
+from hashrange.templates.companion_requests import companion_requests
+from hashrange.templates.requests import TemplateRequest, table_requests
+from hashrange.templates.stack import POLICY_TYPE, TARGET_TYPE
+from hashrange.templates.wanted import WantedCompanion, WantedTable
+from hashrange.toolkit.sending import words_of
 from hashrange.toolkit.table_design import (
     AWS_MANAGED,
     AWS_OWNED,
@@ -19,24 +22,6 @@ from hashrange.toolkit.table_design import (
     DesignedUnits,
     TableDesign,
 )
-from hashrange.toolkit.target import Target
-
-SCALING = "application-autoscaling"
-WAIT = {"Delay": 1, "MaxAttempts": 600}
-"""Seconds between two looks at a table that is being created, and the number of looks."""
-
-
-class DesignRequest(NamedTuple):
-    """One request, as boto3 takes it."""
-
-    service: str
-    operation: str
-    members: dict[str, Any]
-
-    def as_command(self) -> str:
-        """The same as a command of the AWS CLI."""
-        text = json.dumps(self.members, ensure_ascii=False).replace("'", r"'\''")
-        return f"aws {self.service} {self.operation.replace('_', '-')} --cli-input-json '{text}'"
 
 
 class ScaledUnits(NamedTuple):
@@ -124,30 +109,39 @@ def scaled_units(design: TableDesign) -> Iterator[ScaledUnits]:
                 yield ScaledUnits(resource, f"dynamodb:{kind}:{word}CapacityUnits", metric, units)
 
 
-def further_requests(design: TableDesign) -> Iterator[DesignRequest]:
-    """What has to be sent after CreateTable, once the table is active."""
-    if design.ttl_attribute is not None:
-        specification: dict[str, Any] = {"Enabled": True, "AttributeName": design.ttl_attribute}
-        members = {"TableName": design.name, "TimeToLiveSpecification": specification}
-        yield DesignRequest("dynamodb", "update_time_to_live", members)
-    if design.recovery_days is not None:
-        specification = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": design.recovery_days}
-        members = {"TableName": design.name, "PointInTimeRecoverySpecification": specification}
-        yield DesignRequest("dynamodb", "update_continuous_backups", members)
-    for scaled in scaled_units(design):
-        place = {
-            "ServiceNamespace": "dynamodb",
-            "ResourceId": f"table/{scaled.resource}",
-            "ScalableDimension": scaled.dimension,
-        }
-        bounds = {"MinCapacity": scaled.units.least, "MaxCapacity": scaled.units.most}
-        yield DesignRequest(SCALING, "register_scalable_target", place | bounds)
-        policy = {
-            "PolicyName": f"{scaled.metric}:{place['ResourceId']}",
-            "PolicyType": "TargetTrackingScaling",
-            "TargetTrackingScalingPolicyConfiguration": tracking(scaled),
-        }
-        yield DesignRequest(SCALING, "put_scaling_policy", place | policy)
+def design_requests(design: TableDesign) -> list[TemplateRequest]:
+    """The requests that make the table, in order: CreateTable first."""
+    recovery = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": design.recovery_days}
+    wanted = WantedTable(
+        place=design.name,
+        name=design.name,
+        creation=create_table_members(design),
+        time_to_live=design.ttl_attribute,
+        recovery=None if design.recovery_days is None else recovery,
+    )
+    companions = [one for scaled in scaled_units(design) for one in _scaling(scaled)]
+    requests = table_requests(wanted, None, None, {})
+    return [*requests, *(one for companion in companions for one in companion_requests(companion, None, None))]
+
+
+def _scaling(scaled: ScaledUnits) -> Iterator[WantedCompanion]:
+    """The scalable target of some units, and its policy."""
+    resource_id = f"table/{scaled.resource}"
+    place = {"ServiceNamespace": "dynamodb", "ResourceId": resource_id, "ScalableDimension": scaled.dimension}
+    bounds = {"MinCapacity": scaled.units.least, "MaxCapacity": scaled.units.most}
+    yield WantedCompanion(scaled.resource, TARGET_TYPE, place | bounds)
+    policy = {
+        "PolicyName": f"{scaled.metric}:{resource_id}",
+        "PolicyType": "TargetTrackingScaling",
+        "TargetTrackingScalingPolicyConfiguration": tracking(scaled),
+    }
+    yield WantedCompanion(scaled.resource, POLICY_TYPE, place | policy)
+
+
+def as_command(request: TemplateRequest) -> str:
+    """A request as a command of the AWS CLI."""
+    text = json.dumps(request.members, ensure_ascii=False).replace("'", r"'\''")
+    return f"aws {request.service} {words_of(request.operation, '-')} --cli-input-json '{text}'"
 
 
 def tracking(scaled: ScaledUnits) -> dict[str, Any]:
@@ -156,26 +150,3 @@ def tracking(scaled: ScaledUnits) -> dict[str, Any]:
         "TargetValue": scaled.units.target_percent,
         "PredefinedMetricSpecification": {"PredefinedMetricType": scaled.metric},
     }
-
-
-class TableCreation:
-    """The creation of a designed table, which knows what is left of it when it fails."""
-
-    def __init__(self, target: Target, design: TableDesign) -> None:
-        self._target, self._design = target, design
-        self.is_begun = False
-        """True once CreateTable has been sent with success."""
-        self.left = list(further_requests(design))
-        """What is sent after it, without what has been sent."""
-
-    def carry_out(self) -> None:
-        """Create the table, wait until it is active, and send what comes after. Raises ToolkitFailure."""
-        self._target.ask("dynamodb", "create_table", **create_table_members(self._design))
-        self.is_begun = True
-        named = {"TableName": self._design.name}
-        with self._target.worded(named):
-            self._target.client("dynamodb").get_waiter("table_exists").wait(**named, WaiterConfig=WAIT)
-        while self.left:
-            service, operation, members = self.left[0]
-            send_when_made(partial(self._target.ask, service, operation, **members))
-            del self.left[0]

@@ -1,7 +1,8 @@
 """Which Terraform makes a designed table? HCL with `aws_dynamodb_table` of the AWS provider, and what scales its units.
 
-Keys of an index with several attributes are blocks `key_schema`, which the provider knows since version 6.29.
-Source: the provider's documentation of `aws_dynamodb_table` and `aws_appautoscaling_policy`.
+Keys of an index with several attributes are blocks `key_schema`, which the provider knows since version 6.29.0. Its
+removal of one such index deleted the others too (its issue 46601), which is mended in 6.37 at the latest.
+Source: the provider's changelog, and its documentation of `aws_dynamodb_table` and `aws_appautoscaling_policy`.
 """
 
 import json
@@ -22,7 +23,7 @@ PROVIDER = """terraform {{
   }}
 }}
 """
-VERSION_OF_KEY_SCHEMA, VERSION_LEAST = "6.29", "6.0"
+VERSION_OF_KEY_SCHEMA, VERSION_LEAST = "6.37", "6.0"
 
 
 class Hcl(str):

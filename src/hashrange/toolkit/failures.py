@@ -42,7 +42,10 @@ SENTENCES = {
     "CredentialRetrievalError": NO_KEYS,
     "SSOError": SESSION_ENDED,
     "TokenRetrievalError": SESSION_ENDED,
-    "SSLError": "the certificate at {place} is not trusted: {reason}. Name its authority's file in AWS_CA_BUNDLE.",
+    "SSLError": (
+        "there is no secure connection to {place}: {reason}. If it speaks plain HTTP, say http://; if its certificate"
+        " is not trusted, name its authority's file in AWS_CA_BUNDLE."
+    ),
     "ConnectionError": NO_ANSWER,
     "HTTPClientError": NO_ANSWER,
     "ResponseParserError": NO_DYNAMODB,

@@ -4,8 +4,10 @@ The same code gives the same bytes, so that its hash tells whether the function 
 """
 
 import base64
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
@@ -35,16 +37,15 @@ def packed_code(members: dict[str, Any], folder: str) -> dict[str, Any]:
         try:
             packed = _packed(path)
         except OSError as error:
-            reason = error.strerror or error
-            raise UsageFault(f"the code of {members['FunctionName']}, {path}, cannot be read: {reason}.") from None
+            name, place = members["FunctionName"], error.filename or path
+            raise UsageFault(f"the code of {name}, {place}, cannot be read: {error.strerror or error}.") from None
     return {"ZipFile": packed, "Sha256": base64.b64encode(hashlib.sha256(packed).digest()).decode()}
 
 
 def _packed(path: str) -> bytes:
     if os.path.isdir(path):
         return _zip_of(_files_below(path))
-    with open(path, "rb") as opened:
-        content = opened.read(UNZIPPED_BYTES_MAX)
+    content = _content(path, UNZIPPED_BYTES_MAX)
     return content if path.endswith((".zip", ".jar")) else _zip_of([(os.path.basename(path), content, READABLE)])
 
 
@@ -55,13 +56,21 @@ def _files_below(folder: str) -> Iterator[tuple[str, bytes, int]]:
         folders[:] = sorted(set(folders) - NOT_CODE)
         for name in sorted(names):
             path = os.path.join(inner, name)
-            with open(path, "rb") as opened:
-                content = opened.read(left_bytes + 1)
+            content = _content(path, left_bytes)
             left_bytes -= len(content)
-            if left_bytes < 0:
-                raise UsageFault(f"the code in {folder} has more than {UNZIPPED_BYTES_MAX:,} bytes, Lambda's quota.")
             mode = EXECUTABLE if os.access(path, os.X_OK) else READABLE
             yield os.path.relpath(path, folder).replace(os.sep, "/"), content, mode
+
+
+def _content(path: str, bytes_max: int) -> bytes:
+    """The content of a file. Others are not opened: a pipe would let the command wait for whoever writes it."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "It is no file", path)
+    if found.st_size > bytes_max:
+        raise UsageFault(f"the code with {path} has more than {UNZIPPED_BYTES_MAX:,} bytes, Lambda's quota.")
+    with open(path, "rb") as opened:
+        return opened.read(found.st_size)
 
 
 def _zip_of(files: Any) -> bytes:

@@ -3,13 +3,15 @@ about is still being made?
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeVar
 
 from hashrange.toolkit.failures import ToolkitFailure
 
+ReplyT = TypeVar("ReplyT")
 FIRST_PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 5.0
-BEING_MADE_CODE, BEING_MADE_TRIES = "ContinuousBackupsUnavailableException", 60
+BEING_MADE_CODES, BEING_MADE_TRIES = {"ContinuousBackupsUnavailableException"}, 60
 """AWS refuses point-in-time recovery of a table that has just been created for some seconds."""
 
 
@@ -22,12 +24,14 @@ def pauses() -> Iterator[None]:
         seconds = min(seconds * 1.5, PAUSE_SECONDS_MAX)
 
 
-def send_when_made(send: Callable[[], object]) -> None:
-    """Send a request, again while the table is still being made. Raises ToolkitFailure."""
+def reply_when_made(
+    ask: Callable[[], ReplyT], codes: Collection[str] = BEING_MADE_CODES, tries_max: int = BEING_MADE_TRIES
+) -> ReplyT:
+    """The reply to a request, which is sent again while one of these codes refuses it. Raises ToolkitFailure."""
     for tries, _ in enumerate(pauses(), 1):
         try:
-            send()
-            return
+            return ask()
         except ToolkitFailure as failure:
-            if failure.code != BEING_MADE_CODE or tries == BEING_MADE_TRIES:
+            if failure.code not in codes or tries == tries_max:
                 raise
+    raise AssertionError("pauses never end")

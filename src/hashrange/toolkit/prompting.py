@@ -60,6 +60,7 @@ def ask_in_terminal(question: Question) -> str:
             instruction=f"{instruction}\n ",
             style=style,
         )
+        _select_all(asked.application.current_buffer)
     own = KeyBindings()
 
     @own.add("escape", eager=True)
@@ -72,3 +73,12 @@ def ask_in_terminal(question: Question) -> str:
         return str(asked.unsafe_ask()).strip()
     except EOFError:
         raise KeyboardInterrupt from None
+
+
+def _select_all(buffer: Any) -> None:
+    """Select a default, so that what is typed takes its place; a cursor key lets it be edited."""
+    if buffer.text:
+        buffer.cursor_position = 0
+        buffer.start_selection()
+        buffer.cursor_position = len(buffer.text)
+        buffer.selection_state.enter_shift_mode()

@@ -209,12 +209,17 @@ def _keys_faults(subject: str, index: DesignedIndex) -> Iterator[str]:
 
 def _capacity_faults(subject: str, capacity: DesignedCapacity) -> Iterator[str]:
     for kind, units in (("read", capacity.read), ("write", capacity.write)):
-        if units.least < 1:
-            yield f"{subject} needs at least 1 {kind} unit."
-        if units.most is not None and units.most < units.least:
-            yield f"the {kind} units of {subject} scale from {units.least} to {units.most}; the first must be less."
-        if not TARGET_PERCENT_MIN <= units.target_percent <= TARGET_PERCENT_MAX:
-            yield (
-                f"the target of {kind} units of {subject} is {units.target_percent} %; auto scaling takes"
-                f" {TARGET_PERCENT_MIN} to {TARGET_PERCENT_MAX} %."
-            )
+        yield from units_faults(subject, kind, units)
+
+
+def units_faults(subject: str, kind: str, units: DesignedUnits) -> Iterator[str]:
+    """Sentences about units of a table or an index that DynamoDB or auto scaling does not take."""
+    if units.least < 1:
+        yield f"{subject} needs at least 1 {kind} unit."
+    if units.most is not None and units.most < units.least:
+        yield f"the {kind} units of {subject} scale from {units.least} to {units.most}; the first must be less."
+    if not TARGET_PERCENT_MIN <= units.target_percent <= TARGET_PERCENT_MAX:
+        yield (
+            f"the target of {kind} units of {subject} is {units.target_percent} %; auto scaling takes"
+            f" {TARGET_PERCENT_MIN} to {TARGET_PERCENT_MAX} %."
+        )

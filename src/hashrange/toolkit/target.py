@@ -137,9 +137,9 @@ class Target:
 def _give_up(caught_exception: Exception | None = None, **_: Any) -> None:
     """Raise the error of a connection that cannot be made: trying again would only let a person wait."""
     # Imported here: boto3 is in an extra.
-    from botocore.exceptions import EndpointConnectionError
+    from botocore.exceptions import EndpointConnectionError, SSLError
 
-    if isinstance(caught_exception, EndpointConnectionError):
+    if isinstance(caught_exception, EndpointConnectionError | SSLError):
         raise caught_exception
 
 

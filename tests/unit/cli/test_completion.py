@@ -48,6 +48,11 @@ def test_bash(capsys: Printed, tmp_path: Path) -> None:
     assert offered(script, tmp_path, "check", "--h") == ["--help"]
     assert offered(script, tmp_path, "completion", "") == list(SHELLS)
     assert offered(script, tmp_path, "tail", "") != []
+    assert offered(script, tmp_path, "toolkit", "") == ["export"]
+    assert offered(script, tmp_path, "toolkit", "export", "d") == ["data-a"]
+    assert offered(script, tmp_path, "toolkit", "export", "--force", "d") == ["data-a"]
+    assert sorted(offered(script, tmp_path, "apply", "data")) == ["data-a", "data-b.toml"]
+    assert offered(script, tmp_path, "design", "--encryption", "") == ["aws-owned", "aws-managed"]
     assert offered(script, tmp_path, "unknown", "") == []
 
 
@@ -96,6 +101,9 @@ def test_zsh(capsys: Printed, tmp_path: Path) -> None:
     assert told("serve", "--data-dir", "") == ["files -/"]
     assert told("serve", "--config", "") == ["files"]
     assert told("completion", "") == list(SHELLS)
+    assert told("toolkit", "") == ["export"]
+    assert told("toolkit", "export", "") == ["files -/"]
+    assert told("apply", "") == ["files"]
     assert "--data-dir" in told("serve", "--da")
 
 
@@ -104,6 +112,7 @@ def test_fish(capsys: Printed, tmp_path: Path) -> None:
         pytest.skip("fish is not installed")
     path = tmp_path / "script"
     path.write_text(script_of("fish", capsys), encoding="utf-8")
+    (tmp_path / "data-a").mkdir()
 
     def told(line: str) -> set[str]:
         command = ["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"]
@@ -113,6 +122,8 @@ def test_fish(capsys: Printed, tmp_path: Path) -> None:
     assert told("hashrange ") >= set(COMMANDS)
     assert told("hashrange serve --log-level ") == {"debug", "info", "warning", "error"}
     assert told("hashrange completion ") == set(SHELLS)
+    assert told("hashrange toolkit ") == {"export"}
+    assert told("hashrange toolkit export ") == {"data-a/"}
     assert "--data-dir" in told("hashrange serve --da")
 
 

@@ -101,9 +101,12 @@ def test_apply_says_where_and_creates_the_table(endpoint: str, capsys: Printed) 
     assert main([*words, "--output", "json"]) == DONE
     printed = capsys.readouterr()
     assert json.loads(printed.out)["TableName"] == "Orders"
-    where, done = printed.err.splitlines()
-    assert where == f"Create the table Orders: account 000000000000, Region eu-west-2, endpoint {endpoint}."
-    assert done == "The table Orders is active."
+    assert printed.err.splitlines() == [
+        f"Create the table Orders: account 000000000000, Region eu-west-2, endpoint {endpoint}.",
+        "table Orders: created; customer; on demand (CreateTable)",
+        "table Orders: time to live by expires on (UpdateTimeToLive)",
+        "The table Orders is active.",
+    ]
     keys = {"aws_access_key_id": "hashrange", "aws_secret_access_key": "hashrange"}
     dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, region_name="eu-west-2", **keys)
     assert dynamodb.describe_time_to_live(TableName="Orders")["TimeToLiveDescription"]["AttributeName"] == "expires"
@@ -134,10 +137,10 @@ def test_what_is_left_of_a_creation_is_told(
     Refusing("update_continuous_backups", [error], monkeypatch)
     words = ["design", f"Left{code}", "--partition-key", "a", "--ttl", "t", "--recovery-days", "7", "--apply"]
     assert main([*words, "--endpoint", endpoint]) == code
-    _, created, left, *refusal = capsys.readouterr().err.splitlines()
+    *_, begun, created, left = capsys.readouterr().err.removesuffix("hashrange: it was refused.\n").splitlines()
+    assert begun == f"table Left{code}: point-in-time recovery on, 7 days (UpdateContinuousBackups)"
     assert created == f"The table Left{code} has been created."
     assert left.startswith("This has not been done. Once the table is active: aws dynamodb update-continuous-backups ")
-    assert refusal == (["hashrange: it was refused."] if code == FAILED else [])
 
 
 def test_a_creation_that_is_refused_leaves_nothing_to_do(endpoint: str, capsys: Printed) -> None:
@@ -233,8 +236,11 @@ def test_questions_in_a_terminal_lead_to_a_file(tmp_path: Path) -> None:
     typing.answer("Type of customer", "\x1b")  # goes back
     typing.answer("Partition key", "\b" * 8 + "id\r")
     typing.answer("Type of id", "\x1b[B\r")  # one down
+    typing.answer("Sort key")
+    typing.answer("Billing", "\x1b[B\r")
+    typing.answer("Read units", "7\r")  # what is typed takes the place of the default
     for question in (
-        "Sort key", "Billing", "Add a global", "Attribute of time", "Stream", "Point-in-time", "Deletion",
+        "Write units", "Add a global", "Attribute of time", "Stream", "Point-in-time", "Deletion",
         "Table class",
         "Key of the encryption", "Tags", "Language", "What becomes of it", "Name of the file",
     ):  # fmt: skip
@@ -242,6 +248,7 @@ def test_questions_in_a_terminal_lead_to_a_file(tmp_path: Path) -> None:
     assert typing.exit_code() == DONE
     text = (tmp_path / "orders.yaml").read_text(encoding="utf-8")
     assert "- AttributeName: id\n          AttributeType: N\n" in text
+    assert "ReadCapacityUnits: 7\n        WriteCapacityUnits: 5\n" in text
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of Windows are opened otherwise")

@@ -28,7 +28,22 @@ def test_a_table_has_a_column_for_each_name_and_numbers_to_the_right() -> None:
 def test_a_table_fits_the_terminal(columns: int) -> None:
     lines = list(table_lines(NAMES, ROWS, columns))
     assert all(len(line) <= columns for line in lines)
-    assert "…" in lines[1]
+
+
+def test_what_does_not_fit_goes_on_in_further_lines() -> None:
+    rows = [
+        {"state": "kept", "change": "its key is pk, and a_very_long_word"},
+        {"state": "done", "change": "宽宽宽宽宽宽宽"},
+    ]
+    assert list(table_lines(["state", "change"], rows, 20)) == [
+        "state  change",
+        "kept   its key is",
+        "       pk, and",
+        "       a_very_long_w",
+        "       ord",
+        "done   宽宽宽宽宽宽",
+        "       宽",
+    ]
 
 
 def test_no_text_commands_the_terminal() -> None:

@@ -26,6 +26,7 @@ Resources:
       ContributorInsightsSpecification: {Enabled: true}
       Tags: [{Key: team, Value: a}]
   Queue: {Type: AWS::SQS::Queue}
+  Role: {Type: AWS::IAM::Role}
   Alarm: {Type: AWS::CloudWatch::Alarm, Properties: {AlarmName: errors}}
 """
 TABLE: dict[str, Any] = {

@@ -10,13 +10,13 @@ from typing import Any, cast
 import msgspec
 
 from hashrange.aws_services.operation import Operation
-from hashrange.operations import not_there
 from hashrange.operations.operation import JsonWire
 from hashrange.operations.policies import resource_policies
 from hashrange.operations.tables import (
     create_table,
     delete_table,
     describe_table,
+    describe_table_replica_auto_scaling,
     list_tables,
     tags,
     update_table,
@@ -42,7 +42,8 @@ OPERATIONS: dict[str, Operation[JsonWire]] = {
     )
 }
 POLICIES: dict[str, Operation[JsonWire]] = {
-    operation.name: operation for operation in (*not_there.OPERATIONS, *resource_policies.OPERATIONS)
+    operation.name: operation
+    for operation in (describe_table_replica_auto_scaling.OPERATION, *resource_policies.OPERATIONS)
 }
 """Operations on resource policies, which change and describe a table but are not control-plane operations of tables."""
 ARN_PREFIX = "arn:aws:dynamodb:us-east-1:000000000000:table/"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 import boto3
 import pytest
 
-from hashrange.cli.apply import ShownProgress
 from hashrange.cli.main import DONE, FAILED, INTERRUPTED, WRONG_USE, main
+from hashrange.cli.shown_progress import ShownProgress
 from hashrange.settings import Settings
 from hashrange.templates.requests import TemplateRequest
 from hashrange.testing import server
+from hashrange.toolkit.target import Target
 
 TEMPLATES = Path(__file__).parent / "templates"
 INCOMPLETE = 3
@@ -123,8 +125,10 @@ def test_the_production_template(applying: Applying) -> None:
     assert applying.states() == {"unchanged"}
     assert applying.run(path, "--diff", "--parameter", "MaxRead=200") == DONE
     assert applying.changes() == ["RegisterScalableTarget"] * 3
-    assert applying.run(path, "--parameter", "BillingMode=PAY_PER_REQUEST") == DONE
+    assert applying.run(path, "--parameter", "BillingMode=PAY_PER_REQUEST") == INCOMPLETE
     assert applying.changes() == ["UpdateTable"]
+    kept = [row["resource"] for row in applying.rows if row["state"] == "kept"]
+    assert (len(kept), kept[0]) == (6, "scalable target table/dev-main dynamodb:table:ReadCapacityUnits")
     table = client.describe_table(TableName="dev-main")["Table"]
     assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
@@ -253,7 +257,111 @@ def test_functions_and_mappings_of_sam(applying: Applying) -> None:
     assert client.get_function_configuration(FunctionName="archiver")["Timeout"] == 20
 
 
-def test_a_folder_of_the_cdk(applying: Applying) -> None:
+COMPANIONS = """
+Resources:
+  Orders:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: companied
+      ProvisionedThroughput: {ReadCapacityUnits: 2, WriteCapacityUnits: 2}
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}]
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
+"""
+DROPPED = """
+  Dropped:
+    Type: AWS::Lambda::Function
+    Properties:
+      FunctionName: dropped
+      Runtime: python3.12
+      Handler: index.handler
+      Role: arn:aws:iam::000000000000:role/r
+      Tags: [{Key: team, Value: a}]
+      Code: {ZipFile: "def handler(event, context): pass"}
+  Changes:
+    Type: AWS::Lambda::EventSourceMapping
+    Properties: {FunctionName: !Ref Dropped, EventSourceArn: !GetAtt Orders.StreamArn, StartingPosition: LATEST}
+  Reads:
+    Type: AWS::ApplicationAutoScaling::ScalableTarget
+    Properties:
+      ServiceNamespace: dynamodb
+      ResourceId: !Sub table/${Orders}
+      ScalableDimension: dynamodb:table:ReadCapacityUnits
+      MinCapacity: 2
+      MaxCapacity: 9
+  Alarm:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      AlarmName: dropped
+      Namespace: AWS/DynamoDB
+      MetricName: ThrottledRequests
+      Statistic: Sum
+      Period: 60
+      EvaluationPeriods: 1
+      Threshold: 1
+      ComparisonOperator: GreaterThanThreshold
+"""
+
+
+def test_companions_that_the_template_drops_are_named_and_stay(
+    applying: Applying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hand = {"ServiceNamespace": "dynamodb", "ResourceId": "table/companied"}
+    assert applying.run(applying.file(COMPANIONS + DROPPED, "companied.yaml")) == DONE
+    applying.client("application-autoscaling").register_scalable_target(
+        **by_hand, ScalableDimension="dynamodb:table:WriteCapacityUnits", MinCapacity=2, MaxCapacity=9
+    )
+    assert applying.client("lambda").get_function(FunctionName="dropped")["Tags"] == {
+        "team": "a",
+        "hashrange:stack": "companied",
+    }
+    assert applying.run(applying.file(COMPANIONS + DROPPED, "companied.yaml")) == DONE
+    assert applying.run(applying.file(COMPANIONS, "companied.yaml"), "--diff") == INCOMPLETE
+    assert [row["resource"] for row in applying.rows if row["state"] == "kept"] == [
+        "function dropped",
+        "event source mapping dropped companied",
+        "scalable target table/companied dynamodb:table:ReadCapacityUnits",
+        "alarm dropped",
+    ]
+    [reason] = {row["change"] for row in applying.rows if row["state"] == "kept"}
+    assert reason.startswith("the template does not make it any more. Nothing but an index is ever deleted here")
+    monkeypatch.setattr(Target, "is_aws", property(lambda _: True, lambda *_: None), raising=False)
+    assert applying.run(applying.file(COMPANIONS, "companied.yaml"), "--diff") == DONE, "tables need no other service"
+
+
+ROLES = """
+  Role: {Type: AWS::IAM::Role, Properties: {AssumeRolePolicyDocument: {}}}
+  Permission: {Type: AWS::Lambda::Permission, Properties: {Action: lambda:InvokeFunction}}
+"""
+
+
+def test_what_only_aws_needs_is_told_and_leaves_nothing_open(
+    applying: Applying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = applying.file(ORDERS % "roles" + ROLES, "roles.yaml")
+    assert applying.run(path) == DONE
+    told = [(row["resource"], row["request"]) for row in applying.rows if row["state"] == "not needed"]
+    assert told == [("Role", "AWS::IAM::Role"), ("Permission", "AWS::Lambda::Permission")]
+    monkeypatch.setattr(Target, "is_aws", property(lambda _: True, lambda *_: None), raising=False)
+    assert applying.run(path, "--diff") == INCOMPLETE
+    assert [row["resource"] for row in applying.rows if row["state"] == "left out"] == ["Role", "Permission"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are no pipes there")
+def test_code_that_is_no_file_or_too_large_is_told_before_anything_is_sent(applying: Applying) -> None:
+    path = applying.file(SAM % (10, 5), "sam.yaml")
+    applying.file("", "code/app.py")
+    os.mkfifo(applying.folder / "code" / "pipe")
+    assert applying.run(path) == WRONG_USE
+    assert "the code of archiver, " in applying.told
+    assert applying.told.endswith("code/pipe, cannot be read: It is no file.\n")
+    (applying.folder / "code" / "pipe").unlink()
+    os.truncate(applying.folder / "code" / "app.py", 250 * 1024 * 1024 + 1)
+    assert applying.run(path) == WRONG_USE
+    assert applying.told.endswith("has more than 262,144,000 bytes, Lambda's quota.\n")
+
+
+def test_a_folder_of_the_cdk(applying: Applying, monkeypatch: pytest.MonkeyPatch) -> None:
     here = json.dumps({"Resources": {
         "Orders": {"Type": "AWS::DynamoDB::GlobalTable", "Properties": {
             "BillingMode": "PAY_PER_REQUEST",
@@ -282,8 +390,9 @@ def test_a_folder_of_the_cdk(applying: Applying) -> None:
         "Shop": {"type": stack, "environment": nowhere, "properties": {"templateFile": "Shop.template.json"}},
         "Far": {"type": stack, "environment": "aws://1/eu-west-1", "properties": {"templateFile": "Far.template.json"}},
     }}), "cdk.out/manifest.json")  # fmt: skip
-    folder = str(applying.folder / "cdk.out")
-    assert applying.run(folder) == INCOMPLETE
+    folder = "cdk.out"  # as people type it
+    monkeypatch.chdir(applying.folder)
+    assert applying.run(folder) == INCOMPLETE, applying.told
     assert applying.changes() == ["CreateTable", "CreateFunction"]
     [left] = [row for row in applying.rows if row["state"] == "left out"]
     assert (left["resource"], left["change"]) == ("stack Far", "it is for eu-west-1; say --region eu-west-1")
@@ -439,6 +548,28 @@ def test_an_interrupted_apply_says_so_and_another_one_does_the_rest(
         assert applying.changes()[-2:] == ["UpdateTimeToLive", "UpdateContinuousBackups"]
         assert applying.run(path) == DONE
         assert applying.states() == {"unchanged"}
+
+
+def test_a_table_that_is_being_deleted_is_made_again(
+    tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = []
+    with server(Settings(data_dir=None, port=0, table_state_delay_seconds=30)) as database:
+
+        def wait(_: ShownProgress, request: TemplateRequest, states: list[str]) -> None:
+            waited.append((request.operation, *states))
+            database.clock.advance(31)
+
+        monkeypatch.setattr(ShownProgress, "wait", wait)
+        database.clock.freeze()
+        applying = Applying(database.endpoint, tmp_path, capsys)
+        path = applying.file(ORDERS % "deleted")
+        assert applying.run(path) == DONE
+        applying.client().delete_table(TableName="deleted")
+        assert applying.run(path, "--diff") == DONE
+        assert applying.changes() == ["CreateTable"]
+        assert applying.run(path) == DONE, applying.told
+        assert waited == [("CreateTable", "CREATING"), ("CreateTable", "DELETING"), ("CreateTable", "CREATING")]
 
 
 class Terminal(io.StringIO):

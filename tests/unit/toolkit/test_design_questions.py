@@ -110,6 +110,14 @@ def test_back_before_the_first_question_asks_it_again() -> None:
     assert person.wish().design.name == "Orders"
 
 
+def test_a_name_that_another_index_has_is_told_at_once() -> None:
+    person = Person(name=["Orders", "by-a", "by-b"], partition=["id", "a", "b"], add=["yes", "yes", "no"])
+    person.wish("Orders")
+    first, second = (one for one in person.asked if one.text == "Name of the index")
+    assert first.fault_of("by-a") is None
+    assert second.fault_of("by-a") == "Another index has this name."
+
+
 def test_what_dynamodb_does_not_take_is_told_and_asked_again() -> None:
     person = Person(partition=["id"], tags=["a=1,a=2", "a=1"])
     wish = person.wish("Orders")
@@ -125,6 +133,12 @@ def test_what_dynamodb_does_not_take_is_told_and_asked_again() -> None:
         ("Read units", "x", "it must be a number, such as 5, or a range of auto scaling, such as 5-100@60."),
         ("Partition key of the index", "", "This needs an answer."),
         ("Partition key of the index", "a:X", "the type must be S (string), N (number) or B (binary), as in a:S."),
+        ("Partition key of the index", "a,b,c,d,e", "An index has at most 4 attributes in each key."),
+        ("Partition key of the index", "a,a", "An attribute stands in a key once."),
+        ("Partition key of the index", "a,,b", "An attribute must have 1 to 255 bytes of UTF-8."),
+        ("Partition key of the index", "id:N", "id has another type in a key above: S."),
+        ("Read units", "0", "the table needs at least 1 read unit."),
+        ("Write units", "9-3", "the first must be less."),
         ("Tags", "x", "it must be KEY=VALUE."),
     ],
 )

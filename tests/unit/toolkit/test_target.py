@@ -135,6 +135,12 @@ def test_where_no_server_answers_there_is_one_try(unused_endpoint: str) -> None:
     assert len(tries) == 1
 
 
+def test_https_to_a_server_that_speaks_http_is_told(endpoint: str) -> None:
+    target = find_target(TargetOptions(endpoint.replace("http:", "https:")), {})
+    with pytest.raises(ToolkitFailure, match=r"no secure connection to us-east-1 at .*plain HTTP, say http://"):
+        target.ask("dynamodb", "list_tables")
+
+
 def test_credentials_are_missed_at_aws_only() -> None:
     target = find_target(TargetOptions(uses_aws=True), REGION)
     with pytest.raises(ToolkitFailure, match=r"there are no credentials for eu-west-1 at .*name a profile"):
