@@ -23,7 +23,7 @@ from hashrange.wire.canonical_request import check_chunks, check_signature, sign
 from hashrange.wire.chunk_decoder import ChunkSigner
 from hashrange.wire.chunked_payload import SIGNED_MARKERS
 from hashrange.wire.http import HttpRequest
-from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
+from hashrange.wire.known_signer import BEFORE_SIGNATURE, SIGNATURE, KnownSigner
 from hashrange.wire.sigv4 import Claim, is_region, read_claim, seconds_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Access:
         date = values[layout.x_amz_date]
         if authorization is None or date is None or request.url != b"/" or request.method != b"POST":
             return self._authorize_carefully(request, service)
-        known = self._signers.get(authorization[:-SIGNATURE_LENGTH])
+        known = self._signers.get(authorization[BEFORE_SIGNATURE])
         seconds = self._dates.get(date)
         if known is None or seconds is None or abs(self.wall_time() - seconds) > SKEW_SECONDS_MAX:
             return self._authorize_carefully(request, service)
@@ -152,7 +152,7 @@ class Access:
         if len(self._dates) >= DATES_MAX:
             self._dates.clear()
         self._dates[date] = seconds
-        prefix, signature = authorization[:-SIGNATURE_LENGTH], authorization[-SIGNATURE_LENGTH:]
+        prefix, signature = authorization[BEFORE_SIGNATURE], authorization[SIGNATURE]
         if signature != claim.signature or len(prefix) > PREFIX_BYTES_MAX or prefix in self._signers:
             return
         if len(self._signers) >= SIGNERS_MAX:

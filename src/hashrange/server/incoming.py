@@ -154,7 +154,12 @@ class Incoming:
         monotonic = self._monotonic
         waiting = self._waiting
         while waiting:
-            self._read_group([waiting.popleft() for _ in range(min(len(waiting), GROUP_MAX))])
+            if len(waiting) > GROUP_MAX:
+                group = [waiting.popleft() for _ in range(GROUP_MAX)]
+            else:
+                group = [*waiting]
+                waiting.clear()
+            self._read_group(group)
             if monotonic() >= ends_seconds:
                 break
         for behind in (self._new, self._dear):
@@ -176,6 +181,7 @@ class Incoming:
         """Parse the input of a group of connections. Answer requests of those whose last reply was small;
         queue the other requests in `_new` or `_dear`.
         """
+        calls: list[tuple[HttpRequest, Respond]] = []
         for connection, data in group:
             if data:
                 try:
@@ -184,8 +190,6 @@ class Incoming:
                     connection.lose(error)
             elif data is None:
                 connection.reach_end()
-        calls: list[tuple[HttpRequest, Respond]] = []
-        for connection, _ in group:
             request = connection.take()
             if request is None:
                 continue

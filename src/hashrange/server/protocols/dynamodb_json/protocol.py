@@ -154,7 +154,8 @@ class _Target:
         try:
             if len(body) > SURELY_QUICK_BYTES:
                 return self._prepare_large(request, respond)
-            require_utf8(body)
+            if not body.isascii():
+                require_utf8(body)
             scope = self._authorize(request, SIGNING_NAME)
             return self._make_call(scope, self.operation, self._decode(body), NOTHING_USED, 0, False, request, respond)
         except Abandoned as error:

@@ -45,10 +45,8 @@ def reply_json(reply: Reply | None) -> bytes:
 
     Raises StorageError if a stored row is damaged.
     """
-    if reply is None:
-        return b""
     if not reply:
-        return b"{}"
+        return b"" if reply is None else b"{}"
     item = reply.get("Item")
     if item.__class__ is bytes and len(reply) == 1:
         text = row_json(item)  # type: ignore[arg-type]  # mypy does not see the class
