@@ -69,7 +69,7 @@ class Access:
         layout = request.layout
         authorization = values[layout.authorization]
         date = values[layout.x_amz_date]
-        if authorization is None or date is None or request.url != b"/" or request.method != b"POST":
+        if authorization is None or date is None or not request.is_root_post:
             return self._authorize_carefully(request, service)
         known = self._signers.get(authorization[BEFORE_SIGNATURE])
         seconds = self._dates.get(date)

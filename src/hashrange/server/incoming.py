@@ -135,14 +135,15 @@ class Incoming:
         call_soon = self._call_soon
         ends_seconds = self._monotonic() + TURN_SECONDS_MAX if call_soon is not None else inf
         self._is_turning = self._is_due = True
+        has_more = call_soon is not None  # also after an error: the next turn looks
         try:
             self._go_round(ends_seconds)
-            while self._has_more() and self._monotonic() < ends_seconds:
+            while (has_more := self._has_more()) and self._monotonic() < ends_seconds:
                 self._go_round(ends_seconds)
         finally:
             self._is_turning = False
-            self._is_due = self._has_more()
-            if call_soon is not None and self._is_due:
+            self._is_due = has_more
+            if call_soon is not None and has_more:
                 call_soon(self.turn)
             self._outgoing.flush()
 

@@ -349,14 +349,15 @@ class Reading:
             del values[len(layout.names) : -1]  # drop the trailers of a chunked body
         whole = body if isinstance(body, bytes) else body.getvalue()
         request = HttpRequest(parser.get_method(), self.url, layout, values, whole, parser.should_keep_alive())
+        request.is_root_post = request.url == b"/" and request.method == b"POST"
         if layout.host < 0:
             request.lacks_host = parser.get_http_version() != "1.0"
         if self.stream is not None:
             self.stream.end()
             request.stream, self.stream = self.stream, None
         self.ready.append(request)
-        is_usual = request.keeps_alive and request.url == b"/" and request.method == b"POST"
-        self.usual = usual_head(layout, self.head_names) if is_usual else None
+        may_repeat = request.keeps_alive and request.is_root_post
+        self.usual = usual_head(layout, self.head_names) if may_repeat else None
         self.head_names.clear()
         self.head_values.clear()
         self.url = self.body = b""

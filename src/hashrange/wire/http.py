@@ -107,6 +107,10 @@ class HttpRequest(msgspec.Struct, gc=False):
     """Header values at the positions in `layout`, then a None, which represents every absent header."""
     body: bytes
     keeps_alive: bool
+    is_root_post: bool = False
+    """True only for `POST /`, as SDKs send all requests of DynamoDB. Fast paths ask for it;
+    False says nothing: the slow paths look at method and URL.
+    """
     number: int = msgspec.field(default_factory=next_number)
     """Number of the request; `request_id_of` turns it into the request's id."""
     is_abandoned: bool = False

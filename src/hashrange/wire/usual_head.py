@@ -45,10 +45,10 @@ class UsualHead:
         if found is None:
             return None
         *values, body = found.groups()
-        if len(body) != int(values[self._length]) or b"\1" in b"".join(values).translate(_CONTROLS):
+        if len(body) != int(values[self._length]) or 1 in b"".join(values).translate(_CONTROLS):
             return None
         values.append(None)
-        return HttpRequest(b"POST", b"/", self._layout, values, body, True)
+        return HttpRequest(b"POST", b"/", self._layout, values, body, True, True)
 
 
 _heads: dict[HeaderLayout, UsualHead] = {}

@@ -146,7 +146,7 @@ class _Target:
         values = request.values
         if (
             not (layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH))
-            or request.method != b"POST"
+            or not request.is_root_post
             or values[layout.content_type] not in CONTENT_TYPES
         ):
             return self._prepare_slowly(request, respond)
