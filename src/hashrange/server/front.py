@@ -232,7 +232,6 @@ class Front:
         This is a separate function so that its variables are freed before the worker runs calls that may give way.
         """
         targets, known_hosts = self._targets, self._known_hosts
-        quick, others = self._quick.arrived, self._others.arrived
         is_crowd = self._is_crowd()
         behind: list[Call] = []
         while requests:
@@ -242,12 +241,12 @@ class Front:
             if target is None or (
                 request.values[layout.host] not in known_hosts and self.gate.refusal(request, target.guard) is not None
             ):
-                is_quick = not size_bytes and request.url in HEALTH_CHECKS
-                (quick if is_quick else others).append((self._choose(request, target), request, respond))
+                queue = self._quick if not size_bytes and request.url in HEALTH_CHECKS else self._others
+                queue.arrived.append((self._choose(request, target), request, respond))
             elif size_bytes > target.quick_bytes or layout.content_encoding >= 0:
-                others.append((target.prepare, request, respond))
+                self._others.arrived.append((target.prepare, request, respond))
             elif size_bytes > QUICKEST_BYTES or (is_crowd and not target.is_read):
-                quick.append((target.prepare, request, respond))
+                self._quick.arrived.append((target.prepare, request, respond))
             else:
                 call = target.prepare(request, respond)
                 if call is None:

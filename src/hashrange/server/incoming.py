@@ -163,19 +163,25 @@ class Incoming:
             self._read_group(group)
             if monotonic() >= ends_seconds:
                 break
-        for behind in (self._new, self._dear):
-            while behind:
-                connection, request = behind.popleft()
-                if connection.is_gone:
-                    connection.drop_request()
-                else:
-                    self._handle([(request, connection.respond)])
-                if monotonic() >= ends_seconds:
-                    break
+        if self._new:
+            self._answer_behind(self._new, ends_seconds)
+        if self._dear:
+            self._answer_behind(self._dear, ends_seconds)
         while self._long:
             connection = next(iter(self._long))
             self._read_group([(connection, data) for data in self._long.pop(connection)])
             if monotonic() >= ends_seconds:
+                break
+
+    def _answer_behind(self, behind: deque[tuple[AnsweredConnection, HttpRequest]], ends_seconds: float) -> None:
+        """Answer requests of `_new` or `_dear` until `ends_seconds`, at least one."""
+        while behind:
+            connection, request = behind.popleft()
+            if connection.is_gone:
+                connection.drop_request()
+            else:
+                self._handle([(request, connection.respond)])
+            if self._monotonic() >= ends_seconds:
                 break
 
     def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
