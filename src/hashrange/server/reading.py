@@ -1,5 +1,5 @@
-"""How do a connection's bytes become requests? One message after the other, by httptools' parser; without it if a
-message has a head like the last one (`usual_head.py`).
+"""How do a connection's bytes become requests? One message after the other, by httptools' parser. The connection spares
+the parser a message with a head like the last one (`usual_head.py`).
 
 A long read is parsed only until a request is complete. This file limits the size of a message. It must not know
 transports, replies, states of connections or time: it returns refusals to its caller.
