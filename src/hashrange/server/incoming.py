@@ -201,7 +201,7 @@ class Incoming:
             if request is None:
                 continue
             reply_bytes = connection.reply_bytes
-            if NO_REPLY < reply_bytes < LARGE_BYTES:
+            if reply_bytes < LARGE_BYTES and reply_bytes != NO_REPLY:
                 calls.append((request, connection.respond))
             else:
                 (self._new if reply_bytes == NO_REPLY else self._dear).append((connection, request))

@@ -184,10 +184,12 @@ class ReplyWriter:
         layout, size_bytes = request.layout, len(body)
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
-        template = self._ok.get(request.values[layout.content_type])
+        try:
+            template = self._ok[request.values[layout.content_type]]
+        except KeyError:
+            return self.reply(request, 200, body, wall_time)
         if (
-            template is None
-            or not request.keeps_alive
+            not request.keeps_alive
             or layout.origin >= 0
             or (
                 size_bytes > COMPRESS_FROM_BYTES
