@@ -129,7 +129,7 @@ def parse(request: bytes) -> HttpRequest:
     head, _, body = request.partition(b"\r\n\r\n")
     lines = [line.partition(b": ") for line in head.split(b"\r\n")[1:]]
     values: list[bytes | None] = [value for _, _, value in lines]
-    return HttpRequest(b"POST", b"/", layout_of(tuple(name for name, _, _ in lines)), [*values, None], body, True)
+    return HttpRequest(b"POST", b"/", layout_of(tuple(name for name, _, _ in lines)), [*values, None], body, True, True)
 
 
 def best_seconds(run_once: Callable[[], None], seconds: float) -> float:

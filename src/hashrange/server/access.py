@@ -23,7 +23,7 @@ from hashrange.wire.canonical_request import check_chunks, check_signature, sign
 from hashrange.wire.chunk_decoder import ChunkSigner
 from hashrange.wire.chunked_payload import SIGNED_MARKERS
 from hashrange.wire.http import HttpRequest
-from hashrange.wire.known_signer import SIGNATURE_LENGTH, KnownSigner
+from hashrange.wire.known_signer import BEFORE_SIGNATURE, SIGNATURE, KnownSigner
 from hashrange.wire.sigv4 import Claim, is_region, read_claim, seconds_of
 
 if TYPE_CHECKING:
@@ -69,27 +69,28 @@ class Access:
         layout = request.layout
         authorization = values[layout.authorization]
         date = values[layout.x_amz_date]
-        if authorization is None or date is None or request.url != b"/" or request.method != b"POST":
-            return self._authorize_carefully(request, service)
-        known = self._signers.get(authorization[:-SIGNATURE_LENGTH])
-        seconds = self._dates.get(date)
-        if known is None or seconds is None or abs(self.wall_time() - seconds) > SKEW_SECONDS_MAX:
-            return self._authorize_carefully(request, service)
-        signer, signed_service, scope, token, temporary = known
-        if (
-            service != signed_service
-            or not date.startswith(signer.day)
-            or (
-                self.known_keys is not None
-                and (
-                    values[layout.security_token] != token
-                    or not signer.matches(request, authorization, date)
-                    or (temporary is not None and self.known_keys.is_expired(temporary))
-                )
-            )
-        ):
-            return self._authorize_carefully(request, service)
-        return scope
+        if authorization is not None and date is not None and request.is_root_post:
+            try:
+                signer, signed_service, scope, token, temporary = self._signers[authorization[BEFORE_SIGNATURE]]
+                seconds = self._dates[date]
+            except KeyError:
+                pass  # errors of the careful path must not refer to this one
+            else:
+                if (
+                    service == signed_service
+                    and date.startswith(signer.day)
+                    and abs(self.wall_time() - seconds) <= SKEW_SECONDS_MAX
+                    and (
+                        self.known_keys is None
+                        or (
+                            values[layout.security_token] == token
+                            and signer.matches(request, authorization, date)
+                            and (temporary is None or not self.known_keys.is_expired(temporary))
+                        )
+                    )
+                ):
+                    return scope
+        return self._authorize_carefully(request, service)
 
     def _authorize_carefully(self, request: HttpRequest, service: str) -> Scope:
         """Return the Scope after every check, in the service's order. A request that is not presigned is remembered."""
@@ -152,7 +153,7 @@ class Access:
         if len(self._dates) >= DATES_MAX:
             self._dates.clear()
         self._dates[date] = seconds
-        prefix, signature = authorization[:-SIGNATURE_LENGTH], authorization[-SIGNATURE_LENGTH:]
+        prefix, signature = authorization[BEFORE_SIGNATURE], authorization[SIGNATURE]
         if signature != claim.signature or len(prefix) > PREFIX_BYTES_MAX or prefix in self._signers:
             return
         if len(self._signers) >= SIGNERS_MAX:

@@ -70,7 +70,7 @@ def cut_reply(respond: Respond, status: int, body: bytes, share: float) -> None:
         connection.drop_request()  # The client has left.
         return
     if share:
-        head, content = connections.writer.reply(request, status, body, connections.wall_time())
+        head, content = connections.writer.head_and_body(request, status, body, connections.wall_time())
         connections.outgoing.flush()
         transport.write(head + content[: int(len(content) * share)])
     connection.drop_request()

@@ -113,10 +113,10 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Queue bytes from the client in `incoming.py`."""
-        is_long = len(data) >= PIECE_BYTES
-        if is_long and not self.expect_long(len(data)):
-            return
-        self.connections.incoming.add(self, data, is_long=is_long or self.reading.message_bytes >= PIECE_BYTES)
+        if len(data) < PIECE_BYTES and self.reading.message_bytes < PIECE_BYTES:
+            self.connections.incoming.add(self, data)
+        elif len(data) < PIECE_BYTES or self.expect_long(len(data)):
+            self.connections.incoming.add(self, data, is_long=True)
 
     def expect_long(self, size_bytes: int) -> bool:
         """Count a long read; pause reading until it is parsed. Without free memory, refuse the client, return False."""
@@ -166,13 +166,19 @@ class Connection(asyncio.Protocol):
 
     def receive(self, data: bytes) -> None:
         """Parse bytes from the client; `incoming.py` then calls `take` for a request."""
-        if is_long := len(data) >= PIECE_BYTES:
+        reading, receiving, is_long = self.reading, self.receiving, len(data) >= PIECE_BYTES
+        usual = reading.usual
+        if usual is not None and receiving is BETWEEN and not is_long and not reading.rest:
+            request = usual.request(data)
+            if request is not None:
+                self.active_at_seconds = self.connections.tick_seconds
+                self.ready.append(request)
+                return
+        if is_long:
             self.share.unqueue(len(data))
-        receiving = self.receiving
-        if receiving is not BETWEEN and receiving in states.NOT_PARSING:
+        if receiving in states.NOT_PARSING:
             return
         self.active_at_seconds = self.connections.tick_seconds
-        reading = self.reading
         if is_long or reading.rest or receiving is WAITING:
             reading.keep(data)
             self.read_on()
@@ -251,10 +257,11 @@ class Connection(asyncio.Protocol):
         ready = self.ready
         if not ready and (self.reading.rest or self.input is states.ENDED):
             self.take_rest()
-        request = None
         if ready and self.answering is IDLE and self.sending is FLOWING:
             self.answering = TAKE[self.answering]
             self.request = request = ready.popleft()
+        else:
+            request = None
         if self.input is (LISTENING if ready else PAUSED):
             self.listen()
         return request

@@ -81,7 +81,8 @@ class _Target(msgspec.Struct, frozen=True):
 
     prepare: Prepare
     guard: Guard
-    is_quick: bool
+    quick_bytes: int
+    """Longest body of its quick requests; less than 0 if none is quick."""
     is_read: bool
 
 
@@ -123,12 +124,13 @@ class Front:
         """Those that pages of other sites may not send: the gate looks at each of their requests."""
         for protocol in protocols:
             for target, prepare in protocol.targets.items():
-                is_quick, is_read = target in protocol.quick_targets, protocol.quick_targets.get(target, False)
+                quick_bytes = QUICK_BYTES if target in protocol.quick_targets else -1
+                is_read = protocol.quick_targets.get(target, False)
                 if target in protocol.closed_targets:
                     guard = protocol.guard._replace(is_open_to_pages=False)
-                    self._closed_targets[target] = _Target(prepare, guard, is_quick, is_read)
+                    self._closed_targets[target] = _Target(prepare, guard, quick_bytes, is_read)
                 else:
-                    self._targets[target] = _Target(prepare, protocol.guard, is_quick, is_read)
+                    self._targets[target] = _Target(prepare, protocol.guard, quick_bytes, is_read)
         self._quick = _Queue()
         self._others = _Queue()
         self._is_turn_due = False
@@ -230,7 +232,6 @@ class Front:
         This is a separate function so that its variables are freed before the worker runs calls that may give way.
         """
         targets, known_hosts = self._targets, self._known_hosts
-        quick, others = self._quick.arrived, self._others.arrived
         is_crowd = self._is_crowd()
         behind: list[Call] = []
         while requests:
@@ -240,12 +241,12 @@ class Front:
             if target is None or (
                 request.values[layout.host] not in known_hosts and self.gate.refusal(request, target.guard) is not None
             ):
-                is_quick = not size_bytes and request.url in HEALTH_CHECKS
-                (quick if is_quick else others).append((self._choose(request, target), request, respond))
-            elif not target.is_quick or size_bytes > QUICK_BYTES or layout.content_encoding >= 0:
-                others.append((target.prepare, request, respond))
+                queue = self._quick if not size_bytes and request.url in HEALTH_CHECKS else self._others
+                queue.arrived.append((self._choose(request, target), request, respond))
+            elif size_bytes > target.quick_bytes or layout.content_encoding >= 0:
+                self._others.arrived.append((target.prepare, request, respond))
             elif size_bytes > QUICKEST_BYTES or (is_crowd and not target.is_read):
-                quick.append((target.prepare, request, respond))
+                self._quick.arrived.append((target.prepare, request, respond))
             else:
                 call = target.prepare(request, respond)
                 if call is None:

@@ -135,14 +135,15 @@ class Incoming:
         call_soon = self._call_soon
         ends_seconds = self._monotonic() + TURN_SECONDS_MAX if call_soon is not None else inf
         self._is_turning = self._is_due = True
+        has_more = call_soon is not None  # also after an error: the next turn looks
         try:
             self._go_round(ends_seconds)
-            while self._has_more() and self._monotonic() < ends_seconds:
+            while (has_more := self._has_more()) and self._monotonic() < ends_seconds:
                 self._go_round(ends_seconds)
         finally:
             self._is_turning = False
-            self._is_due = self._has_more()
-            if call_soon is not None and self._is_due:
+            self._is_due = has_more
+            if call_soon is not None and has_more:
                 call_soon(self.turn)
             self._outgoing.flush()
 
@@ -154,28 +155,40 @@ class Incoming:
         monotonic = self._monotonic
         waiting = self._waiting
         while waiting:
-            self._read_group([waiting.popleft() for _ in range(min(len(waiting), GROUP_MAX))])
+            if len(waiting) > GROUP_MAX:
+                group = [waiting.popleft() for _ in range(GROUP_MAX)]
+            else:
+                group = [*waiting]
+                waiting.clear()
+            self._read_group(group)
             if monotonic() >= ends_seconds:
                 break
-        for behind in (self._new, self._dear):
-            while behind:
-                connection, request = behind.popleft()
-                if connection.is_gone:
-                    connection.drop_request()
-                else:
-                    self._handle([(request, connection.respond)])
-                if monotonic() >= ends_seconds:
-                    break
+        if self._new:
+            self._answer_behind(self._new, ends_seconds)
+        if self._dear:
+            self._answer_behind(self._dear, ends_seconds)
         while self._long:
             connection = next(iter(self._long))
             self._read_group([(connection, data) for data in self._long.pop(connection)])
             if monotonic() >= ends_seconds:
                 break
 
+    def _answer_behind(self, behind: deque[tuple[AnsweredConnection, HttpRequest]], ends_seconds: float) -> None:
+        """Answer requests of `_new` or `_dear` until `ends_seconds`, at least one."""
+        while behind:
+            connection, request = behind.popleft()
+            if connection.is_gone:
+                connection.drop_request()
+            else:
+                self._handle([(request, connection.respond)])
+            if self._monotonic() >= ends_seconds:
+                break
+
     def _read_group(self, group: list[tuple[AnsweredConnection, bytes | None]]) -> None:
         """Parse the input of a group of connections. Answer requests of those whose last reply was small;
         queue the other requests in `_new` or `_dear`.
         """
+        calls: list[tuple[HttpRequest, Respond]] = []
         for connection, data in group:
             if data:
                 try:
@@ -184,13 +197,11 @@ class Incoming:
                     connection.lose(error)
             elif data is None:
                 connection.reach_end()
-        calls: list[tuple[HttpRequest, Respond]] = []
-        for connection, _ in group:
             request = connection.take()
             if request is None:
                 continue
             reply_bytes = connection.reply_bytes
-            if NO_REPLY < reply_bytes < LARGE_BYTES:
+            if reply_bytes < LARGE_BYTES and reply_bytes != NO_REPLY:
                 calls.append((request, connection.respond))
             else:
                 (self._new if reply_bytes == NO_REPLY else self._dear).append((connection, request))

@@ -9,7 +9,7 @@ Measurements: docs/adr/0017-held-replies.md.
 import asyncio
 from collections.abc import Callable, Sized
 
-from hashrange.wire.http import LARGE_BYTES, HttpReply
+from hashrange.wire.http import HttpReply
 
 HELD_MAX = 16
 HELD_SECONDS_MAX = 0.0005
@@ -35,25 +35,24 @@ class Outgoing:
         self._call_soon = loop.call_soon
 
     def send(self, transport: asyncio.Transport, reply: HttpReply, now_seconds: float) -> None:
-        """Write `reply` by the end of the turn, after earlier replies; at once if it is large.
+        """Write `reply` by the end of the turn, after earlier replies; at once if its body is large.
 
         If no earlier reply is held, and only one connection is open, it is written at once.
         """
-        head, body = reply
         held = self._held
-        if len(body) >= LARGE_BYTES:
+        if isinstance(reply, tuple):
             self.flush()
-            transport.write(head)
-            transport.write(body)
+            for part in reply:
+                transport.write(part)
             return
         if not held:
             if len(self._open) == 1 or self._call_soon is None:
-                transport.write(head + body)
+                transport.write(reply)
                 return
             self._since_seconds = now_seconds
             self._call_soon(self.flush)
-        held.append((transport, head + body))
-        if len(held) >= HELD_MAX or not 0 <= now_seconds - self._since_seconds < HELD_SECONDS_MAX:
+        held.append((transport, reply))
+        if len(held) >= HELD_MAX or abs(now_seconds - self._since_seconds) >= HELD_SECONDS_MAX:
             self.flush()
 
     def flush(self) -> None:

@@ -1,5 +1,5 @@
-"""How do a connection's bytes become requests? One message after the other, by httptools' parser; without it if a
-message has a head like the last one (`usual_head.py`).
+"""How do a connection's bytes become requests? One message after the other, by httptools' parser. The connection spares
+the parser a message with a head like the last one (`usual_head.py`).
 
 A long read is parsed only until a request is complete. This file limits the size of a message. It must not know
 transports, replies, states of connections or time: it returns refusals to its caller.
@@ -120,7 +120,6 @@ class Reading:
         "framing",
         "head_names",
         "head_values",
-        "is_between",
         "layout",
         "long_bodies",
         "message_bytes",
@@ -148,9 +147,7 @@ class Reading:
         self.on_header = on_header
         self.parser = httptools.HttpRequestParser(self)
         self.usual: UsualHead | None = None
-        """Of the last request, if its client may send more like it."""
-        self.is_between = True
-        """True while the parser has no part of a message."""
+        """Of the last request, if its client may send more like it, and while the parser has no part of a message."""
         self.url = b""
         self.layout: HeaderLayout | None = None
         """Positions of the headers in `head_values`; None until the message's head is complete."""
@@ -195,12 +192,6 @@ class Reading:
         The parser stops at a request that offers a protocol upgrade, as Java's HTTP client does. The offer is ignored:
         `rest` now begins with this request, the offer cut out, and is to be parsed next.
         """
-        usual = self.usual
-        if usual is not None and self.is_between and data.__class__ is bytes:
-            request = usual.request(data)
-            if request is not None:
-                self.ready.append(request)
-                return None
         self.message_bytes += len(data)
         try:
             self.parser.feed_data(data)
@@ -271,7 +262,7 @@ class Reading:
 
     def on_message_begin(self) -> None:
         """A message begins."""
-        self.is_between = False
+        self.usual = None
 
     def on_url(self, url: bytes) -> None:
         """Append this part of the request's URL; the parser may find the URL in parts."""
@@ -358,15 +349,15 @@ class Reading:
             del values[len(layout.names) : -1]  # drop the trailers of a chunked body
         whole = body if isinstance(body, bytes) else body.getvalue()
         request = HttpRequest(parser.get_method(), self.url, layout, values, whole, parser.should_keep_alive())
+        request.is_root_post = request.url == b"/" and request.method == b"POST"
         if layout.host < 0:
             request.lacks_host = parser.get_http_version() != "1.0"
         if self.stream is not None:
             self.stream.end()
             request.stream, self.stream = self.stream, None
         self.ready.append(request)
-        is_usual = request.keeps_alive and request.url == b"/" and request.method == b"POST"
-        self.usual = usual_head(layout, self.head_names) if is_usual else None
-        self.is_between = True
+        may_repeat = request.keeps_alive and request.is_root_post
+        self.usual = usual_head(layout, self.head_names) if may_repeat else None
         self.head_names.clear()
         self.head_values.clear()
         self.url = self.body = b""

@@ -148,6 +148,7 @@ class InProcess:
         layout = self._layouts.get(names) or self._keep_layout(names)
         values = [value if isinstance(value, bytes) else value.encode("latin-1") for value in headers.values()]
         request = HttpRequest(method.encode(), url.encode(), layout, [*values, None], body, keeps_alive=True)
+        request.is_root_post = method == "POST" and url == "/"
         exchange = Exchange(request)
         self.require_open()
         is_refused = len(body) > BODY_BYTES_MAX and self._refuses_length(exchange)

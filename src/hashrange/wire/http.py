@@ -107,6 +107,10 @@ class HttpRequest(msgspec.Struct, gc=False):
     """Header values at the positions in `layout`, then a None, which represents every absent header."""
     body: bytes
     keeps_alive: bool
+    is_root_post: bool = False
+    """True only for `POST /`, as SDKs send all requests of DynamoDB. Fast paths ask for it;
+    False says nothing: the slow paths look at method and URL.
+    """
     number: int = msgspec.field(default_factory=next_number)
     """Number of the request; `request_id_of` turns it into the request's id."""
     is_abandoned: bool = False
@@ -162,41 +166,41 @@ def query_pairs(url: bytes) -> list[tuple[str, str]]:
 
 
 REQUEST_ID = b"x-amzn-RequestId"
-HttpReply = tuple[bytes, bytes]
-"""Head and body of a reply, separate because copying a body of 1 MB takes 1 ms."""
+HttpReply = bytes | tuple[bytes, bytes]
+"""A reply; if its body is large, head and body by themselves, because copying a body of 1 MB takes 1 ms."""
 
 
 class ReplyWriter:
-    """Builds replies. The part of the head that holds the date is cached: all replies of one second share it."""
+    """Builds replies. What holds the date is cached: all replies of one second share it."""
 
     def __init__(self) -> None:
         self._second = -1
         self._date = b""
-        self._common: dict[bytes | None, bytes] = {}
+        self._ok: dict[bytes | None, bytes] = {}
+        """Content type of a request → template of its 200 reply."""
 
     def ok(self, request: HttpRequest, body: bytes, wall_time: float) -> HttpReply:
-        """Head and body of a 200 reply in the request's content type: the fast path of `reply`."""
+        """A 200 reply in the request's content type: the fast path of `reply`."""
         layout, size_bytes = request.layout, len(body)
         if int(wall_time) != self._second:
             self._turn_second(wall_time)
-        common = self._common.get(request.values[layout.content_type])
+        try:
+            template = self._ok[request.values[layout.content_type]]
+        except KeyError:
+            return self.reply(request, 200, body, wall_time)
         if (
-            common is None
-            or not request.keeps_alive
+            not request.keeps_alive
             or layout.origin >= 0
             or (
                 size_bytes > COMPRESS_FROM_BYTES
-                and layout.accept_encoding >= 0
-                and request.values[layout.accept_encoding] != b"identity"
+                and (
+                    size_bytes >= LARGE_BYTES
+                    or (layout.accept_encoding >= 0 and request.values[layout.accept_encoding] != b"identity")
+                )
             )
         ):
             return self.reply(request, 200, body, wall_time)
-        return b"%b%012d\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n" % (
-            common,
-            request.number,
-            crc32(body),
-            size_bytes,
-        ), body
+        return template % (request.number, crc32(body), size_bytes, body)
 
     def reply(
         self,
@@ -207,6 +211,19 @@ class ReplyWriter:
         content_type: bytes | None = None,
         extra: bytes = b"",
     ) -> HttpReply:
+        """A reply; the parameters are those of `head_and_body`."""
+        head, body = self.head_and_body(request, status, body, wall_time, content_type, extra)
+        return head + body if len(body) < LARGE_BYTES else (head, body)
+
+    def head_and_body(
+        self,
+        request: HttpRequest,
+        status: int,
+        body: bytes,
+        wall_time: float,
+        content_type: bytes | None = None,
+        extra: bytes = b"",
+    ) -> tuple[bytes, bytes]:
         """Head and body of a reply. `content_type` None: as the request's.
         `extra`: header lines with line ends; REQUEST_ID may be the first.
         """
@@ -236,7 +253,7 @@ class ReplyWriter:
             head = head.replace(b"Content-Length: 0\r\n", b"", 1)
         return head, b"" if request.method == b"HEAD" else body
 
-    def _handed_on(self, request: HttpRequest, status: int, body: bytes, lines: bytes) -> HttpReply:
+    def _handed_on(self, request: HttpRequest, status: int, body: bytes, lines: bytes) -> tuple[bytes, bytes]:
         """A reply of another server. `lines` have a Content-Length only if the body is not sent."""
         has_body = request.method != b"HEAD" and status not in (NO_CONTENT, NOT_MODIFIED)
         return head_of_reply(request, status, len(body) if has_body else None, lines), body if has_body else b""
@@ -259,9 +276,9 @@ class ReplyWriter:
     def _turn_second(self, wall_time: float) -> None:
         self._second = int(wall_time)
         self._date = b"Server: Server\r\nDate: " + http_date(self._second) + b"\r\n"
-        self._common = {
-            sent: b"HTTP/1.1 200 OK\r\n%bContent-Type: %b\r\nConnection: keep-alive\r\nx-amzn-RequestId: %b"
-            % (self._date, mirrored, PROCESS_PREFIX)
+        self._ok = {
+            sent: b"HTTP/1.1 200 OK\r\n%bContent-Type: %b\r\nConnection: keep-alive\r\n%b: %b%%012d\r\n"
+            b"x-amz-crc32: %%d\r\nContent-Length: %%d\r\n\r\n%%b" % (self._date, mirrored, REQUEST_ID, PROCESS_PREFIX)
             for sent, mirrored in CONTENT_TYPES.items()
         }
 

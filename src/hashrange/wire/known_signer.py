@@ -19,6 +19,8 @@ from hashrange.wire.http import HeaderLayout, HttpRequest
 from hashrange.wire.sigv4 import ALGORITHM, Claim
 
 SIGNATURE_LENGTH = 64
+BEFORE_SIGNATURE, SIGNATURE = slice(-SIGNATURE_LENGTH), slice(-SIGNATURE_LENGTH, None)
+"""Parts of an Authorization header that ends with its signature, as SDKs send it."""
 LAYOUTS_PER_SIGNER_MAX = 8
 _BLOCK_BYTES = 64
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
@@ -59,7 +61,7 @@ class KnownSigner:
         inner.update(_FIRST_LINE + date + self._scope_lines + hexlify(sha256(canonical).digest()))
         outer = self._outer.copy()
         outer.update(inner.digest())
-        return compare_digest(hexlify(outer.digest()), authorization[-SIGNATURE_LENGTH:])
+        return compare_digest(hexlify(outer.digest()), authorization[SIGNATURE])
 
     def _learn(self, layout: HeaderLayout) -> Canonical:
         """Make the template of canonical requests with this header layout.

@@ -41,7 +41,7 @@ def signed_headers(
     layout = HeaderLayout([name.encode() for name in complete])
     assert "host" in {name.lower() for name in headers}, "a signature covers the host"
     values: list[bytes | None] = [*(value.encode() for value in complete.values()), None]
-    request = HttpRequest(method.encode(), url.encode(), layout, values, body, False, 0)
+    request = HttpRequest(method.encode(), url.encode(), layout, values, body, keeps_alive=False, number=0)
     claim = Claim(
         signer.access_key, date[:8], signer.region, signer.service, tuple(sorted(layout.names)), date, b"", False, None
     )

@@ -37,17 +37,18 @@ class UsualHead:
         ]
         self._layout = layout
         self._length = layout.content_length
-        self._match = re.compile(rb"POST / HTTP/1\.1\r\n" + b"".join(lines) + rb"\r\n").match
+        self._match = re.compile(rb"POST / HTTP/1\.1\r\n" + b"".join(lines) + rb"\r\n(.*)", re.DOTALL).match
 
     def request(self, data: bytes) -> HttpRequest | None:
         """The request that `data` is, if it is exactly one with such a head; otherwise None."""
         found = self._match(data)
         if found is None:
             return None
-        values, end = found.groups(), found.end()
-        if len(data) - end != int(values[self._length]) or b"\1" in b"".join(values).translate(_CONTROLS):
+        *values, body = found.groups()
+        if len(body) != int(values[self._length]) or 1 in b"".join(values).translate(_CONTROLS):
             return None
-        return HttpRequest(b"POST", b"/", self._layout, [*values, None], data[end:], True)
+        values.append(None)
+        return HttpRequest(b"POST", b"/", self._layout, values, body, True, True)
 
 
 _heads: dict[HeaderLayout, UsualHead] = {}

@@ -106,6 +106,15 @@ def test_a_wrong_signature_is_refused_before_and_after_a_right_one(strict: Front
     assert code_and_message(strict.ask(changed))[0].endswith("InvalidSignatureException")
 
 
+@pytest.mark.parametrize("url", [b"/other", b"/?a=b"])
+def test_a_signature_for_another_url_is_refused_although_its_signer_is_known(strict: FrontEnd, url: bytes) -> None:
+    data = strict.request()
+    assert place(strict.ask(data)) == ("000000000000", "us-east-1")
+    moved = data.replace(b"POST / ", b"POST " + url + b" ", 1)
+    assert code_and_message(strict.ask(moved))[0].endswith("#InvalidSignatureException")
+    assert place(strict.ask(data)) == ("000000000000", "us-east-1")
+
+
 def test_a_signature_of_another_day_is_refused_although_its_key_is_known(strict: FrontEnd) -> None:
     first = strict.request()
     assert reply(strict.ask(first)).status == 200

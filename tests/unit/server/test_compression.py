@@ -140,6 +140,6 @@ def test_a_large_reply_gives_way_while_it_is_compressed(monkeypatch: pytest.Monk
 def test_a_reply_that_is_compressed_already_is_sent_as_it_is() -> None:
     body = gzip.compress(random.Random(1).randbytes(10_000))
     request = HttpRequest(b"GET", b"/", layout_of((b"accept-encoding",)), [b"gzip", None], b"", True)
-    head, sent = ReplyWriter().reply(request, 200, body, 0.0, b"text/plain", b"Content-Encoding: gzip\r\n")
+    head, sent = ReplyWriter().head_and_body(request, 200, body, 0.0, b"text/plain", b"Content-Encoding: gzip\r\n")
     assert sent == body
     assert head.count(b"Content-Encoding: gzip") == 1

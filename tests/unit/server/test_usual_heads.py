@@ -6,10 +6,12 @@ import random
 
 import pytest
 
+from hashrange.server.connection import Connection
 from hashrange.server.reading import Reading
 from hashrange.server.refusals import Refusal
 from hashrange.wire import usual_head
 from hashrange.wire.http import HttpRequest
+from tests.unit.server.harness import FakeTransport, FrontEnd, replies
 
 HEADERS = {
     b"Host": b"127.0.0.1:8000",
@@ -36,10 +38,19 @@ def used_to(data: bytes) -> Reading:
     return reading
 
 
+def receive(reading: Reading, data: bytes) -> Refusal | None:
+    """Read data as a connection without unfinished requests does."""
+    request = None if reading.usual is None else reading.usual.request(data)
+    if request is None:
+        return reading.feed(data)
+    reading.ready.append(request)
+    return None
+
+
 def outcome(reading: Reading, data: bytes) -> tuple[list[object], object]:
     """The requests that a reading makes of data, and what it returns."""
     reading.ready.clear()
-    returned = reading.feed(data)
+    returned = receive(reading, data)
     return [_told(one) for one in reading.ready], returned[1] if isinstance(returned, tuple) else returned
 
 
@@ -59,7 +70,7 @@ def test_a_request_like_the_last_one_does_not_reach_the_parser(monkeypatch: pyte
     reading = used_to(request_of(HEADERS))
     monkeypatch.setattr(reading, "parser", None)
     data = request_of({**HEADERS, b"X-Amz-Target": b"DynamoDB_20120810.PutItem"}, b'{"a": 1}')
-    assert reading.feed(data) is None
+    assert receive(reading, data) is None
     request = reading.ready.popleft()
     assert request.body == b'{"a": 1}'
     assert request.header(b"x-amz-target") == b"DynamoDB_20120810.PutItem"
@@ -108,15 +119,50 @@ def test_a_long_head_is_not_usual(more: dict[bytes, bytes]) -> None:
     assert reading.usual is None
 
 
-def test_a_message_in_parts_goes_to_the_parser_also_if_its_end_looks_like_a_request() -> None:
-    data = request_of(HEADERS)
-    reading = used_to(data)
-    around = request_of(HEADERS, data)
-    cut = len(around) - len(data)
-    assert outcome(reading, around[:cut]) == ([], None)
-    (request,), _ = outcome(reading, data)
-    assert isinstance(request, tuple)
-    assert request[4] == data
+def usual_client(front: FrontEnd) -> tuple[Connection, FakeTransport]:
+    """A client that has sent usual requests, all of which are answered."""
+    connection, transport = front.connect()
+    for _ in range(usual_head.USES_MIN):
+        connection.data_received(front.request())
+    assert [one.status for one in replies(transport.take())] == [200] * usual_head.USES_MIN
+    return connection, transport
+
+
+def test_a_usual_request_is_answered_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    front = FrontEnd()
+    connection, transport = usual_client(front)
+    monkeypatch.setattr(connection.reading, "parser", None)
+    connection.data_received(front.request(b'{"TableName":"songs"}'))
+    (answer,) = replies(transport.take())
+    assert b'"songs"' in answer.body
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_the_end_of_a_body_that_looks_like_a_usual_request_is_none(is_behind: bool) -> None:
+    """Also if its beginning has come behind a request that is not answered yet."""
+    front = FrontEnd()
+    connection, transport = usual_client(front)
+    data = front.request()
+    around = front.request(b"no JSON " + data)
+    before = front.request(operation="PutItem") if is_behind else b""
+    connection.data_received(before + around[: -len(data)])
+    connection.data_received(data)
+    front.store.sync()
+    assert [one.status for one in replies(transport.take())] == [*[200] * is_behind, 400]
+    connection.data_received(data)
+    assert [one.status for one in replies(transport.take())] == [200]
+
+
+def test_usual_requests_wait_for_the_reply_to_the_one_before() -> None:
+    front = FrontEnd()
+    connection, transport = usual_client(front)
+    connection.data_received(front.request(operation="PutItem"))
+    connection.data_received(front.request(b'{"TableName":"second"}'))
+    assert transport.take() == b""
+    front.store.sync()
+    first, second = replies(transport.take())
+    assert b'"music"' in first.body
+    assert b'"second"' in second.body
 
 
 @pytest.mark.parametrize("seed", range(6))

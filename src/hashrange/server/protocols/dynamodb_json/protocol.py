@@ -146,7 +146,7 @@ class _Target:
         values = request.values
         if (
             not (layout.is_plain or (layout.is_hashed and len(values[layout.content_sha256] or b"") == HASH_LENGTH))
-            or request.method != b"POST"
+            or not request.is_root_post
             or values[layout.content_type] not in CONTENT_TYPES
         ):
             return self._prepare_slowly(request, respond)
@@ -154,7 +154,8 @@ class _Target:
         try:
             if len(body) > SURELY_QUICK_BYTES:
                 return self._prepare_large(request, respond)
-            require_utf8(body)
+            if not body.isascii():
+                require_utf8(body)
             scope = self._authorize(request, SIGNING_NAME)
             return self._make_call(scope, self.operation, self._decode(body), NOTHING_USED, 0, False, request, respond)
         except Abandoned as error:

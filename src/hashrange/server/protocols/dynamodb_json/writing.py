@@ -45,19 +45,22 @@ def reply_json(reply: Reply | None) -> bytes:
 
     Raises StorageError if a stored row is damaged.
     """
-    if reply is None:
-        return b""
     if not reply:
-        return b"{}"
+        return b"" if reply is None else b"{}"
     item = reply.get("Item")
     if item.__class__ is bytes and len(reply) == 1:
         text = row_json(item)  # type: ignore[arg-type]  # mypy does not see the class
         if len(text) > LARGE_PIECE_BYTES:
             look()
         return b"".join((b'{"Item":', text, b"}"))
-    if next(iter(reply)) == "Items" and isinstance(rows := reply["Items"], Rows):
-        is_short = len(rows) <= ROWS_AT_ONCE and sum(map(len, rows)) <= SHORT_PAGE_BYTES
-        body = _short_page(reply, rows) if is_short else None
+    rows = reply.get("Items")
+    if (
+        isinstance(rows, Rows)
+        and len(rows) <= ROWS_AT_ONCE
+        and sum(map(len, rows)) <= SHORT_PAGE_BYTES
+        and next(iter(reply)) == "Items"
+    ):
+        body = _short_page(reply, rows)
         if body is not None:
             return body
     texts: list[Text] = []
