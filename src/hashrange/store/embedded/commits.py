@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
-from hashrange.items.row_layout import STATISTICS, is_same_item, row_difference, row_size_bytes
+from hashrange.items.row_layout import ITEM, ROW_SIZE, STATISTICS, is_same_item, row_difference, row_size_bytes
 from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
@@ -209,59 +209,47 @@ class Commits:
     def _mutate(
         self, table: OpenTable, key: Key, plan: Plan, meter: Payer, origin: Origin, *, has_claim: bool
     ) -> Change:
-        """Try to write one row; with `engine.put` if it is the commit's only row. 3 µs plus the plan.
-
-        Raises EngineRefused, Overtaken, and what `mutate` raises.
-        """
+        """Try to write one row. 3 µs plus the plan. Raises EngineRefused, Overtaken, and what `mutate` raises."""
         site = self.site
-        engine, barrier, ways_given = site.engine_to_write(), site.barrier, gave_way()
+        engine, ways_given = site.engine_to_write(), gave_way()
         table = self._tables.existing(table)
-        participants = table.participants
         engine_key = table.source_id + key
         try:
             old = site.reads.row_to_replace(engine, engine_key)
         except Exception as error:
             raise site.fail(error) from error
         planned = plan(old)
-        if isinstance(planned, Planned):
-            new, old_item, new_item = planned.new, planned.old_item, planned.new_item
-        else:
-            new, old_item, new_item = planned, None, None
+        if not isinstance(planned, Planned):
+            planned = Planned(planned)
+        new = planned.new
         if new == old:
             return Change(table, key, old, new)
-        changes_what = row_difference(old, new)
-        entries = entries_of(planned, table, key, old) if table.entry_sources and changes_what else ()
-        if participants and table.reads_items and changes_what:
-            old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
-        position = barrier.position + 1
-        at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
-        change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
-        is_followed = changes_what == STATISTICS or (
-            participants and changes_what and (table.is_always_followed or self._is_followed(table, change, engine))
-        )
+        is_followed = False
+        if table.participants:
+            change = self._change_to_follow(table, key, old, planned, origin)
+            is_followed = self._is_followed(table, change, engine)
+        else:
+            change = Change(table, key, old, new, (), origin, UNUSED_TIME, site.barrier.position + 1)
         # All that may give way has been done. From here to the commit nothing does.
         if gave_way() != ways_given:
             change = self._still_planned(change, table, engine, has_claim=has_claim)
-            position, at_seconds = change.position, change.at_seconds
         if is_followed:
-            changes = (change,)
-            draft = Draft(engine, position, at_seconds, changes, small_batch(), meter, entries)
-            if changes_what == STATISTICS:
-                draft.count(table.source_id, old, new)
-            if participants:
-                self._write_followed(draft, participants, changes)
-            else:
-                _put_rows(draft, changes)
-                self._write(draft, changes)
-            return change
-        try:
-            engine.put(engine_key, new)
-        except Exception as error:
-            raise EngineRefused(error) from error
-        site.reads.written(engine_key, old, new)
-        barrier.commit()
-        site.changed_at[table.table_id] = position
+            self._write_followed(engine, table, change, meter)
+        else:
+            self._write_alone(engine, engine_key, change)
         return change
+
+    def _change_to_follow(
+        self, table: StoredTable, key: Key, old: Row | None, planned: Planned, origin: Origin
+    ) -> Change:
+        """The change of one row, with all that participants use of it. May give way."""
+        new, old_item, new_item = planned.new, planned.old_item, planned.new_item
+        entries = entries_of(planned, table, key, old) if table.entry_sources else ()
+        if table.reads_items:
+            old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
+        at_seconds = self.site.clock.service_time() if table.needs_time else UNUSED_TIME
+        position = self.site.barrier.position + 1
+        return Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
 
     def _still_planned(self, change: Change, table: StoredTable, engine: Engine, *, has_claim: bool) -> Change:
         """The change after its plan gave way, with the position and time of a commit that is made now.
@@ -422,7 +410,14 @@ class Commits:
     # --- from the changes to the commit ---------------------------------------------------------
 
     def _is_followed(self, table: StoredTable, change: Change, engine: Engine) -> bool:
-        """For a change that leaves item count and size the same: True if a participant would refuse it, or add rows."""
+        """True if participants are called for the change of a single write: if item count or size change, or if a
+        participant would refuse the change, or add rows.
+        """
+        changes_what = row_difference(change.old, change.new)
+        if changes_what != ITEM:
+            return changes_what == STATISTICS
+        if table.is_always_followed:
+            return True
         try:
             for one in table.participants:
                 if one.follows(change, engine):
@@ -456,23 +451,52 @@ class Commits:
         except Exception as error:
             raise EngineRefused(error) from error
 
-    def _write_followed(self, draft: Draft, participants: Sequence[Participant], written: Sequence[Change]) -> None:
-        """Add what follows from a single write to its draft, and write it. Raises what `_follow` and `_write` raise."""
+    def _write_followed(self, engine: Engine, table: StoredTable, change: Change, meter: Payer) -> None:
+        """Write the change of one row with what participants add. Raises what `_follow` and `_write` raise."""
+        written = (change,)
+        draft = Draft(engine, change.position, change.at_seconds, written, small_batch(), meter, change.entries)
+        draft.count(table.source_id, change.old, change.new)
         if self._walks.positions:
             draft.entries = self._walks.passed(written)
         undisturbed.add(thread := get_ident())
         try:
-            self._follow(draft, participants, written)
+            self._follow(draft, table.participants, written)
             self._write(draft, written)
         finally:
             undisturbed.discard(thread)
+
+    def _write_alone(self, engine: Engine, engine_key: bytes, change: Change) -> None:
+        """Write a row that no participant follows: by `engine.put`, or with the table's statistics if these change.
+        Raises EngineRefused.
+        """
+        site, table, old, new = self.site, change.table, change.old, change.new
+        if old is not None and new is not None and old[ROW_SIZE] == new[ROW_SIZE]:
+            try:
+                engine.put(engine_key, new)
+            except Exception as error:
+                raise EngineRefused(error) from error
+        else:
+            batch = small_batch()
+            if new is None:
+                batch.delete(engine_key)
+            else:
+                batch.put(engine_key, new)
+            statistics = site.statistics.add_row(batch, table.source_id, old, new)
+            try:
+                engine.write(batch)
+            except Exception as error:
+                raise EngineRefused(error) from error
+            site.statistics.take(table.source_id, statistics)
+        site.reads.written(engine_key, old, new)
+        site.barrier.commit()
+        site.changed_at[table.table_id] = change.position
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
         """Write draft with statistics, count the commit, update caches, call its `afterwards`. Raises EngineRefused."""
         site = self.site
         statistics = site.statistics.add(draft) if draft.deltas else None
         try:
-            draft.write()
+            draft.engine.write(draft.batch)
         except Exception as error:
             raise EngineRefused(error) from error
         site.barrier.commit()
@@ -480,15 +504,16 @@ class Commits:
             site.statistics.by_table.update(statistics)
         reads, changed_at, position = site.reads, site.changed_at, draft.position
         for change in written:
-            reads.written(change.table.source_id + change.key, change.old, change.new)
-            changed_at[change.table.table_id] = position
+            table = change.table
+            reads.written(table.source_id + change.key, change.old, change.new)
+            changed_at[table.table_id] = position
         if not written:
             if draft.only_of is None:
                 site.all_changed_at = position
             else:
                 changed_at[draft.only_of] = position
-        for engine_key in draft.touched:
-            reads.touched(engine_key)
+        if draft.touched:
+            reads.drop_pages(draft.touched)
         for call in draft.afterwards:
             call()
         self._finish = draft.finish

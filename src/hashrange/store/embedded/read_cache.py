@@ -11,6 +11,7 @@ Measurements: docs/adr/0020-read-cache.md.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
@@ -35,11 +36,14 @@ ENTRY_BYTES_MAX = 128 * 1024
 """A row longer than this, or a page whose items are larger together (extra bytes included), is not cached: reading it
 takes a small part of the time of its request.
 """
+ROW_BYTES_MAX = ENTRY_BYTES_MAX - ROW_EXTRA_BYTES
+"""Length of the longest row that is cached."""
 PAGES_PER_PARTITION_MAX = 8
 """Most pages, of different spans or limits, cached for one partition; a further page replaces them all."""
 REQUESTED_SLOTS = 1 << 16
 """Slots in which requested keys are noted by checksum. Keys that share a slot are taken for each other."""
 _PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
+_PARTITION = slice(_PARTITION_BYTES)
 
 _PageRequest = tuple[Span, int, int]
 """The request that a cached page answers: span, limit in rows, limit in bytes."""
@@ -108,26 +112,29 @@ class ReadCache:
     def written(self, engine_key: bytes, old: Row | None, new: Row | None) -> None:
         """Update the cache after a write: the row at `engine_key` was `old` (None: none), and is `new`."""
         entries = self._entries
-        pages = entries.pop(engine_key[:_PARTITION_BYTES], None)
+        pages = entries.pop(engine_key[_PARTITION], None)
         if pages is not None:
             self._left_bytes += _size_bytes(pages)
         kept = entries.get(engine_key)
         if kept is None:
             if new is not None and old is not None:
                 self._keep_row(engine_key, new)
-        elif new is None or len(new) + ROW_EXTRA_BYTES > ENTRY_BYTES_MAX:
+        elif new is None or len(new) > ROW_BYTES_MAX:
             del entries[engine_key]
             self._left_bytes += _size_bytes(kept)
         else:
             entries[engine_key] = new
             entries.move_to_end(engine_key)
-            self._take(len(new) - len(kept))
+            if len(new) != len(kept):
+                self._take(len(new) - len(kept))
 
-    def touched(self, engine_key: bytes) -> None:
-        """Drop the cached pages of the partition of `engine_key`, whose row was written or deleted."""
-        pages = self._entries.pop(engine_key[:_PARTITION_BYTES], None)
-        if pages is not None:
-            self._left_bytes += _size_bytes(pages)
+    def drop_pages(self, engine_keys: Iterable[bytes]) -> None:
+        """Drop the cached pages of the partitions of these keys, whose rows were written or deleted."""
+        pop = self._entries.pop
+        for engine_key in engine_keys:
+            pages = pop(engine_key[_PARTITION], None)
+            if pages is not None:
+                self._left_bytes += _size_bytes(pages)
 
     def _keep_row(self, engine_key: bytes, row: Row) -> None:
         size_bytes = len(row) + ROW_EXTRA_BYTES
@@ -139,7 +146,7 @@ class ReadCache:
         size_bytes = PAGE_EXTRA_BYTES + sum(map(len, page.rows)) + PAGE_ROW_EXTRA_BYTES * len(page.rows)
         pages = self._entries.get(partition)
         if pages is None or len(pages.by_request) == PAGES_PER_PARTITION_MAX:
-            self.touched(partition)
+            self.drop_pages([partition])
             pages = self._entries[partition] = _Pages()
         pages.by_request[request] = page
         pages.size_bytes += size_bytes
