@@ -131,18 +131,19 @@ def units_of(meter: Meter) -> ConsumedUnits:
     for usage in meter:
         if usage.__class__ is SearchUsage:
             continue
-        table, is_write = usage.table, usage.is_write
-        own, of_indexes = usage.table_units, usage.index_units
-        if of_indexes:
+        table, is_write, own = usage.table, usage.is_write, usage.table_units
+        if of_indexes := usage.index_units:
             spend(len(of_indexes))
-        for index, units in of_indexes:
-            if index.is_global:
-                key = (table, index.name, is_write)
-                sums[key] = sums.get(key, 0.0) + units
-            else:
-                own += units
-        if own or not of_indexes:
-            sums[table, None, is_write] = sums.get((table, None, is_write), 0.0) + own
+            for index, units in of_indexes:
+                if index.is_global:
+                    key = (table, index.name, is_write)
+                    sums[key] = sums.get(key, 0.0) + units
+                else:
+                    own += units
+            if not own:
+                continue
+        own_key = (table, None, is_write)
+        sums[own_key] = sums.get(own_key, 0.0) + own
     return sums
 
 

@@ -6,8 +6,9 @@ their values are appended to arrays, which `fold` counts.
 """
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import TypeAlias
 
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
@@ -24,11 +25,12 @@ TRANSACTION = "TransactWriteItems"
 WRITES, READS = ("PutItem", "UpdateItem", "DeleteItem", TRANSACTION), ("GetItem", "TransactGetItems")
 ITEM_OPERATIONS = dict.fromkeys(WRITES, True) | dict.fromkeys(READS, False)
 """Operations that are counted by table if their requests name one; each with True if it writes. All have one usage,
-but a TRANSACTION one for each item.
+but a TRANSACTION one for each item, and TransactGetItems one for each table.
 """
 MICROSECONDS_PER_SECOND = 1e6
 MICROSECONDS_PER_MILLISECOND = 1000.0
 MILLISECONDS_PER_SECOND = 1000.0
+_new_array = partial(array, "d")
 LATENCY, RETURNED_ITEMS = "SuccessfulRequestLatency", "ReturnedItemCount"
 
 
@@ -36,9 +38,11 @@ class Counts:
     """What has been counted since the last time that it was taken."""
 
     def __init__(self) -> None:
-        self.of_items: dict[str, dict[OpenTable, ValueArray]] = {name: {} for name in ITEM_OPERATIONS}
+        self.of_items: dict[str, defaultdict[OpenTable, ValueArray]] = {name: defaultdict(_new_array) for name in ITEM_OPERATIONS}
         """Name of the operation → table → units and seconds of each of its calls, in turns."""
-        self.of_pages: dict[str, dict[tuple[OpenTable, str | None], ValueArray]] = {"Query": {}, "Scan": {}}
+        self.of_pages: dict[str, defaultdict[tuple[OpenTable, str | None], ValueArray]] = {
+            name: defaultdict(_new_array) for name in ("Query", "Scan")
+        }
         """Name of the operation → table and global index that was read → units,
         seconds and items of each page, in turns."""
         self.of_entries: dict[bytes, tuple[OpenTable, str, ValueArray]] = {}

@@ -21,7 +21,7 @@ from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import Abandoned, ApiError
 from hashrange.features.features import Features
-from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage, TransactedUsage
+from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, TransactedUsage
 from hashrange.operations.reply import Reply
 from hashrange.service.call import Call
 from hashrange.service.faulted_calls import FaultedCalls
@@ -114,33 +114,24 @@ class MetricRecording:
         if now_seconds >= self._turn_seconds:
             self._turn()
         operation, meter = call.operation, call.meter
-        by_table = self._of_items.get(operation.name)
-        if by_table is not None and len(meter) == 1:
-            usage = meter[0]
-            table = usage.table
-            units = usage.table_units
-            if usage.__class__ is ChangeUsage and usage.change.entries:
-                units += self._count_entries(table, usage.change.entries)
-            try:
-                values = by_table[table]
-            except KeyError:
-                values = by_table[table] = array("d")
-            values.append(units)
-            values.append(now_seconds - call.begin_seconds)
-            return
-        by_subject = self._of_pages.get(operation.name)
-        if by_subject is not None and reply is not None and len(meter) == 1 and meter[0].__class__ is PageUsage:
-            usage = meter[0]
+        name = operation.name
+        by_table = self._of_items.get(name)
+        if by_table is not None:
+            usage, *others = meter
+            if not others:
+                table, units = usage.table, usage.table_units
+                if usage.__class__ is ChangeUsage and usage.change.entries:
+                    units += self._count_entries(table, usage.change.entries)
+                by_table[table].fromlist([units, now_seconds - call.begin_seconds])
+                return
+        by_subject = self._of_pages.get(name)
+        if by_subject is not None and reply is not None:
+            (usage,) = meter
             units, subject = _read_units(usage)
-            try:
-                values = by_subject[subject]
-            except KeyError:
-                values = by_subject[subject] = array("d")
-            values.extend((units, now_seconds - call.begin_seconds, reply["Count"]))
+            by_subject[subject].fromlist([units, now_seconds - call.begin_seconds, reply["Count"]])
             return
-        if operation.name == TRANSACTION and not self._faulted.replies and (total := _units_of_one(meter)) is not None:
-            values = self._of_transactions.setdefault(meter[0].table, array("d"))
-            values.extend((total, now_seconds - call.begin_seconds))
+        if name == TRANSACTION and not self._faulted.replies and (total := _units_of_one(meter)) is not None:
+            self._of_transactions[meter[0].table].fromlist([total, now_seconds - call.begin_seconds])
             return
         self._count_units(meter)
         if self._faulted.replies and self._has_error(call):
@@ -351,7 +342,9 @@ def _read_units(usage: AnyUsage) -> tuple[float, tuple[OpenTable, str | None]]:
 
 def _units_of_one(meter: Meter) -> float | None:
     """Units of a transaction's writes if they belong to one table and to no index; otherwise None."""
+    total, table = 0.0, meter[0].table if meter else None
     for usage in meter:
-        if usage.__class__ is not TransactedUsage or usage.table is not meter[0].table or usage.change.entries:
+        if usage.__class__ is not TransactedUsage or usage.table is not table or usage.change.entries:
             return None
-    return sum([usage.table_units for usage in meter]) if meter else None
+        total += usage.table_units
+    return total if meter else None

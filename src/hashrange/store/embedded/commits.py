@@ -496,7 +496,7 @@ class Commits:
         site = self.site
         statistics = site.statistics.add(draft) if draft.deltas else None
         try:
-            draft.engine.write(draft.batch)
+            draft.write()
         except Exception as error:
             raise EngineRefused(error) from error
         site.barrier.commit()

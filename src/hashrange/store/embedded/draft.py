@@ -97,6 +97,10 @@ class Draft(msgspec.Struct):
             self.batch.put(engine_key, new.row)
         self.count(source_id, None if old is None else old.row, None if new is None else new.row)
 
+    def write(self) -> None:
+        """Write the whole batch at once. Raises the engine's bare exceptions; then nothing was written."""
+        self.engine.write(self.batch)
+
 
 def batch_for(room_bytes: int, change_count: int) -> WriteBatch:
     """A batch preallocated for `room_bytes` of rows and stream images of so many changes, if that is ROOM_BYTES_MIN.

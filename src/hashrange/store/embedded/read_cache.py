@@ -42,8 +42,7 @@ PAGES_PER_PARTITION_MAX = 8
 """Most pages, of different spans or limits, cached for one partition; a further page replaces them all."""
 REQUESTED_SLOTS = 1 << 16
 """Slots in which requested keys are noted by checksum. Keys that share a slot are taken for each other."""
-_PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
-_PARTITION = slice(_PARTITION_BYTES)
+_HASH, _PARTITION = slice(HASH_BYTES), slice(SOURCE_BYTES + HASH_BYTES)
 
 _PageRequest = tuple[Span, int, int]
 """The request that a cached page answers: span, limit in rows, limit in bytes."""
@@ -93,9 +92,10 @@ class ReadCache:
         self, engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int
     ) -> tuple[Page | PageReader, bool]:
         """A cached page and True; or the result of `begin_page` (a page, or the reader of a longer page) and False."""
-        partition = source_id + span.lower[:HASH_BYTES]
-        if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:HASH_BYTES]:
+        hashed = span.lower[_HASH]
+        if len(hashed) < HASH_BYTES or hashed != span.upper[_HASH]:
             return begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
+        partition = source_id + hashed
         pages = self._entries.get(partition)
         if pages is not None:
             page = pages.by_request.get((span, limit_rows, limit_bytes))
