@@ -38,7 +38,9 @@ class Counts:
     """What has been counted since the last time that it was taken."""
 
     def __init__(self) -> None:
-        self.of_items: dict[str, defaultdict[OpenTable, ValueArray]] = {name: defaultdict(_new_array) for name in ITEM_OPERATIONS}
+        self.of_items: dict[str, defaultdict[OpenTable, ValueArray]] = {
+            name: defaultdict(_new_array) for name in ITEM_OPERATIONS
+        }
         """Name of the operation → table → units and seconds of each of its calls, in turns."""
         self.of_pages: dict[str, defaultdict[tuple[OpenTable, str | None], ValueArray]] = {
             name: defaultdict(_new_array) for name in ("Query", "Scan")

@@ -190,7 +190,6 @@ class Commits:
         if changes:
             draft.changes = changes
             draft.entries = self._walks.passed(changes)
-            _count_rows(draft, changes)
             self._follow(draft, participants, changes)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
@@ -226,8 +225,11 @@ class Commits:
             return Change(table, key, old, new)
         is_followed = False
         if table.participants:
+            changes_what = row_difference(old, new)
             change = self._change_to_follow(table, key, old, planned, origin)
-            is_followed = self._is_followed(table, change, engine)
+            is_followed = changes_what == STATISTICS or (
+                changes_what == ITEM and (table.is_always_followed or self._is_followed(table, change, engine))
+            )
         else:
             change = Change(table, key, old, new, (), origin, UNUSED_TIME, site.barrier.position + 1)
         # All that may give way has been done. From here to the commit nothing does.
@@ -299,7 +301,6 @@ class Commits:
         if token is None and not written:
             return Transacted(changes)
         draft = Draft(moment.engine, position, at_seconds, changes, batch, meter)
-        _count_rows(draft, written)
         with undisturbed:
             if followed:
                 draft.entries = self._walks.passed(written)
@@ -410,14 +411,7 @@ class Commits:
     # --- from the changes to the commit ---------------------------------------------------------
 
     def _is_followed(self, table: StoredTable, change: Change, engine: Engine) -> bool:
-        """True if participants are called for the change of a single write: if item count or size change, or if a
-        participant would refuse the change, or add rows.
-        """
-        changes_what = row_difference(change.old, change.new)
-        if changes_what != ITEM:
-            return changes_what == STATISTICS
-        if table.is_always_followed:
-            return True
+        """For a change that leaves item count and size the same: True if a participant would refuse it, or add rows."""
         try:
             for one in table.participants:
                 if one.follows(change, engine):
@@ -455,7 +449,6 @@ class Commits:
         """Write the change of one row with what participants add. Raises what `_follow` and `_write` raise."""
         written = (change,)
         draft = Draft(engine, change.position, change.at_seconds, written, small_batch(), meter, change.entries)
-        draft.count(table.source_id, change.old, change.new)
         if self._walks.positions:
             draft.entries = self._walks.passed(written)
         undisturbed.add(thread := get_ident())
@@ -564,17 +557,12 @@ def _require_willing(
 
 
 def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the rows of the changes to the draft."""
+    """Add the rows of the changes to the draft, and what they change of item counts and sizes to its `deltas`."""
     batch = draft.batch
     for change in changes:
-        new = change.new
+        source_id, old, new = change.table.source_id, change.old, change.new
         if new is None:
-            batch.delete(change.table.source_id + change.key)
+            batch.delete(source_id + change.key)
         else:
-            batch.put(change.table.source_id + change.key, new)
-
-
-def _count_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the changes of item counts and sizes to the draft's `deltas`."""
-    for change in changes:
-        draft.count(change.table.source_id, change.old, change.new)
+            batch.put(source_id + change.key, new)
+        draft.count(source_id, old, new)
