@@ -47,6 +47,7 @@ THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestL
 ConsumedUnits = dict[tuple[OpenTable, str | None, bool], float]
 """Table, global index or None for the table itself, and True for writes → units."""
 _VERBS = {verb: f"PartiQL{verb.capitalize()}" for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")}
+"""First word of a statement → value of the dimension Verb."""
 
 
 def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds: int) -> None:
@@ -197,7 +198,7 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
     if request is None:  # it has been dropped, because only its reply was left to be sent
         pass
     elif name == "ExecuteStatement":
-        verb = _VERBS.get(_verb(request))
+        verb = verb_of(request)
     elif name in TYPED_OPERATIONS:
         statements = request.TransactStatements if name == "ExecuteTransaction" else request.Statements
         kind = "Read" if statements and _verb(statements[0]) == "SELECT" else "Write"
@@ -208,6 +209,11 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
         for table in tables
         for metric in operation_metrics(metric_name, place, table, name, kind=kind, verb=verb, stream=stream)
     ]
+
+
+def verb_of(request: Any) -> str | None:
+    """The value of the dimension Verb for a request of ExecuteStatement; None if its statement has faults."""
+    return _VERBS.get(_verb(request))
 
 
 def _verb(statement: Any) -> str:

@@ -6,7 +6,6 @@ calls are not looked at. An observation belongs to the minute in which its call 
 what was counted before is recorded for the minute before.
 """
 
-from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -37,8 +36,18 @@ from hashrange.service.metric_calls import (
     is_user_error,
     units_of,
     user_errors,
+    verb_of,
 )
-from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, TRANSACTION, Counted, Counts, observed_of
+from hashrange.service.metric_counts import (
+    MICROSECONDS_PER_SECOND,
+    SELECT,
+    STATEMENT,
+    TRANSACTION,
+    Counted,
+    Counts,
+    StatementSubject,
+    observed_of,
+)
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.service.metric_places import MetricPlaces
 from hashrange.tables.capacity import entry_units, vector_write_bytes
@@ -130,6 +139,9 @@ class MetricRecording:
             units, subject = _read_units(usage)
             by_subject[subject].fromlist([units, now_seconds - call.begin_seconds, reply["Count"]])
             return
+        if name == STATEMENT and len(meter) == 1 and not self._faulted.replies and (verb := verb_of(call.request)):
+            self._count_statement(meter[0], verb, now_seconds - call.begin_seconds, reply)
+            return
         if name == TRANSACTION and not self._faulted.replies and (total := _units_of_one(meter)) is not None:
             self._of_transactions[meter[0].table].fromlist([total, now_seconds - call.begin_seconds])
             return
@@ -140,6 +152,18 @@ class MetricRecording:
             count_success(self._counts, call, reply, int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND))
         if operation.writes and operation.capacity is None:
             self._gauges.look(self._clock.service_time())
+
+    def _count_statement(self, usage: AnyUsage, verb: str, seconds: float, reply: Reply | None) -> None:
+        """Count a statement of ExecuteStatement that took this long."""
+        if isinstance(usage, ChangeUsage):
+            table, entries = usage.table, usage.change.entries
+            units = usage.table_units + (self._count_entries(table, entries) if entries else 0.0)
+            subject: StatementSubject = (table, None, verb)
+        else:
+            units, (table, index_name) = _read_units(usage)
+            subject = (table, index_name, verb)
+        returned = len(reply["Items"]) if verb == SELECT and reply is not None else 0
+        self._counts.of_statements[subject].fromlist([units, seconds, returned])
 
     def _count_units(self, meter: Meter) -> None:
         """Count what a request consumed. Gives way before, so that another minute, or other content, may have begun
@@ -155,18 +179,13 @@ class MetricRecording:
         """
         of_entries, local_units = self._of_entries, 0.0
         for entry in entries:
-            source = entry.source
-            if source.is_global:
-                try:
-                    values = of_entries[source.source_id][2]
-                except KeyError:
-                    values = array("d")
-                    of_entries[source.source_id] = (table, source.index.name, values)  # type: ignore[union-attr]
-                values.append(entry_units(entry))
-            elif source.index is not None:
-                local_units += entry_units(entry)
-            else:
+            index = entry.source.index
+            if index is None:
                 count_vector_bytes(self._counts, table, vector_write_bytes((entry,)))
+            elif index.is_global:
+                of_entries[table, index.name].append(entry_units(entry))
+            else:
+                local_units += entry_units(entry)
         return local_units
 
     def refused(self, call: Call, error: ApiError) -> None:

@@ -1,5 +1,5 @@
-"""While a table is copied, its writes keep former rows, once for each item and copy; what has been kept is not looked for
-with each later write.
+"""While a table is copied, its writes keep former rows, once for each item and copy; what has been kept is not looked
+for with each later write.
 """
 
 from collections.abc import Iterator
