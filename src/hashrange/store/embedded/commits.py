@@ -6,7 +6,8 @@ a write that changes no row makes no commit.
     derive      the index entries that follow, except those of items that a walk has not reached yet, and the attributes
                 of large items that participants read
     refuse      any participant may refuse
-    batch       rows, entries, participants' rows and statistics make one draft
+    batch       rows, entries, participants' rows and statistics make one draft; a single row that no participant
+                follows needs none
     write       the whole draft, or nothing; then the commit is counted
     afterwards  update statistics, read cache and participants
     barrier     sync the commit together with other commits; replies about it wait for the sync

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from sys import maxsize
 
-from hashrange.items.row_layout import row_size_bytes
+from hashrange.items.row_layout import ROW_SIZE
 from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
@@ -24,6 +24,7 @@ A `Statistics` would take four times as long to make."""
 NO_ROWS = (0, 0)
 """Item count and size of a source without rows."""
 _TABLE_ID = slice(TABLE_ID_BYTES)
+_from_bytes = int.from_bytes
 
 
 class SourceStatistics:
@@ -78,9 +79,9 @@ class SourceStatistics:
         statistics = self.by_table.get(table_id, {}).copy()
         count, size_bytes = statistics.get(source_id, NO_ROWS)
         if old is not None:
-            count, size_bytes = count - 1, size_bytes - row_size_bytes(old)
+            count, size_bytes = count - 1, size_bytes - _from_bytes(old[ROW_SIZE], "big")
         if new is not None:
-            count, size_bytes = count + 1, size_bytes + row_size_bytes(new)
+            count, size_bytes = count + 1, size_bytes + _from_bytes(new[ROW_SIZE], "big")
         assert count >= 0 <= size_bytes
         statistics[source_id] = (count, size_bytes)
         batch.put(layout.STATISTICS_PREFIX + table_id, layout.encode_statistics(statistics))
