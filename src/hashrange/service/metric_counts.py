@@ -8,7 +8,6 @@ their values are appended to arrays, which `fold` counts.
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from functools import partial
 from typing import TypeAlias
 
 from hashrange.cloudwatch.dynamodb.gauges import place_of_table
@@ -33,8 +32,11 @@ StatementSubject = tuple[OpenTable, str | None, str]
 MICROSECONDS_PER_SECOND = 1e6
 MICROSECONDS_PER_MILLISECOND = 1000.0
 MILLISECONDS_PER_SECOND = 1000.0
-_new_array = partial(array, "d")
 LATENCY, RETURNED_ITEMS = "SuccessfulRequestLatency", "ReturnedItemCount"
+
+
+def _new_array() -> ValueArray:
+    return array("d")
 
 
 class Counts:
