@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
-from hashrange.items.row_layout import ITEM, ROW_SIZE, STATISTICS, is_same_item, row_difference, row_size_bytes
+from hashrange.items.row_layout import LAYOUT, ROW_SIZE, STATISTICS, is_same_item, row_difference, row_size_bytes
 from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
 from hashrange.soon import Soon
@@ -228,8 +228,8 @@ class Commits:
         if table.participants:
             changes_what = row_difference(old, new)
             change = self._change_to_follow(table, key, old, planned, origin)
-            is_followed = changes_what == STATISTICS or (
-                changes_what == ITEM and (table.is_always_followed or self._is_followed(table, change, engine))
+            is_followed = changes_what != LAYOUT and (
+                table.is_always_followed or changes_what == STATISTICS or self._is_followed(table, change, engine)
             )
         else:
             change = Change(table, key, old, new, (), origin, UNUSED_TIME, site.barrier.position + 1)
@@ -246,13 +246,21 @@ class Commits:
         self, table: StoredTable, key: Key, old: Row | None, planned: Planned, origin: Origin
     ) -> Change:
         """The change of one row, with all that participants use of it. May give way."""
-        new, old_item, new_item = planned.new, planned.old_item, planned.new_item
-        entries = entries_of(planned, table, key, old) if table.entry_sources else ()
+        old_item, new_item = planned.old_item, planned.new_item
         if table.reads_items:
-            old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
-        at_seconds = self.site.clock.service_time() if table.needs_time else UNUSED_TIME
-        position = self.site.barrier.position + 1
-        return Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
+            old_item, new_item = followed_item(table, old, old_item), followed_item(table, planned.new, new_item)
+        return Change(
+            table,
+            key,
+            old,
+            planned.new,
+            entries_of(planned, table, key, old) if table.entry_sources else (),
+            origin,
+            self.site.clock.service_time() if table.needs_time else UNUSED_TIME,
+            self.site.barrier.position + 1,
+            old_item,
+            new_item,
+        )
 
     def _still_planned(self, change: Change, table: StoredTable, engine: Engine, *, has_claim: bool) -> Change:
         """The change after its plan gave way, with the position and time of a commit that is made now.
@@ -303,12 +311,11 @@ class Commits:
             return Transacted(changes)
         draft = Draft(moment.engine, position, at_seconds, changes, batch, meter)
         with undisturbed:
+            shares: Shares = {}
             if followed:
                 draft.entries = self._walks.passed(written)
                 shares = _shares_of(opened, [changes[number] for number in followed])
-                self._follow(draft, tuple(shares), written, shares)
-            else:
-                _put_rows(draft, written)
+            self._follow(draft, tuple(shares), written, shares)
             if token is not None and former is not None:
                 try:
                     self._tokens.add(draft, token, former)
@@ -428,17 +435,25 @@ class Commits:
         written: Sequence[Change],
         shares: Shares | None = None,
     ) -> None:
-        """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`) and of
-        participants. `shares`: the changes that each follows, in a transaction; None: all follow all of `written`,
-        which are changes of one table. The draft has their `entries`. Raises ApiError, TransactionRefused,
-        EngineRefused.
+        """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`), what they
+        change of item counts and sizes, and the rows of participants.
+
+        `shares`: the changes that each participant follows, in a transaction; None: all follow all of `written`, which
+        are changes of one table. The draft has their `entries`. Raises ApiError, TransactionRefused, EngineRefused.
         """
         try:
             for participant in participants:
                 if participant.may_refuse:
                     changes = written if shares is None else shares[participant]
                     _require_willing(participant, draft, changes, is_transaction=shares is not None)
-            _put_rows(draft, written)
+            batch = draft.batch
+            for change in written:
+                source_id, old, new = change.table.source_id, change.old, change.new
+                if new is None:
+                    batch.delete(source_id + change.key)
+                else:
+                    batch.put(source_id + change.key, new)
+                draft.count(source_id, old, new)
             for participant in participants:
                 participant.add(draft, written if shares is None else shares[participant])
         except (ApiError, TransactionRefused, AssertionError):
@@ -555,15 +570,3 @@ def _require_willing(
         by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
         raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
     raise next(reason for reason in reasons if reason is not None)
-
-
-def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the rows of the changes to the draft, and what they change of item counts and sizes to its `deltas`."""
-    batch = draft.batch
-    for change in changes:
-        source_id, old, new = change.table.source_id, change.old, change.new
-        if new is None:
-            batch.delete(source_id + change.key)
-        else:
-            batch.put(source_id + change.key, new)
-        draft.count(source_id, old, new)
