@@ -122,8 +122,7 @@ class MetricRecording:
         now_seconds = self._monotonic()
         if now_seconds >= self._turn_seconds:
             self._turn()
-        operation, meter = call.operation, call.meter
-        name = operation.name
+        name, meter = call.operation.name, call.meter
         by_table = self._of_items.get(name)
         if by_table is not None:
             usage, *others = meter
@@ -150,7 +149,7 @@ class MetricRecording:
             count_induced_error(self._counts, call, list(dict.fromkeys([usage.table.name for usage in meter])))
         else:
             count_success(self._counts, call, reply, int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND))
-        if operation.writes and operation.capacity is None:
+        if call.operation.writes and call.operation.capacity is None:
             self._gauges.look(self._clock.service_time())
 
     def _count_statement(self, usage: AnyUsage, verb: str, seconds: float, reply: Reply | None) -> None:
