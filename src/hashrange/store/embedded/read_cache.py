@@ -79,8 +79,9 @@ class ReadCache:
             entries.move_to_end(engine_key)
             return row
         row = engine.get(engine_key, None, self.admission.read_options())
-        if row is not None:
-            self._keep_row(engine_key, row)
+        if row is not None and self._may_keep(engine_key, len(row) + ROW_EXTRA_BYTES):
+            entries[engine_key] = row
+            self._take(len(row) + ROW_EXTRA_BYTES)
         return row
 
     def row_to_replace(self, engine: Engine, engine_key: bytes) -> Row | None:
@@ -103,10 +104,8 @@ class ReadCache:
                 self._entries.move_to_end(partition)
                 return page, True
         found = begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
-        if isinstance(found, Page):
-            size_bytes = found.size_bytes + PAGE_EXTRA_BYTES
-            if size_bytes <= ENTRY_BYTES_MAX and self._was_requested(partition, size_bytes):
-                self._keep_page(partition, (span, limit_rows, limit_bytes), found)
+        if isinstance(found, Page) and self._may_keep(partition, found.size_bytes + PAGE_EXTRA_BYTES):
+            self._keep_page(partition, (span, limit_rows, limit_bytes), found)
         return found, False
 
     def written(self, engine_key: bytes, old: Row | None, new: Row | None) -> None:
@@ -117,8 +116,9 @@ class ReadCache:
             self._left_bytes += _size_bytes(pages)
         kept = entries.get(engine_key)
         if kept is None:
-            if new is not None and old is not None:
-                self._keep_row(engine_key, new)
+            if new is not None and old is not None and self._may_keep(engine_key, len(new) + ROW_EXTRA_BYTES):
+                entries[engine_key] = new
+                self._take(len(new) + ROW_EXTRA_BYTES)
         elif new is None or len(new) > ROW_BYTES_MAX:
             del entries[engine_key]
             self._left_bytes += _size_bytes(kept)
@@ -136,12 +136,6 @@ class ReadCache:
             if pages is not None:
                 self._left_bytes += _size_bytes(pages)
 
-    def _keep_row(self, engine_key: bytes, row: Row) -> None:
-        size_bytes = len(row) + ROW_EXTRA_BYTES
-        if size_bytes <= ENTRY_BYTES_MAX and self._was_requested(engine_key, size_bytes):
-            self._entries[engine_key] = row
-            self._take(size_bytes)
-
     def _keep_page(self, partition: bytes, request: _PageRequest, page: Page) -> None:
         size_bytes = PAGE_EXTRA_BYTES + sum(map(len, page.rows)) + PAGE_ROW_EXTRA_BYTES * len(page.rows)
         pages = self._entries.get(partition)
@@ -152,11 +146,14 @@ class ReadCache:
         pages.size_bytes += size_bytes
         self._take(size_bytes)
 
-    def _was_requested(self, key: bytes, size_bytes: int) -> bool:
-        """True if `key` is noted in the slots; otherwise note it and return False.
+    def _may_keep(self, key: bytes, size_bytes: int) -> bool:
+        """True if an entry of this size may be cached, and `key` is noted in the slots; if only the latter is missing,
+        note it.
 
         The slots are cleared once rows and pages of `_limit_bytes` in all have been noted.
         """
+        if size_bytes > ENTRY_BYTES_MAX:
+            return False
         slot = crc32(key) % REQUESTED_SLOTS
         if self._requested_slots[slot]:
             return True
