@@ -31,6 +31,7 @@ from hashrange.errors import ApiError, StorageBusy
 from hashrange.items.row_layout import LAYOUT, ROW_SIZE, STATISTICS, is_same_item, row_difference, row_size_bytes
 from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
+from hashrange.limits import WRITE_UNIT_BYTES
 from hashrange.soon import Soon
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
@@ -247,7 +248,8 @@ class Commits:
     ) -> Change:
         """The change of one row, with all that participants use of it. May give way."""
         old_item, new_item = planned.old_item, planned.new_item
-        if table.reads_items:
+        # `followed_item` leaves items as they are that have shorter rows, which are never packed.
+        if table.reads_items and len(old or b"") + len(planned.new or b"") > WRITE_UNIT_BYTES:
             old_item, new_item = followed_item(table, old, old_item), followed_item(table, planned.new, new_item)
         return Change(
             table,
