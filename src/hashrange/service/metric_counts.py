@@ -1,7 +1,7 @@
 """How are the calls of one minute counted until they become metrics?
 By how often each value was observed. Nothing here reads a clock.
 
-Operations on one item, and pages, are counted apart, because that takes the least time:
+Operations on one item, pages and statements are counted apart, because that takes the least time:
 their values are appended to arrays, which `fold` counts.
 """
 
