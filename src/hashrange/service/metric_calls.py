@@ -47,6 +47,7 @@ THROTTLED_PARTS = {"ProvisionedThroughputExceeded", "ThrottlingError", "RequestL
 ConsumedUnits = dict[tuple[OpenTable, str | None, bool], float]
 """Table, global index or None for the table itself, and True for writes → units."""
 _VERBS = {verb: f"PartiQL{verb.capitalize()}" for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")}
+"""First word of a statement → value of the dimension Verb."""
 
 
 def count_success(counts: Counts, call: Call, reply: Reply | None, microseconds: int) -> None:
@@ -131,18 +132,19 @@ def units_of(meter: Meter) -> ConsumedUnits:
     for usage in meter:
         if usage.__class__ is SearchUsage:
             continue
-        table, is_write = usage.table, usage.is_write
-        own, of_indexes = usage.table_units, usage.index_units
-        if of_indexes:
+        table, is_write, own = usage.table, usage.is_write, usage.table_units
+        if of_indexes := usage.index_units:
             spend(len(of_indexes))
-        for index, units in of_indexes:
-            if index.is_global:
-                key = (table, index.name, is_write)
-                sums[key] = sums.get(key, 0.0) + units
-            else:
-                own += units
-        if own or not of_indexes:
-            sums[table, None, is_write] = sums.get((table, None, is_write), 0.0) + own
+            for index, units in of_indexes:
+                if index.is_global:
+                    key = (table, index.name, is_write)
+                    sums[key] = sums.get(key, 0.0) + units
+                else:
+                    own += units
+            if not own:
+                continue
+        own_key = (table, None, is_write)
+        sums[own_key] = sums.get(own_key, 0.0) + own
     return sums
 
 
@@ -196,7 +198,7 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
     if request is None:  # it has been dropped, because only its reply was left to be sent
         pass
     elif name == "ExecuteStatement":
-        verb = _VERBS.get(_verb(request))
+        verb = verb_of(request)
     elif name in TYPED_OPERATIONS:
         statements = request.TransactStatements if name == "ExecuteTransaction" else request.Statements
         kind = "Read" if statements and _verb(statements[0]) == "SELECT" else "Write"
@@ -207,6 +209,11 @@ def _metrics(call: Call, metric_name: str, tables: Iterable[str]) -> list[Metric
         for table in tables
         for metric in operation_metrics(metric_name, place, table, name, kind=kind, verb=verb, stream=stream)
     ]
+
+
+def verb_of(request: Any) -> str | None:
+    """The value of the dimension Verb for a request of ExecuteStatement; None if its statement has faults."""
+    return _VERBS.get(_verb(request))
 
 
 def _verb(statement: Any) -> str:

@@ -1,12 +1,12 @@
 """How are the calls of one minute counted until they become metrics?
 By how often each value was observed. Nothing here reads a clock.
 
-Operations on one item, and pages, are counted apart, because that takes the least time:
+Operations on one item, pages and statements are counted apart, because that takes the least time:
 their values are appended to arrays, which `fold` counts.
 """
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -24,25 +24,38 @@ TRANSACTION = "TransactWriteItems"
 WRITES, READS = ("PutItem", "UpdateItem", "DeleteItem", TRANSACTION), ("GetItem", "TransactGetItems")
 ITEM_OPERATIONS = dict.fromkeys(WRITES, True) | dict.fromkeys(READS, False)
 """Operations that are counted by table if their requests name one; each with True if it writes. All have one usage,
-but a TRANSACTION one for each item.
+but a TRANSACTION one for each item, and TransactGetItems one for each table.
 """
+STATEMENT, SELECT = "ExecuteStatement", "PartiQLSelect"
+StatementSubject = tuple[OpenTable, str | None, str]
+"""The table of a statement, the global index that it reads, and the dimension Verb."""
 MICROSECONDS_PER_SECOND = 1e6
 MICROSECONDS_PER_MILLISECOND = 1000.0
 MILLISECONDS_PER_SECOND = 1000.0
 LATENCY, RETURNED_ITEMS = "SuccessfulRequestLatency", "ReturnedItemCount"
 
 
+def _new_array() -> ValueArray:
+    return array("d")
+
+
 class Counts:
     """What has been counted since the last time that it was taken."""
 
     def __init__(self) -> None:
-        self.of_items: dict[str, dict[OpenTable, ValueArray]] = {name: {} for name in ITEM_OPERATIONS}
+        self.of_items: dict[str, defaultdict[OpenTable, ValueArray]] = {
+            name: defaultdict(_new_array) for name in ITEM_OPERATIONS
+        }
         """Name of the operation → table → units and seconds of each of its calls, in turns."""
-        self.of_pages: dict[str, dict[tuple[OpenTable, str | None], ValueArray]] = {"Query": {}, "Scan": {}}
+        self.of_pages: dict[str, defaultdict[tuple[OpenTable, str | None], ValueArray]] = {
+            name: defaultdict(_new_array) for name in ("Query", "Scan")
+        }
         """Name of the operation → table and global index that was read → units,
         seconds and items of each page, in turns."""
-        self.of_entries: dict[bytes, tuple[OpenTable, str, ValueArray]] = {}
-        """Source id of a global index → its table, its name, and units of each change of an entry."""
+        self.of_statements: defaultdict[StatementSubject, ValueArray] = defaultdict(_new_array)
+        """Units, seconds and returned items of each statement of ExecuteStatement, in turns."""
+        self.of_entries: defaultdict[tuple[OpenTable, str], ValueArray] = defaultdict(_new_array)
+        """Table and name of a global index → units of each change of an entry."""
         self._values: dict[MetricId, Counted] = {}
         """Latencies are whole microseconds, rounded down."""
 
@@ -69,7 +82,10 @@ class Counts:
                 for (table, index_name), values in by_subject.items():
                     self._fold_pages(name, table, index_name, values)
                 by_subject.clear()
-        for table, index_name, values in self.of_entries.values():
+        for subject, values in self.of_statements.items():
+            self._fold_statements(subject, values)
+        self.of_statements.clear()
+        for (table, index_name), values in self.of_entries.items():
             metric = consumed_metric(place_of_table(table.schema), table.name, index_name, is_write=True)
             self._fold_values(metric, values)
         self.of_entries.clear()
@@ -84,6 +100,16 @@ class Counts:
         self._fold_values(consumed_metric(place, table.name, index_name, is_write=False), values[::3])
         self._fold_seconds(operation_metrics(LATENCY, place, table.name, operation)[0], values[1::3])
         self._fold_values(operation_metrics(RETURNED_ITEMS, place, table.name, operation)[0], values[2::3])
+
+    def _fold_statements(self, subject: StatementSubject, values: ValueArray) -> None:
+        table, index_name, verb = subject
+        place, is_write = place_of_table(table.schema), verb != SELECT
+        self._fold_values(consumed_metric(place, table.name, index_name, is_write=is_write), values[::3])
+        for metric in operation_metrics(LATENCY, place, table.name, STATEMENT, verb=verb):
+            self._fold_seconds(metric, values[1::3])
+        if not is_write:
+            for metric in operation_metrics(RETURNED_ITEMS, place, table.name, STATEMENT, verb=verb):
+                self._fold_values(metric, values[2::3])
 
     def _fold_values(self, metric: MetricId, values: Iterable[float]) -> None:
         for value, times in Counter(values).items():

@@ -6,7 +6,6 @@ calls are not looked at. An observation belongs to the minute in which its call 
 what was counted before is recorded for the minute before.
 """
 
-from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -21,7 +20,7 @@ from hashrange.cloudwatch.limits import METRIC_MINUTE_SECONDS
 from hashrange.cloudwatch.metric_id import MetricId
 from hashrange.errors import Abandoned, ApiError
 from hashrange.features.features import Features
-from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, PageUsage, TransactedUsage
+from hashrange.operations.meter import AnyUsage, ChangeUsage, Meter, TransactedUsage
 from hashrange.operations.reply import Reply
 from hashrange.service.call import Call
 from hashrange.service.faulted_calls import FaultedCalls
@@ -37,8 +36,18 @@ from hashrange.service.metric_calls import (
     is_user_error,
     units_of,
     user_errors,
+    verb_of,
 )
-from hashrange.service.metric_counts import MICROSECONDS_PER_SECOND, TRANSACTION, Counted, Counts, observed_of
+from hashrange.service.metric_counts import (
+    MICROSECONDS_PER_SECOND,
+    SELECT,
+    STATEMENT,
+    TRANSACTION,
+    Counted,
+    Counts,
+    StatementSubject,
+    observed_of,
+)
 from hashrange.service.metric_gauges import MetricGauges
 from hashrange.service.metric_places import MetricPlaces
 from hashrange.tables.capacity import entry_units, vector_write_bytes
@@ -113,42 +122,47 @@ class MetricRecording:
         now_seconds = self._monotonic()
         if now_seconds >= self._turn_seconds:
             self._turn()
-        operation, meter = call.operation, call.meter
-        by_table = self._of_items.get(operation.name)
-        if by_table is not None and len(meter) == 1:
-            usage = meter[0]
-            table = usage.table
-            units = usage.table_units
-            if usage.__class__ is ChangeUsage and usage.change.entries:
-                units += self._count_entries(table, usage.change.entries)
-            try:
-                values = by_table[table]
-            except KeyError:
-                values = by_table[table] = array("d")
-            values.append(units)
-            values.append(now_seconds - call.begin_seconds)
-            return
-        by_subject = self._of_pages.get(operation.name)
-        if by_subject is not None and reply is not None and len(meter) == 1 and meter[0].__class__ is PageUsage:
-            usage = meter[0]
+        name, meter = call.operation.name, call.meter
+        by_table = self._of_items.get(name)
+        if by_table is not None:
+            usage, *others = meter
+            if not others:
+                table, units = usage.table, usage.table_units
+                if usage.__class__ is ChangeUsage and usage.change.entries:
+                    units += self._count_entries(table, usage.change.entries)
+                by_table[table].fromlist([units, now_seconds - call.begin_seconds])
+                return
+        by_subject = self._of_pages.get(name)
+        if by_subject is not None and reply is not None:
+            (usage,) = meter
             units, subject = _read_units(usage)
-            try:
-                values = by_subject[subject]
-            except KeyError:
-                values = by_subject[subject] = array("d")
-            values.extend((units, now_seconds - call.begin_seconds, reply["Count"]))
+            by_subject[subject].fromlist([units, now_seconds - call.begin_seconds, reply["Count"]])
             return
-        if operation.name == TRANSACTION and not self._faulted.replies and (total := _units_of_one(meter)) is not None:
-            values = self._of_transactions.setdefault(meter[0].table, array("d"))
-            values.extend((total, now_seconds - call.begin_seconds))
+        if name == STATEMENT and len(meter) == 1 and not self._faulted.replies and (verb := verb_of(call.request)):
+            self._count_statement(meter[0], verb, now_seconds - call.begin_seconds, reply)
+            return
+        if name == TRANSACTION and not self._faulted.replies and (total := _units_of_one(meter)) is not None:
+            self._of_transactions[meter[0].table].fromlist([total, now_seconds - call.begin_seconds])
             return
         self._count_units(meter)
         if self._faulted.replies and self._has_error(call):
             count_induced_error(self._counts, call, list(dict.fromkeys([usage.table.name for usage in meter])))
         else:
             count_success(self._counts, call, reply, int((now_seconds - call.begin_seconds) * MICROSECONDS_PER_SECOND))
-        if operation.writes and operation.capacity is None:
+        if call.operation.writes and call.operation.capacity is None:
             self._gauges.look(self._clock.service_time())
+
+    def _count_statement(self, usage: AnyUsage, verb: str, seconds: float, reply: Reply | None) -> None:
+        """Count a statement of ExecuteStatement that took this long."""
+        if isinstance(usage, ChangeUsage):
+            table, entries = usage.table, usage.change.entries
+            units = usage.table_units + (self._count_entries(table, entries) if entries else 0.0)
+            subject: StatementSubject = (table, None, verb)
+        else:
+            units, (table, index_name) = _read_units(usage)
+            subject = (table, index_name, verb)
+        returned = len(reply["Items"]) if verb == SELECT and reply is not None else 0
+        self._counts.of_statements[subject].fromlist([units, seconds, returned])
 
     def _count_units(self, meter: Meter) -> None:
         """Count what a request consumed. Gives way before, so that another minute, or other content, may have begun
@@ -164,18 +178,13 @@ class MetricRecording:
         """
         of_entries, local_units = self._of_entries, 0.0
         for entry in entries:
-            source = entry.source
-            if source.is_global:
-                try:
-                    values = of_entries[source.source_id][2]
-                except KeyError:
-                    values = array("d")
-                    of_entries[source.source_id] = (table, source.index.name, values)  # type: ignore[union-attr]
-                values.append(entry_units(entry))
-            elif source.index is not None:
-                local_units += entry_units(entry)
-            else:
+            index = entry.source.index
+            if index is None:
                 count_vector_bytes(self._counts, table, vector_write_bytes((entry,)))
+            elif index.is_global:
+                of_entries[table, index.name].append(entry_units(entry))
+            else:
+                local_units += entry_units(entry)
         return local_units
 
     def refused(self, call: Call, error: ApiError) -> None:
@@ -351,7 +360,9 @@ def _read_units(usage: AnyUsage) -> tuple[float, tuple[OpenTable, str | None]]:
 
 def _units_of_one(meter: Meter) -> float | None:
     """Units of a transaction's writes if they belong to one table and to no index; otherwise None."""
+    total, table = 0.0, meter[0].table if meter else None
     for usage in meter:
-        if usage.__class__ is not TransactedUsage or usage.table is not meter[0].table or usage.change.entries:
+        if usage.__class__ is not TransactedUsage or usage.table is not table or usage.change.entries:
             return None
-    return sum([usage.table_units for usage in meter]) if meter else None
+        total += usage.table_units
+    return total if meter else None

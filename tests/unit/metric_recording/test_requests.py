@@ -168,9 +168,18 @@ def test_units_of_local_indexes_are_their_tables_and_those_of_global_ones_are_no
     client.scan(TableName="indexed", IndexName="local")
     client.scan(TableName="indexed", IndexName="global")
     client.execute_statement(Statement='SELECT * FROM "indexed"."global"')
+    insert = """INSERT INTO "indexed" VALUE {'pk': 'd', 'sk': 'b', 'a': 'c'}"""
+    client.execute_statement(Statement=insert)
     read, written = "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"
-    assert seen.sum(written, TableName="indexed") == 2
-    assert seen.sum(written, TableName="indexed", GlobalSecondaryIndexName="global") == 1
+    assert seen.sum(written, TableName="indexed") == 4
+    assert seen.sum(written, TableName="indexed", GlobalSecondaryIndexName="global") == 2
+    for verb in ("PartiQLSelect", "PartiQLInsert"):
+        found = seen.all(LATENCY, Operation="ExecuteStatement", TableName="indexed", Verb=verb)
+        assert found is not None
+        assert found.sample_count == 1
+    assert (
+        seen.all("ReturnedItemCount", Operation="ExecuteStatement", TableName="indexed", Verb="PartiQLInsert") is None
+    )
     of_table = seen.all(read, TableName="indexed")
     assert of_table is not None
     assert (of_table.sample_count, of_table.sum) == (1, 0.5)

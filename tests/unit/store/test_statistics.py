@@ -1,18 +1,23 @@
-"""Statistics of a table and its indexes share one row, which is deleted with the last source of that table only."""
+"""Statistics of a table and its indexes share one row, which is deleted with the last source of that table only. They
+change with the rows, in the same commit.
+"""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from hashrange.errors import StorageCorruption
+from hashrange.errors import StorageCorruption, StorageError
+from hashrange.items.types import Key
 from hashrange.store.embedded import layout, open_store
 from hashrange.store.embedded.check import check_store
 from hashrange.store.embedded.engine import open_engine
+from hashrange.store.embedded.participant import Options
 from hashrange.store.embedded.statistics import read_statistics
 from hashrange.store.statistics import Statistics
 from tests.support.clocks import VirtualClock
-from tests.support.samples import statistics_of
+from tests.support.samples import finish, row_of, statistics_of, table_maker
 from tests.unit.jobs.world import World
 
 TABLE, BY_STATUS, BY_N = b"\0\0\0\1\0\0", b"\0\0\0\1\0\1", b"\0\0\0\1\0\2"
@@ -95,3 +100,63 @@ def test_figures_with_those_of_another_table_are_found(world: World) -> None:
     assert faults == [
         f"the statistics of source {source.hex()} stand with those of table 00000002" for source in (TABLE, BY_STATUS)
     ]
+
+
+# --- tables that no participant follows -------------------------------------------------------------
+
+
+def test_rows_that_no_participant_follows_are_counted_in_their_own_commit() -> None:
+    store = open_store(None, VirtualClock(), None)
+    table = finish(store.catalog.create(table_maker("plain")))
+    assert table is not None
+    first, second = Key(b"%08d" % 1), Key(b"%08d" % 2)
+    for key, row, expected in (
+        (first, row_of(7), (1, 7)),
+        (second, row_of(5), (2, 12)),
+        (first, row_of(7, b"{}"), (2, 12)),
+        (first, row_of(9), (2, 14)),
+        (second, row_of(1), (2, 10)),
+        (first, None, (1, 1)),
+        (second, None, (0, 0)),
+    ):
+        finish(store.mutate(table, key, lambda _, row=row: row))  # type: ignore[misc]
+        assert statistics_of(store, table.source_id) == expected
+        assert read_statistics(store.engine)[table.source_id[:4]][table.source_id] == expected
+        assert finish(store.get(table.source_id, key, consistent=True)) == row
+    store.close_now()
+
+
+def test_a_table_that_no_participant_follows_is_split_when_it_has_grown() -> None:
+    wakes: list[None] = []
+    store = open_store(None, VirtualClock(), None, Options(partition_size_max_bytes=20))
+    table = finish(store.catalog.create(table_maker("plain")))
+    assert table is not None
+    store.maintenance.on_work(lambda: wakes.append(None))
+    for number, expected in ((1, set()), (2, set()), (3, {table.source_id}), (4, {table.source_id})):
+        finish(store.mutate(table, Key(b"%08d" % number), lambda _: row_of(8)))
+        assert store.site.statistics.grown == expected
+    assert len(wakes) == 1
+    store.close_now()
+
+
+def test_a_write_that_fails_counts_nothing() -> None:
+    class Failing:
+        """An engine that writes no batch."""
+
+        def __init__(self, engine: Any) -> None:
+            self.engine = engine
+
+        def write(self, batch: object) -> None:
+            raise Exception("Corruption: torn")  # noqa: TRY002 - as the engine raises
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.engine, name)
+
+    store = open_store(None, VirtualClock(), None, Options(partition_size_max_bytes=1))
+    table = finish(store.catalog.create(table_maker("plain")))
+    assert table is not None
+    store.site.engine = Failing(store.engine)
+    with pytest.raises(StorageError):
+        finish(store.mutate(table, Key(b"%08d" % 1), lambda _: row_of(7)))
+    assert (statistics_of(store, table.source_id), store.site.statistics.grown) == ((0, 0), set())
+    store.close_now()

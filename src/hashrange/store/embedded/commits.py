@@ -6,7 +6,8 @@ a write that changes no row makes no commit.
     derive      the index entries that follow, except those of items that a walk has not reached yet, and the attributes
                 of large items that participants read
     refuse      any participant may refuse
-    batch       rows, entries, participants' rows and statistics make one draft
+    batch       rows, entries, participants' rows and statistics make one draft; a single row that no participant
+                follows needs none
     write       the whole draft, or nothing; then the commit is counted
     afterwards  update statistics, read cache and participants
     barrier     sync the commit together with other commits; replies about it wait for the sync
@@ -27,9 +28,10 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from hashrange.errors import ApiError, StorageBusy
-from hashrange.items.row_layout import STATISTICS, is_same_item, row_difference, row_size_bytes
+from hashrange.items.row_layout import LAYOUT, ROW_SIZE, STATISTICS, is_same_item, row_difference, row_size_bytes
 from hashrange.items.steps import READ_BYTES_PER_STEP, gave_way, spend, undisturbed
 from hashrange.items.types import Key, Row
+from hashrange.limits import WRITE_UNIT_BYTES
 from hashrange.soon import Soon
 from hashrange.store.embedded.claims import Claims
 from hashrange.store.embedded.draft import Commit, Draft, batch_for
@@ -190,7 +192,6 @@ class Commits:
         if changes:
             draft.changes = changes
             draft.entries = self._walks.passed(changes)
-            _count_rows(draft, changes)
             self._follow(draft, participants, changes)
 
     def commit_now(self, make: Callable[[Draft], T]) -> T:
@@ -209,59 +210,59 @@ class Commits:
     def _mutate(
         self, table: OpenTable, key: Key, plan: Plan, meter: Payer, origin: Origin, *, has_claim: bool
     ) -> Change:
-        """Try to write one row; with `engine.put` if it is the commit's only row. 3 µs plus the plan.
-
-        Raises EngineRefused, Overtaken, and what `mutate` raises.
-        """
+        """Try to write one row. 3 µs plus the plan. Raises EngineRefused, Overtaken, and what `mutate` raises."""
         site = self.site
-        engine, barrier, ways_given = site.engine_to_write(), site.barrier, gave_way()
+        engine, ways_given = site.engine_to_write(), gave_way()
         table = self._tables.existing(table)
-        participants = table.participants
         engine_key = table.source_id + key
         try:
             old = site.reads.row_to_replace(engine, engine_key)
         except Exception as error:
             raise site.fail(error) from error
         planned = plan(old)
-        if isinstance(planned, Planned):
-            new, old_item, new_item = planned.new, planned.old_item, planned.new_item
-        else:
-            new, old_item, new_item = planned, None, None
+        if not isinstance(planned, Planned):
+            planned = Planned(planned)
+        new = planned.new
         if new == old:
             return Change(table, key, old, new)
-        changes_what = row_difference(old, new)
-        entries = entries_of(planned, table, key, old) if table.entry_sources and changes_what else ()
-        if participants and table.reads_items and changes_what:
-            old_item, new_item = followed_item(table, old, old_item), followed_item(table, new, new_item)
-        position = barrier.position + 1
-        at_seconds = site.clock.service_time() if table.needs_time else UNUSED_TIME
-        change = Change(table, key, old, new, entries, origin, at_seconds, position, old_item, new_item)
-        is_followed = changes_what == STATISTICS or (
-            participants and changes_what and (table.is_always_followed or self._is_followed(table, change, engine))
-        )
+        is_followed = False
+        if table.participants:
+            changes_what = row_difference(old, new)
+            change = self._change_to_follow(table, key, old, planned, origin)
+            is_followed = changes_what != LAYOUT and (
+                table.is_always_followed or changes_what == STATISTICS or self._is_followed(table, change, engine)
+            )
+        else:
+            change = Change(table, key, old, new, (), origin, UNUSED_TIME, site.barrier.position + 1)
         # All that may give way has been done. From here to the commit nothing does.
         if gave_way() != ways_given:
             change = self._still_planned(change, table, engine, has_claim=has_claim)
-            position, at_seconds = change.position, change.at_seconds
         if is_followed:
-            changes = (change,)
-            draft = Draft(engine, position, at_seconds, changes, small_batch(), meter, entries)
-            if changes_what == STATISTICS:
-                draft.count(table.source_id, old, new)
-            if participants:
-                self._write_followed(draft, participants, changes)
-            else:
-                _put_rows(draft, changes)
-                self._write(draft, changes)
-            return change
-        try:
-            engine.put(engine_key, new)
-        except Exception as error:
-            raise EngineRefused(error) from error
-        site.reads.written(engine_key, old, new)
-        barrier.commit()
-        site.changed_at[table.table_id] = position
+            self._write_followed(engine, table, change, meter)
+        else:
+            self._write_alone(engine, engine_key, change)
         return change
+
+    def _change_to_follow(
+        self, table: StoredTable, key: Key, old: Row | None, planned: Planned, origin: Origin
+    ) -> Change:
+        """The change of one row, with all that participants use of it. May give way."""
+        old_item, new_item = planned.old_item, planned.new_item
+        # `followed_item` leaves items as they are that have shorter rows, which are never packed.
+        if table.reads_items and len(old or b"") + len(planned.new or b"") > WRITE_UNIT_BYTES:
+            old_item, new_item = followed_item(table, old, old_item), followed_item(table, planned.new, new_item)
+        return Change(
+            table,
+            key,
+            old,
+            planned.new,
+            entries_of(planned, table, key, old) if table.entry_sources else (),
+            origin,
+            self.site.clock.service_time() if table.needs_time else UNUSED_TIME,
+            self.site.barrier.position + 1,
+            old_item,
+            new_item,
+        )
 
     def _still_planned(self, change: Change, table: StoredTable, engine: Engine, *, has_claim: bool) -> Change:
         """The change after its plan gave way, with the position and time of a commit that is made now.
@@ -311,14 +312,12 @@ class Commits:
         if token is None and not written:
             return Transacted(changes)
         draft = Draft(moment.engine, position, at_seconds, changes, batch, meter)
-        _count_rows(draft, written)
         with undisturbed:
+            shares: Shares = {}
             if followed:
                 draft.entries = self._walks.passed(written)
                 shares = _shares_of(opened, [changes[number] for number in followed])
-                self._follow(draft, tuple(shares), written, shares)
-            else:
-                _put_rows(draft, written)
+            self._follow(draft, tuple(shares), written, shares)
             if token is not None and former is not None:
                 try:
                     self._tokens.add(draft, token, former)
@@ -438,17 +437,25 @@ class Commits:
         written: Sequence[Change],
         shares: Shares | None = None,
     ) -> None:
-        """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`) and of
-        participants. `shares`: the changes that each follows, in a transaction; None: all follow all of `written`,
-        which are changes of one table. The draft has their `entries`. Raises ApiError, TransactionRefused,
-        EngineRefused.
+        """Let participants refuse, then add to the draft the rows of `written` (changes with `old != new`), what they
+        change of item counts and sizes, and the rows of participants.
+
+        `shares`: the changes that each participant follows, in a transaction; None: all follow all of `written`, which
+        are changes of one table. The draft has their `entries`. Raises ApiError, TransactionRefused, EngineRefused.
         """
         try:
             for participant in participants:
                 if participant.may_refuse:
                     changes = written if shares is None else shares[participant]
                     _require_willing(participant, draft, changes, is_transaction=shares is not None)
-            _put_rows(draft, written)
+            batch = draft.batch
+            for change in written:
+                source_id, old, new = change.table.source_id, change.old, change.new
+                if new is None:
+                    batch.delete(source_id + change.key)
+                else:
+                    batch.put(source_id + change.key, new)
+                draft.count(source_id, old, new)
             for participant in participants:
                 participant.add(draft, written if shares is None else shares[participant])
         except (ApiError, TransactionRefused, AssertionError):
@@ -456,16 +463,44 @@ class Commits:
         except Exception as error:
             raise EngineRefused(error) from error
 
-    def _write_followed(self, draft: Draft, participants: Sequence[Participant], written: Sequence[Change]) -> None:
-        """Add what follows from a single write to its draft, and write it. Raises what `_follow` and `_write` raise."""
+    def _write_followed(self, engine: Engine, table: StoredTable, change: Change, meter: Payer) -> None:
+        """Write the change of one row with what participants add. Raises what `_follow` and `_write` raise."""
+        written = (change,)
+        draft = Draft(engine, change.position, change.at_seconds, written, small_batch(), meter, change.entries)
         if self._walks.positions:
             draft.entries = self._walks.passed(written)
         undisturbed.add(thread := get_ident())
         try:
-            self._follow(draft, participants, written)
+            self._follow(draft, table.participants, written)
             self._write(draft, written)
         finally:
             undisturbed.discard(thread)
+
+    def _write_alone(self, engine: Engine, engine_key: bytes, change: Change) -> None:
+        """Write a row that no participant follows: by `engine.put`, or with the table's statistics if these change.
+        Raises EngineRefused.
+        """
+        site, table, old, new = self.site, change.table, change.old, change.new
+        if old is not None and new is not None and old[ROW_SIZE] == new[ROW_SIZE]:
+            try:
+                engine.put(engine_key, new)
+            except Exception as error:
+                raise EngineRefused(error) from error
+        else:
+            batch = small_batch()
+            if new is None:
+                batch.delete(engine_key)
+            else:
+                batch.put(engine_key, new)
+            statistics = site.statistics.add_row(batch, table.source_id, old, new)
+            try:
+                engine.write(batch)
+            except Exception as error:
+                raise EngineRefused(error) from error
+            site.statistics.take(table.source_id, statistics)
+        site.reads.written(engine_key, old, new)
+        site.barrier.commit()
+        site.changed_at[table.table_id] = change.position
 
     def _write(self, draft: Draft, written: Sequence[Change] = ()) -> None:
         """Write draft with statistics, count the commit, update caches, call its `afterwards`. Raises EngineRefused."""
@@ -480,15 +515,16 @@ class Commits:
             site.statistics.by_table.update(statistics)
         reads, changed_at, position = site.reads, site.changed_at, draft.position
         for change in written:
-            reads.written(change.table.source_id + change.key, change.old, change.new)
-            changed_at[change.table.table_id] = position
+            table = change.table
+            reads.written(table.source_id + change.key, change.old, change.new)
+            changed_at[table.table_id] = position
         if not written:
             if draft.only_of is None:
                 site.all_changed_at = position
             else:
                 changed_at[draft.only_of] = position
-        for engine_key in draft.touched:
-            reads.touched(engine_key)
+        if draft.touched:
+            reads.drop_pages(draft.touched)
         for call in draft.afterwards:
             call()
         self._finish = draft.finish
@@ -536,20 +572,3 @@ def _require_willing(
         by_change = {id(change): reason for change, reason in zip(changes, reasons, strict=True)}
         raise TransactionRefused([by_change.get(id(change)) for change in draft.changes])
     raise next(reason for reason in reasons if reason is not None)
-
-
-def _put_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the rows of the changes to the draft."""
-    batch = draft.batch
-    for change in changes:
-        new = change.new
-        if new is None:
-            batch.delete(change.table.source_id + change.key)
-        else:
-            batch.put(change.table.source_id + change.key, new)
-
-
-def _count_rows(draft: Draft, changes: Sequence[Change]) -> None:
-    """Add the changes of item counts and sizes to the draft's `deltas`."""
-    for change in changes:
-        draft.count(change.table.source_id, change.old, change.new)

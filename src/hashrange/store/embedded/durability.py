@@ -199,5 +199,4 @@ class VolatileBarrier(CommitBarrier):
 
     def commit(self) -> None:
         """Count one commit, which is durable at once."""
-        self.position += 1
-        self.durable_position += 1
+        self.position = self.durable_position = self.position + 1

@@ -11,6 +11,7 @@ Measurements: docs/adr/0020-read-cache.md.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
@@ -35,11 +36,13 @@ ENTRY_BYTES_MAX = 128 * 1024
 """A row longer than this, or a page whose items are larger together (extra bytes included), is not cached: reading it
 takes a small part of the time of its request.
 """
+ROW_BYTES_MAX = ENTRY_BYTES_MAX - ROW_EXTRA_BYTES
+"""Length of the longest row that is cached."""
 PAGES_PER_PARTITION_MAX = 8
 """Most pages, of different spans or limits, cached for one partition; a further page replaces them all."""
 REQUESTED_SLOTS = 1 << 16
 """Slots in which requested keys are noted by checksum. Keys that share a slot are taken for each other."""
-_PARTITION_BYTES = SOURCE_BYTES + HASH_BYTES
+_HASH, _PARTITION = slice(HASH_BYTES), slice(SOURCE_BYTES + HASH_BYTES)
 
 _PageRequest = tuple[Span, int, int]
 """The request that a cached page answers: span, limit in rows, limit in bytes."""
@@ -76,8 +79,9 @@ class ReadCache:
             entries.move_to_end(engine_key)
             return row
         row = engine.get(engine_key, None, self.admission.read_options())
-        if row is not None:
-            self._keep_row(engine_key, row)
+        if row is not None and self._may_keep(engine_key, len(row) + ROW_EXTRA_BYTES):
+            entries[engine_key] = row
+            self._take(len(row) + ROW_EXTRA_BYTES)
         return row
 
     def row_to_replace(self, engine: Engine, engine_key: bytes) -> Row | None:
@@ -89,9 +93,10 @@ class ReadCache:
         self, engine: Engine, source_id: bytes, span: Span, limit_rows: int, limit_bytes: int
     ) -> tuple[Page | PageReader, bool]:
         """A cached page and True; or the result of `begin_page` (a page, or the reader of a longer page) and False."""
-        partition = source_id + span.lower[:HASH_BYTES]
-        if len(partition) < _PARTITION_BYTES or partition[SOURCE_BYTES:] != span.upper[:HASH_BYTES]:
+        hashed = span.lower[_HASH]
+        if len(hashed) < HASH_BYTES or hashed != span.upper[_HASH]:
             return begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept()), False
+        partition = source_id + hashed
         pages = self._entries.get(partition)
         if pages is not None:
             page = pages.by_request.get((span, limit_rows, limit_bytes))
@@ -99,57 +104,56 @@ class ReadCache:
                 self._entries.move_to_end(partition)
                 return page, True
         found = begin_page(engine, source_id, span, limit_rows, limit_bytes, is_kept=self.admission.is_kept())
-        if isinstance(found, Page):
-            size_bytes = found.size_bytes + PAGE_EXTRA_BYTES
-            if size_bytes <= ENTRY_BYTES_MAX and self._was_requested(partition, size_bytes):
-                self._keep_page(partition, (span, limit_rows, limit_bytes), found)
+        if isinstance(found, Page) and self._may_keep(partition, found.size_bytes + PAGE_EXTRA_BYTES):
+            self._keep_page(partition, (span, limit_rows, limit_bytes), found)
         return found, False
 
     def written(self, engine_key: bytes, old: Row | None, new: Row | None) -> None:
         """Update the cache after a write: the row at `engine_key` was `old` (None: none), and is `new`."""
         entries = self._entries
-        pages = entries.pop(engine_key[:_PARTITION_BYTES], None)
+        pages = entries.pop(engine_key[_PARTITION], None)
         if pages is not None:
             self._left_bytes += _size_bytes(pages)
         kept = entries.get(engine_key)
         if kept is None:
-            if new is not None and old is not None:
-                self._keep_row(engine_key, new)
-        elif new is None or len(new) + ROW_EXTRA_BYTES > ENTRY_BYTES_MAX:
+            if new is not None and old is not None and self._may_keep(engine_key, len(new) + ROW_EXTRA_BYTES):
+                entries[engine_key] = new
+                self._take(len(new) + ROW_EXTRA_BYTES)
+        elif new is None or len(new) > ROW_BYTES_MAX:
             del entries[engine_key]
             self._left_bytes += _size_bytes(kept)
         else:
             entries[engine_key] = new
             entries.move_to_end(engine_key)
-            self._take(len(new) - len(kept))
+            if len(new) != len(kept):
+                self._take(len(new) - len(kept))
 
-    def touched(self, engine_key: bytes) -> None:
-        """Drop the cached pages of the partition of `engine_key`, whose row was written or deleted."""
-        pages = self._entries.pop(engine_key[:_PARTITION_BYTES], None)
-        if pages is not None:
-            self._left_bytes += _size_bytes(pages)
-
-    def _keep_row(self, engine_key: bytes, row: Row) -> None:
-        size_bytes = len(row) + ROW_EXTRA_BYTES
-        if size_bytes <= ENTRY_BYTES_MAX and self._was_requested(engine_key, size_bytes):
-            self._entries[engine_key] = row
-            self._take(size_bytes)
+    def drop_pages(self, engine_keys: Iterable[bytes]) -> None:
+        """Drop the cached pages of the partitions of these keys, whose rows were written or deleted."""
+        pop = self._entries.pop
+        for engine_key in engine_keys:
+            pages = pop(engine_key[_PARTITION], None)
+            if pages is not None:
+                self._left_bytes += _size_bytes(pages)
 
     def _keep_page(self, partition: bytes, request: _PageRequest, page: Page) -> None:
         size_bytes = PAGE_EXTRA_BYTES + sum(map(len, page.rows)) + PAGE_ROW_EXTRA_BYTES * len(page.rows)
         pages = self._entries.get(partition)
         if pages is None or len(pages.by_request) == PAGES_PER_PARTITION_MAX:
-            self.touched(partition)
+            self.drop_pages([partition])
             pages = self._entries[partition] = _Pages()
         pages.by_request[request] = page
         pages.size_bytes += size_bytes
         self._take(size_bytes)
 
-    def _was_requested(self, key: bytes, size_bytes: int) -> bool:
-        """True if `key` is noted in the slots; otherwise note it and return False.
+    def _may_keep(self, key: bytes, size_bytes: int) -> bool:
+        """True if an entry of this size may be cached, and `key` is noted in the slots; if only the latter is missing,
+        note it.
 
         The slots are cleared once rows and pages of `_limit_bytes` in all have been noted.
         """
+        if size_bytes > ENTRY_BYTES_MAX:
+            return False
         slot = crc32(key) % REQUESTED_SLOTS
         if self._requested_slots[slot]:
             return True

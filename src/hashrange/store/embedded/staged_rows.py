@@ -4,6 +4,7 @@ A copy is stored at its begin, and then from time to time (`StoredCopy`). Betwee
 into its target tell how far it is. Why: docs/adr/0071-row-copies.md.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from hashrange.tables.schema import KeySchema, Table
 from hashrange.tables.source_id import SourceId, key_in_source, make_source_id, table_id_of
 from hashrange.tables.streams import SEQUENCE_MAX
 
+FOUND_KEYS_MAX = 4_096
+"""Keys of kept rows that are remembered of each copy, before all of them are forgotten: 0.6 MB of keys of 50 bytes."""
 AFTER_BEGIN = layout.encode_sequence(SEQUENCE_MAX)
 """Stands before rows that writes have kept: a change that is undone is an earlier one."""
 
@@ -84,6 +87,10 @@ class StagedRows(Participant):
         """Owner → whose rows are kept for it."""
         self._by_table: dict[int, dict[int, bytes]] = {}
         """Table id → number of each copy of its rows → the key that it has passed."""
+        self._found: defaultdict[int, set[Key]] = defaultdict(set)
+        """Number of a copy → keys whose former rows have been found among those that are kept for it, where they stay
+        until it ends: they need not be looked for again.
+        """
 
     def read(self, engine: Engine, tables: Sequence[Table]) -> StoredCopies:
         """Read the copies, and whose rows are kept."""
@@ -104,6 +111,7 @@ class StagedRows(Participant):
         """Take over the copies, of which few are in progress, and whose rows are kept."""
         self.by_number, self.by_owner, self.kept, self._by_table = {}, {}, stored.kept, {}
         self.unstored, self.uncounted, self.mixed = {}, stored.uncounted, set()
+        self._found.clear()
         for number, copy in stored.by_number.items():
             self.see(number, copy)
 
@@ -135,6 +143,7 @@ class StagedRows(Participant):
         self.unstored.pop(number, None)
         self.uncounted.pop(number, None)
         self.mixed.discard(number)
+        self._found.pop(number, None)
         if not copy.is_of_changes:
             del self._by_table[table_id][number]
             if not self._by_table[table_id]:
@@ -154,20 +163,32 @@ class StagedRows(Participant):
         return table.table_id in self._by_table
 
     def follows(self, change: Change, engine: Engine) -> bool:
-        """True if a copy has not passed the row, and no earlier change has kept a former one. 2 µs for each copy."""
+        """True if a copy has not passed the row, and no earlier change has kept a former one. For each copy 0.2 µs, and
+        4 µs to look for a former row.
+        """
+        key = change.key
         for number, passed in self._by_table[change.table.table_id].items():
-            if change.key > passed and engine.get(layout.staged_prefix(number) + change.key) is None:
+            if key > passed and key not in self._found[number] and not self._is_kept(engine, number, key):
                 return True
         return False
 
     def add(self, draft: Draft, changes: Sequence[Change]) -> None:
         """Keep the former rows that copies have not passed, unless an earlier change has done so. 3 µs each."""
         for change in changes:
+            key = change.key
             for number, passed in self._by_table[change.table.table_id].items():
-                if change.key > passed:
-                    staged_key = layout.staged_prefix(number) + change.key
-                    if draft.engine.get(staged_key) is None:
-                        draft.batch.put(staged_key, AFTER_BEGIN + (change.old or b""))
+                if key > passed and key not in self._found[number] and not self._is_kept(draft.engine, number, key):
+                    draft.batch.put(layout.staged_prefix(number) + key, AFTER_BEGIN + (change.old or b""))
+
+    def _is_kept(self, engine: Engine, number: int, key: Key) -> bool:
+        """True if the former row at `key` is kept for a copy, which is then remembered."""
+        if engine.get(layout.staged_prefix(number) + key) is None:
+            return False
+        found = self._found[number]
+        if len(found) == FOUND_KEYS_MAX:
+            found.clear()
+        found.add(key)
+        return True
 
 
 def _last_key(engine: Engine, source_id: bytes) -> bytes:

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from sys import maxsize
 
+from hashrange.items.row_layout import ROW_SIZE
+from hashrange.items.types import Row
 from hashrange.store.embedded import layout
 from hashrange.store.embedded.draft import Draft
-from hashrange.store.embedded.engine import Engine
+from hashrange.store.embedded.engine import Engine, WriteBatch
 from hashrange.store.embedded.reading import scan_prefix
 from hashrange.store.statistics import Statistics
 from hashrange.tables.source_id import TABLE_ID_BYTES, table_prefix
@@ -21,6 +23,8 @@ TableStatistics = dict[bytes, tuple[int, int]]
 A `Statistics` would take four times as long to make."""
 NO_ROWS = (0, 0)
 """Item count and size of a source without rows."""
+_TABLE_ID = slice(TABLE_ID_BYTES)
+_from_bytes = int.from_bytes
 
 
 class SourceStatistics:
@@ -52,7 +56,7 @@ class SourceStatistics:
         """Add to the draft the statistics that follow from `draft.deltas`; they are returned for `by_table`."""
         changed: dict[bytes, TableStatistics] = {}
         for source_id, (count_delta, size_delta) in draft.deltas.items():
-            table_id = source_id[:TABLE_ID_BYTES]
+            table_id = source_id[_TABLE_ID]
             statistics = changed.get(table_id)
             if statistics is None:
                 statistics = changed[table_id] = self.by_table.get(table_id, {}).copy()
@@ -66,6 +70,28 @@ class SourceStatistics:
         for table_id, statistics in changed.items():
             draft.batch.put(layout.STATISTICS_PREFIX + table_id, layout.encode_statistics(statistics))
         return changed
+
+    def add_row(self, batch: WriteBatch, source_id: bytes, old: Row | None, new: Row | None) -> TableStatistics:
+        """The same as `add` for a batch with one row, which was `old` (None: no row), and will be `new`. Returns the
+        statistics of the row's table for `take`.
+        """
+        table_id = source_id[_TABLE_ID]
+        statistics = self.by_table.get(table_id, {}).copy()
+        count, size_bytes = statistics.get(source_id, NO_ROWS)
+        if old is not None:
+            count, size_bytes = count - 1, size_bytes - _from_bytes(old[ROW_SIZE], "big")
+        if new is not None:
+            count, size_bytes = count + 1, size_bytes + _from_bytes(new[ROW_SIZE], "big")
+        assert count >= 0 <= size_bytes
+        statistics[source_id] = (count, size_bytes)
+        batch.put(layout.STATISTICS_PREFIX + table_id, layout.encode_statistics(statistics))
+        return statistics
+
+    def take(self, source_id: bytes, statistics: TableStatistics) -> None:
+        """Take over what `add_row` has returned, once its batch is written."""
+        self.by_table[source_id[_TABLE_ID]] = statistics
+        if statistics[source_id][1] > self.size_limits.get(source_id, maxsize) and source_id not in self.grown:
+            self.has_grown(source_id)
 
     def count(self, deltas: dict[bytes, tuple[int, int]]) -> None:
         """Count rows of commits that have not stored the statistics; they are stored with the next `deltas` of their

@@ -154,7 +154,8 @@ class EmbeddedStore(Commits):
             return self._page_behind_late_entries(source_id, span, limit_rows, limit_bytes)
         site = self.site
         reader, was_kept = site.reads.page(site.engine, source_id, span, limit_rows, limit_bytes)
-        self.maintenance.pages_read += not was_kept
+        if not was_kept:
+            self.maintenance.pages_read += 1
         return reader if isinstance(reader, Page) else self._read_on(source_id, span, reader)
 
     def search_vectors(
