@@ -1,0 +1,105 @@
+"""How is a model reported? Access patterns with what they found, findings, and units by table and index: as tables, as
+one JSON object, or as CSV of the access patterns.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hashrange.cli.folding import Colour, HeadedLine, columns_of
+from hashrange.cli.main import count
+from hashrange.cli.output import complain, say, say_unfolded
+from hashrange.cli.tabular import OutputRow, show_records
+from hashrange.terminal import escape_json
+
+if TYPE_CHECKING:
+    from hashrange.toolkit.models.document import SchemaDocument
+    from hashrange.toolkit.models.estimate import Estimate
+    from hashrange.toolkit.models.finding import Finding, FindingLevel
+    from hashrange.toolkit.models.running import ModelRun
+
+PATTERN_COLUMNS = ("pattern", "operation", "index", "items", "expected", "requests", "read units")
+ESTIMATE_COLUMNS = (
+    "table",
+    "index",
+    "reads/s",
+    "writes/s",
+    "million reads/month",
+    "million writes/month",
+    "GB",
+    "vector bytes/s",
+)
+COLOURS: dict[str, Colour] = {"wrong": "red", "advice": "yellow", "note": "cyan"}
+GB_BYTES = 1e9
+MILLION = 1e6
+
+
+def show_report(document: "SchemaDocument", run: "ModelRun", findings: "Sequence[Finding]", form: str) -> None:
+    """Print what there is to tell of a model, in one of the forms of `--output`."""
+    # Imported here: a command's help does not need it.
+    from hashrange.toolkit.models.estimate import estimate
+
+    patterns, estimates = list(pattern_rows(document, run)), list(estimate_rows(list(estimate(document))))
+    if form == "json":
+        told = {
+            "model": document.name,
+            "sampleItems": run.item_count,
+            "sampleWriteUnits": run.write_units,
+            "accessPatterns": patterns,
+            "findings": [one._asdict() for one in findings],
+            "capacity": estimates,
+        }
+        say_unfolded(*map(escape_json, json.dumps(told, indent=2).split("\n")))
+        return
+    show_records(PATTERN_COLUMNS, patterns, form)
+    if form == "csv":
+        complain(*(f"{one.level}: {one.place}: {one.sentence} [{one.rule}]" for one in findings))
+        return
+    say("")
+    say(*map(finding_line, findings))
+    if findings:
+        say("")
+    shown = [one for one in ESTIMATE_COLUMNS if any(row[one] for row in estimates) or one in ESTIMATE_COLUMNS[:2]]
+    show_records(shown, estimates, form)
+    say("", f"{count(run.item_count, 'sample item')} in {run.write_units:g} write units.")
+
+
+def pattern_rows(document: "SchemaDocument", run: "ModelRun") -> Iterator[OutputRow]:
+    """A record for each access pattern that has been run."""
+    for one in run.patterns:
+        sample = one.pattern.sample
+        values = (
+            one.pattern.name,
+            one.pattern.operation,
+            one.pattern.index,
+            len(one.items),
+            None if sample is None else sample.item_count,
+            one.requests,
+            one.read_units,
+        )
+        yield dict(zip(PATTERN_COLUMNS, values, strict=True))
+
+
+def estimate_rows(estimates: "Sequence[Estimate]") -> Iterator[OutputRow]:
+    """A record for each table and index."""
+    for one in estimates:
+        values = (
+            one.table,
+            one.index,
+            one.read_units,
+            one.write_units,
+            round(one.monthly_reads / MILLION, 3),
+            round(one.monthly_writes / MILLION, 3),
+            round(one.storage_bytes / GB_BYTES, 3),
+            one.vector_write_bytes,
+        )
+        yield dict(zip(ESTIMATE_COLUMNS, values, strict=True))
+
+
+def finding_line(finding: "Finding") -> HeadedLine:
+    """A finding for people."""
+    head = f"{finding.level:<6} "
+    return HeadedLine(
+        head, f"{finding.place}: {finding.sentence} [{finding.rule}]", finding.level, COLOURS[finding.level]
+    )

@@ -1,0 +1,240 @@
+"""Which parts of a schema document contradict one another? Names of tables, indexes, entities and attributes that are
+not there, keys that do not fit their table, and templates that cannot be read.
+
+A document with any of these cannot be run. Each sentence names the place, and says what to do.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from hashrange.toolkit.models.document import (
+    AccessPattern,
+    Entity,
+    ModelIndex,
+    ModelTable,
+    SchemaDocument,
+    SortCondition,
+)
+from hashrange.toolkit.models.key_templates import parse_template
+from hashrange.toolkit.models.pattern_faults import sample_faults, value_fault
+from hashrange.toolkit.models.sample_items import key_names, partition_names, sort_names
+from hashrange.written.names import did_you_mean
+
+OPERANDS = {"between": 2, "exists": 0, "missing": 0}
+"""Values of a condition; all others take one."""
+
+
+def document_faults(document: SchemaDocument) -> Iterator[str]:
+    """A sentence for each fault. References are looked at first: if one is wrong, nothing else is."""
+    found = list(_reference_faults(document))
+    yield from found
+    if found:
+        return
+    for entity in document.entities:
+        yield from _entity_faults(document, entity)
+    for pattern in document.access_patterns:
+        yield from _pattern_faults(document, pattern)
+    if document.time_to_live is not None:
+        attribute = document.time_to_live.attribute
+        for name in document.time_to_live.entities:
+            if attribute not in document.entity(name).attributes:
+                yield f"timeToLive: the entity {name} has no attribute {attribute}. Add it, as a number."
+
+
+def _reference_faults(document: SchemaDocument) -> Iterator[str]:
+    """Faults of names: of tables, entities, and access patterns."""
+    tables = [one.table_name for one in document.tables]
+    entities = [one.name for one in document.entities]
+    patterns = [one.name for one in document.access_patterns]
+    for noun, names in (("tables", tables), ("entities", entities), ("access patterns", patterns)):
+        for name in (name for name, number in Counter(names).items() if number > 1):
+            yield f"two {noun} are named {name}; give each a name of its own."
+    for table in document.tables:
+        for name, number in Counter(_index_names(table)).items():
+            if number > 1:
+                yield f"the table {table.table_name}: two indexes are named {name}; give each a name of its own."
+    for entity in document.entities:
+        yield from _table_name_faults(f"the entity {entity.name}", entity.table, tables)
+    for pattern in document.access_patterns:
+        place = f"the access pattern {pattern.name}"
+        for name in [*pattern.entities, *pattern.then_writes]:
+            yield from _unknown(place, "entity", name, entities)
+        if pattern.table:
+            yield from _unknown(place, "table", pattern.table, tables)
+    for name in [] if document.time_to_live is None else document.time_to_live.entities:
+        yield from _unknown("timeToLive", "entity", name, entities)
+    for name in [] if document.capacity is None else document.capacity.tables:
+        yield from _unknown("capacity", "table", name, tables)
+
+
+def _table_name_faults(place: str, name: str, tables: list[str]) -> Iterator[str]:
+    if name:
+        yield from _unknown(place, "table", name, tables)
+    elif len(tables) > 1:
+        yield f'{place} must say in which table it is: add "table", one of {", ".join(tables)}.'
+
+
+def _index_names(table: ModelTable) -> list[str]:
+    return [one.index_name for one in [*table.indexes(), *table.vector_indexes]]
+
+
+def _unknown(place: str, noun: str, name: str, known: Iterable[str]) -> Iterator[str]:
+    """A sentence if a name is not known."""
+    names = list(known)
+    if name not in names:
+        told = ", ".join(names) or "none"
+        yield f"{place} names the {noun} {name}, which is not there.{did_you_mean(name, names)} There are: {told}."
+
+
+# --- entities ----------------------------------------------------------------------------------------
+
+
+def _entity_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
+    table, place = document.table_of(entity), f"the entity {entity.name}"
+    yield from _names_faults(f"{place}: the key", entity.key, key_names(table), f"the table {table.table_name}")
+    yield from _templates_faults(f"{place}: the key", table, entity, entity.key, is_required=True)
+    for name, templates in entity.indexes.items():
+        yield from _unknown(place, "index", name, [one.index_name for one in table.indexes()])
+        index = table.index(name)
+        if index is not None:
+            told = f"{place}: the key of the index {name}"
+            made = [one for one in key_names(index) if one not in entity.key and one not in entity.attributes]
+            yield from _names_faults(
+                told, templates, [*made, *templates.keys() & {*key_names(index)}], f"the index {name}"
+            )
+            yield from _templates_faults(told, table, entity, templates, is_required=False)
+    yield from sample_faults(document, entity)
+
+
+def _names_faults(place: str, templates: Iterable[str], wanted: Iterable[str], of: str) -> Iterator[str]:
+    """Faults of a key whose attributes are not those that it must have."""
+    given, names = set(templates), set(wanted)
+    for name in sorted(names - given):
+        yield f'{place} lacks {name}, which is in the key of {of}. Add a template, such as "{name}": "ORDER#{{orderId}}".'
+    for name in sorted(given - names):
+        yield f"{place} has {name}, which is not in the key of {of}. Take it out."
+
+
+def _templates_faults(
+    place: str, table: ModelTable, entity: Entity, templates: Mapping[str, str], *, is_required: bool
+) -> Iterator[str]:
+    for name, text in templates.items():
+        parsed = parse_template(text)
+        if parsed is None:
+            yield f'{place}: the template "{text}" of {name} has a brace without its partner. Write {{attribute}}.'
+            continue
+        for used in parsed.places:
+            known = entity.attributes.get(used)
+            if known is None:
+                yield (
+                    f'{place}: the template "{text}" of {name} needs the attribute {used}, which the entity does not'
+                    f" have.{did_you_mean(used, entity.attributes)} Add it to attributes, or mend the template."
+                )
+            elif is_required and not known.required:
+                yield f'{place}: the template "{text}" of {name} needs {used} in each item; say "required": true there.'
+        kind = table.key_type(name)
+        if kind in {"N", "B"}:
+            place_name = parsed.sole_place
+            attribute = None if place_name is None else entity.attributes.get(place_name)
+            if attribute is None or attribute.type != kind:
+                yield f"{place}: {name} is of type {kind}, so its template must be one attribute of type {kind}."
+
+
+# --- access patterns ---------------------------------------------------------------------------------
+
+
+def _pattern_faults(document: SchemaDocument, pattern: AccessPattern) -> Iterator[str]:
+    table, place = document.table_of_pattern(pattern), f"the access pattern {pattern.name}"
+    for name in pattern.entities:
+        if document.table_of(document.entity(name)) is not table:
+            yield (
+                f"{place} reads {name}, which is not in the table {table.table_name}. One request reads one table: make"
+                " a pattern for each."
+            )
+    if pattern.operation == "SearchVectors":
+        yield from _search_faults(table, pattern, place)
+    else:
+        if pattern.index:
+            yield from _unknown(place, "index", pattern.index, [one.index_name for one in table.indexes()])
+        yield from {"GetItem": _get_faults, "Query": _query_faults}.get(pattern.operation, _no_faults)(
+            table, pattern, place
+        )
+    yield from _misplaced_faults(pattern, place)
+    yield from _value_faults(document, pattern, place)
+
+
+def _no_faults(_table: ModelTable, _pattern: AccessPattern, _place: str) -> Iterator[str]:
+    return iter(())
+
+
+def _get_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
+    yield from _names_faults(f"{place}: the key", pattern.key, key_names(table), f"the table {table.table_name}")
+    if pattern.index:
+        yield f"{place} is a GetItem of an index, which DynamoDB does not have. Use a Query."
+    if pattern.filter:
+        yield f"{place} is a GetItem, which has no filter. Take it out, or use a Query."
+
+
+def _query_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
+    keys: ModelTable | ModelIndex = table.index(pattern.index) or table
+    given, wanted = len(pattern.partition_keys()), len(partition_names(keys))
+    if given != wanted:
+        yield f"{place}: partitionKey has {given} templates, and the key has {wanted} attributes. Give one for each."
+    conditions, sorts = pattern.sort_conditions(), sort_names(keys)
+    if len(conditions) > len(sorts):
+        yield f"{place}: sortKey has {len(conditions)} conditions, and the key has {len(sorts)} attributes for them."
+    yield from _order_faults(place, conditions)
+    key = {*partition_names(keys), *sorts}
+    for one in pattern.filter:
+        if one.attribute in key:
+            yield f"{place}: the filter is on {one.attribute}, a key of what is queried; say it in sortKey."
+
+
+def _order_faults(place: str, conditions: list[SortCondition]) -> Iterator[str]:
+    for one in conditions[:-1]:
+        if one.condition != "=":
+            yield f'{place}: only the last condition of sortKey may be "{one.condition}"; those before it must be "=".'
+
+
+def _search_faults(table: ModelTable, pattern: AccessPattern, place: str) -> Iterator[str]:
+    yield from _unknown(place, "vector index", pattern.index, [one.index_name for one in table.vector_indexes])
+    index = table.vector_index(pattern.index)
+    if index is None:
+        return
+    schema = {one.attribute_name: one.search_schema_element_type for one in index.search_schema}
+    for name in pattern.condition:
+        yield from _unknown(f"{place}: condition", "attribute of the search schema", name, schema)
+    for name in (name for name, kind in schema.items() if kind == "HASH" and name not in pattern.condition):
+        yield f"{place}: the condition lacks {name}, by which the index {index.index_name} is partitioned. Add it."
+    if pattern.sample is not None and len(pattern.sample.vector) != index.dimensions:
+        yield (
+            f"{place}: the sample's vector has {len(pattern.sample.vector)} numbers, and the index"
+            f" {index.index_name} has {index.dimensions} dimensions. Give as many."
+        )
+
+
+def _misplaced_faults(pattern: AccessPattern, place: str) -> Iterator[str]:
+    """Members that belong to another operation."""
+    for operation, member, is_given in (
+        ("GetItem", "key", bool(pattern.key)),
+        ("Query", "partitionKey", bool(pattern.partition_key)),
+        ("Query", "sortKey", pattern.sort_key is not None),
+        ("SearchVectors", "condition", bool(pattern.condition)),
+    ):
+        if is_given and pattern.operation != operation:
+            yield f"{place} is a {pattern.operation}, which has no {member}. Take it out, or make it a {operation}."
+
+
+def _value_faults(document: SchemaDocument, pattern: AccessPattern, place: str) -> Iterator[str]:
+    """Faults of templates, and of the sample's values for their places."""
+    for one in [*pattern.sort_conditions(), *pattern.filter]:
+        wanted = OPERANDS.get(one.condition, 1)
+        if len(one.values) != wanted:
+            yield f'{place}: "{one.condition}" takes {wanted} values, and has {len(one.values)}.'
+    texts = [*pattern.key.values(), *pattern.partition_keys(), *pattern.condition.values()]
+    texts += [text for one in [*pattern.sort_conditions(), *pattern.filter] for text in one.values]
+    values = None if pattern.sample is None else pattern.sample.values
+    for text in texts:
+        fault = value_fault(text, values)
+        if fault is not None:
+            yield f"{place}: {fault}"
