@@ -2,13 +2,12 @@
 Checks a schema document, runs its access patterns on a server of its own or at an endpoint, and reports.
 """
 
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hashrange.cli.main import DONE, WRONG_USE, count, refuse
 from hashrange.cli.model_report import show_report
-from hashrange.cli.output import complain
 from hashrange.cli.parsing import CommandParser, UsageError, command_parser, parse
 from hashrange.cli.tabular import add_form, require_form
 from hashrange.cli.target_options import add_target, agree, chosen_target
@@ -38,6 +37,7 @@ def run(words: list[str]) -> int:
     from hashrange.toolkit.models.document import read_document
     from hashrange.toolkit.models.faults import document_faults
     from hashrange.toolkit.models.files import read_file
+    from hashrange.toolkit.models.lint import find
 
     document = read_document(read_file(options.file), options.file)
     faults = list(document_faults(document))
@@ -46,9 +46,9 @@ def run(words: list[str]) -> int:
             refuse(f"{options.file}: {fault}", WRONG_USE)
         return WRONG_USE
     model_run = run_somewhere(document, options)
-    findings = []
+    findings = find(document, model_run)
     show_report(document, model_run, findings, options.output)
-    return FOUND if findings else DONE
+    return FOUND if any(one.level != "note" for one in findings) else DONE
 
 
 def run_somewhere(document: "SchemaDocument", options: Any) -> "ModelRun":

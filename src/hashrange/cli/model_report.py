@@ -3,11 +3,10 @@ one JSON object, or as CSV of the access patterns.
 """
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hashrange.cli.folding import Colour, HeadedLine, columns_of
+from hashrange.cli.folding import Colour, HeadedLine
 from hashrange.cli.main import count
 from hashrange.cli.output import complain, say, say_unfolded
 from hashrange.cli.tabular import OutputRow, show_records
@@ -16,7 +15,7 @@ from hashrange.terminal import escape_json
 if TYPE_CHECKING:
     from hashrange.toolkit.models.document import SchemaDocument
     from hashrange.toolkit.models.estimate import Estimate
-    from hashrange.toolkit.models.finding import Finding, FindingLevel
+    from hashrange.toolkit.models.finding import Finding
     from hashrange.toolkit.models.running import ModelRun
 
 PATTERN_COLUMNS = ("pattern", "operation", "index", "items", "expected", "requests", "read units")

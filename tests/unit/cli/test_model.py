@@ -8,11 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from hashrange.cli.main import DONE, FAILED, WRONG_USE, main
-from hashrange.cli.model import FOUND
+from hashrange.cli.main import DONE
 
 Printed = pytest.CaptureFixture[str]
 Document = dict[str, Any]

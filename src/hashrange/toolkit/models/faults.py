@@ -42,29 +42,32 @@ def document_faults(document: SchemaDocument) -> Iterator[str]:
 
 
 def _reference_faults(document: SchemaDocument) -> Iterator[str]:
-    """Faults of names: of tables, entities, and access patterns."""
+    """Faults of names: of tables, indexes, entities, and access patterns."""
     tables = [one.table_name for one in document.tables]
     entities = [one.name for one in document.entities]
-    patterns = [one.name for one in document.access_patterns]
-    for noun, names in (("tables", tables), ("entities", entities), ("access patterns", patterns)):
-        for name in (name for name, number in Counter(names).items() if number > 1):
-            yield f"two {noun} are named {name}; give each a name of its own."
+    yield from _twice("", "tables", tables)
+    yield from _twice("", "entities", entities)
+    yield from _twice("", "access patterns", [one.name for one in document.access_patterns])
     for table in document.tables:
-        for name, number in Counter(_index_names(table)).items():
-            if number > 1:
-                yield f"the table {table.table_name}: two indexes are named {name}; give each a name of its own."
+        yield from _twice(f"the table {table.table_name}: ", "indexes", _index_names(table))
     for entity in document.entities:
         yield from _table_name_faults(f"the entity {entity.name}", entity.table, tables)
     for pattern in document.access_patterns:
         place = f"the access pattern {pattern.name}"
         for name in [*pattern.entities, *pattern.then_writes]:
             yield from _unknown(place, "entity", name, entities)
-        if pattern.table:
-            yield from _unknown(place, "table", pattern.table, tables)
+        yield from _unknown(place, "table", pattern.table, ["", *tables])
     for name in [] if document.time_to_live is None else document.time_to_live.entities:
         yield from _unknown("timeToLive", "entity", name, entities)
     for name in [] if document.capacity is None else document.capacity.tables:
         yield from _unknown("capacity", "table", name, tables)
+
+
+def _twice(place: str, noun: str, names: list[str]) -> Iterator[str]:
+    """A sentence for each name that is there more than once."""
+    for name, number in Counter(names).items():
+        if number > 1:
+            yield f"{place}two {noun} are named {name}; give each a name of its own."
 
 
 def _table_name_faults(place: str, name: str, tables: list[str]) -> Iterator[str]:
@@ -82,7 +85,7 @@ def _unknown(place: str, noun: str, name: str, known: Iterable[str]) -> Iterator
     """A sentence if a name is not known."""
     names = list(known)
     if name not in names:
-        told = ", ".join(names) or "none"
+        told = ", ".join(filter(None, names)) or "none"
         yield f"{place} names the {noun} {name}, which is not there.{did_you_mean(name, names)} There are: {told}."
 
 
@@ -97,11 +100,9 @@ def _entity_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
         yield from _unknown(place, "index", name, [one.index_name for one in table.indexes()])
         index = table.index(name)
         if index is not None:
-            told = f"{place}: the key of the index {name}"
-            made = [one for one in key_names(index) if one not in entity.key and one not in entity.attributes]
-            yield from _names_faults(
-                told, templates, [*made, *templates.keys() & {*key_names(index)}], f"the index {name}"
-            )
+            told, keys = f"{place}: the key of the index {name}", {*key_names(index)}
+            made = keys - entity.key.keys() - entity.attributes.keys()
+            yield from _names_faults(told, templates, made | (keys & templates.keys()), f"the index {name}")
             yield from _templates_faults(told, table, entity, templates, is_required=False)
     yield from sample_faults(document, entity)
 

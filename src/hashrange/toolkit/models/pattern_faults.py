@@ -2,7 +2,7 @@
 values of access patterns that a template lacks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from hashrange.toolkit.models.document import Entity, SchemaDocument
@@ -10,17 +10,26 @@ from hashrange.toolkit.models.key_templates import parse_template
 from hashrange.toolkit.models.sample_items import key_names
 from hashrange.written.names import did_you_mean
 
-IS_OF_TYPE = {
-    "S": lambda value: isinstance(value, str),
-    "B": lambda value: isinstance(value, str),
-    "N": lambda value: _is_number(value),
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
+    "S": _is_text,
+    "B": _is_text,
+    "N": _is_number,
     "BOOL": lambda value: isinstance(value, bool),
     "NULL": lambda value: value is None,
     "L": lambda value: isinstance(value, list),
     "M": lambda value: isinstance(value, dict),
-    "SS": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-    "BS": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-    "NS": lambda value: isinstance(value, list) and all(_is_number(one) for one in value),
+    "SS": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "BS": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "NS": lambda value: isinstance(value, list) and all(map(_is_number, value)),
 }
 TYPES_IN_WORDS = {
     "S": "text",
@@ -36,10 +45,6 @@ TYPES_IN_WORDS = {
 }
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def sample_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
     """Faults of the samples of an entity."""
     required = [name for name, one in entity.attributes.items() if one.required]
@@ -49,15 +54,7 @@ def sample_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
             if name not in sample:
                 yield f"{place} lacks {name}, which each item must have. Add it."
         for name, value in sample.items():
-            attribute = entity.attributes.get(name)
-            if attribute is None:
-                near = did_you_mean(name, entity.attributes)
-                yield f"{place} has {name}, which is no attribute of the entity.{near} Add it to attributes."
-            elif not IS_OF_TYPE[attribute.type](value):
-                told = TYPES_IN_WORDS[attribute.type]
-                yield f"{place}: {name} is of type {attribute.type}, so it must be {told}. Mend the value or the type."
-            elif attribute.begins and not str(value).startswith(attribute.begins):
-                yield f'{place}: {name} must begin with "{attribute.begins}", as the attribute says. Mend one of them.'
+            yield from _sample_value_faults(entity, place, name, value)
     table = document.table_of(entity)
     for number, item in enumerate(entity.items, 1):
         for name in key_names(table):
@@ -66,6 +63,18 @@ def sample_faults(document: SchemaDocument, entity: Entity) -> Iterator[str]:
                     f"item {number} of the entity {entity.name} has no {name} of type {table.key_type(name)}, which is"
                     f" in the key of the table {table.table_name}. Add it, in DynamoDB JSON."
                 )
+
+
+def _sample_value_faults(entity: Entity, place: str, name: str, value: Any) -> Iterator[str]:
+    attribute = entity.attributes.get(name)
+    if attribute is None:
+        near = did_you_mean(name, entity.attributes)
+        yield f"{place} has {name}, which is no attribute of the entity.{near} Add it to attributes."
+    elif not IS_OF_TYPE[attribute.type](value):
+        told = TYPES_IN_WORDS[attribute.type]
+        yield f"{place}: {name} is of type {attribute.type}, so it must be {told}. Mend the value or the type."
+    elif attribute.begins and not str(value).startswith(attribute.begins):
+        yield f'{place}: {name} must begin with "{attribute.begins}", as the attribute says. Mend one of them.'
 
 
 def value_fault(text: str, values: Mapping[str, Any] | None) -> str | None:

@@ -19,8 +19,8 @@ from hashrange.toolkit.target import Target
 
 LATER_TRIES = 12
 """Times that an index of AWS's is read before its entries count as missing: it takes them some time after the items."""
-SEARCH_CODES = {"ValidationException"}
-"""What a vector index answers that is not ready yet."""
+REFUSED = "ValidationException"
+"""The code with which a request is refused that can never be served, or a search of a vector index that is not ready."""
 
 
 class PatternRun(NamedTuple):
@@ -33,6 +33,8 @@ class PatternRun(NamedTuple):
     read_units: float
     requests: int
     """Pages."""
+    refusal: str = ""
+    """Why the service does not take the request; empty if it does."""
 
 
 class ModelRun(NamedTuple):
@@ -158,7 +160,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _run_pattern(target: Target, document: SchemaDocument, pattern: AccessPattern, *, waits: bool) -> PatternRun:
-    """What a pattern finds. Raises ToolkitFailure, which names the pattern."""
+    """What a pattern finds. Raises ToolkitFailure, which names the pattern, except for requests that are refused."""
     assert pattern.sample is not None
     request = pattern_request(document, pattern)
     tries = LATER_TRIES if pattern.index and (waits or pattern.operation == "SearchVectors") else 1
@@ -166,10 +168,11 @@ def _run_pattern(target: Target, document: SchemaDocument, pattern: AccessPatter
         try:
             run = _sent(target, pattern, request)
         except ToolkitFailure as failure:
-            if number == tries or failure.code not in SEARCH_CODES:
+            if failure.code != REFUSED:
                 raise ToolkitFailure(f"the access pattern {pattern.name}: {failure}", failure.code) from failure
-            continue
-        if len(run.items) == pattern.sample.item_count or number >= tries:
+            run = PatternRun(pattern, [], 0, 0.0, 1, refusal=str(failure))
+        is_right = not run.refusal and len(run.items) == pattern.sample.item_count
+        if is_right or number >= tries:
             return run
     raise AssertionError("pauses never end")
 

@@ -1,0 +1,178 @@
+"""What is to be said of a model's keys and items? Kinds of items that can have one key, partition keys with few values,
+keys that need more than a partition serves, numbers in keys of text, and large items.
+
+Source of the numbers: developer guide, *partitions* and *quotas*.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import prod
+
+from hashrange.items.values import check_item
+from hashrange.toolkit.models.document import AccessPattern, Entity, ModelIndex, ModelTable, SchemaDocument
+from hashrange.toolkit.models.estimate import entities_in, read_units, write_units
+from hashrange.toolkit.models.finding import Finding, advice, wrong
+from hashrange.toolkit.models.key_templates import Glob, can_be_equal, template
+from hashrange.toolkit.models.sample_items import partition_names, sample_items, sort_names
+
+FEW_VALUES = 100
+"""A partition key with at most this many values is not spread over partitions."""
+FEW_NAMES = {
+    "status",
+    "state",
+    "type",
+    "kind",
+    "category",
+    "level",
+    "priority",
+    "gender",
+    "date",
+    "day",
+    "month",
+    "year",
+}
+"""Names of attributes that have few values at a time, unless the document says how many."""
+PARTITION_READS, PARTITION_WRITES = 3000, 1000
+"""Units per second that a partition serves."""
+LARGE_BYTES, ITEM_BYTES_MAX = 100 * 1024, 400 * 1024
+SHARD_IT = "Add an attribute with many values to the key, or a suffix over which writes are spread (write sharding)"
+
+
+def key_findings(document: SchemaDocument) -> Iterator[Finding]:
+    """The findings of all tables, entities and patterns of a document without faults."""
+    for table in document.tables:
+        yield from _collisions(document, table)
+        for entity in document.entities_of(table):
+            yield from _entity_findings(document, table, entity)
+    for pattern in document.access_patterns:
+        yield from _hot_reads(document, pattern)
+
+
+def _collisions(document: SchemaDocument, table: ModelTable) -> Iterator[Finding]:
+    for one, other in combinations(document.entities_of(table), 2):
+        if all(can_be_equal(_glob(one, name), _glob(other, name)) for name in one.key):
+            yield wrong(
+                "collision",
+                f"entities {one.name} and {other.name}",
+                f"an item of each can have the same key in the table {table.table_name}, and the later one replaces the"
+                ' other. Let their keys begin with different texts, or say by "begins" how the attributes do.',
+            )
+
+
+def _glob(entity: Entity, name: str) -> Glob:
+    """The form of all values of a key attribute of an entity."""
+    begins = {attribute: one.begins for attribute, one in entity.attributes.items()}
+    return template(entity.key[name]).glob(begins)
+
+
+# --- partition keys --------------------------------------------------------------------------------------
+
+
+def _entity_findings(document: SchemaDocument, table: ModelTable, entity: Entity) -> Iterator[Finding]:
+    yield from _spread_findings(entity, "the table", table, entity.key)
+    for index in table.indexes():
+        if entity in entities_in(document, table, index.index_name):
+            templates = entity.key | entity.indexes.get(index.index_name, {})
+            yield from _spread_findings(entity, f"the index {index.index_name}", index, templates)
+    yield from _size_findings(document, entity)
+
+
+def _spread_findings(
+    entity: Entity, of: str, keys: ModelTable | ModelIndex, templates: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Findings of one key of an entity. `templates`: attribute → template; others are attributes of the entity."""
+    place, number = f"entity {entity.name}", _key_number(entity, keys, templates)
+    units = entity.writes_per_second * write_units(entity)
+    if number is not None:
+        hottest = units / number
+        told = "one partition key" if number == 1 else f"few partition keys, about {number}"
+        if hottest > PARTITION_WRITES:
+            yield wrong(
+                "hot-key",
+                place,
+                f"{of} gets {units:g} write units a second on {told}, and a partition serves"
+                f" {PARTITION_WRITES:,}. {SHARD_IT}.",
+            )
+        elif number <= FEW_VALUES:
+            yield advice(
+                "few-keys",
+                place,
+                f"its items in {of} have {told}, so that one partition serves them all. {SHARD_IT}, or say in"
+                " distinctValues how many values there are.",
+            )
+    for name in sort_names(keys):
+        yield from _number_findings(place, entity, name, templates.get(name, ""))
+
+
+def _key_number(entity: Entity, keys: ModelTable | ModelIndex, templates: Mapping[str, str]) -> int | None:
+    """How many partition keys an entity has, if they are few; None if they are many."""
+    names = partition_names(keys)
+    places = [place for name in names for place in template(templates.get(name, f"{{{name}}}")).places]
+    return _values_number(entity, places)
+
+
+def _values_number(entity: Entity, places: list[str]) -> int | None:
+    """The number of values that attributes have together, if they are few; None if they are many."""
+    numbers = []
+    for place in places:
+        known = entity.attributes.get(place)
+        number = None if known is None else known.distinct_values
+        if number is None and place.lower() not in FEW_NAMES:
+            return None
+        numbers.append(number or 1)
+    return prod(numbers)
+
+
+def _hot_reads(document: SchemaDocument, pattern: AccessPattern) -> Iterator[Finding]:
+    """A finding if the requests of a pattern need more of one partition than it serves."""
+    if pattern.operation not in {"GetItem", "Query"}:
+        return
+    table, entity = document.table_of_pattern(pattern), document.entity(pattern.entities[0])
+    keys = table.index(pattern.index) or table
+    texts = pattern.partition_keys() or [pattern.key[name] for name in partition_names(keys) if name in pattern.key]
+    number = _values_number(entity, [place for text in texts for place in template(text).places])
+    units = pattern.requests_per_second * read_units(document, pattern)
+    if number is not None and units / number > PARTITION_READS:
+        yield wrong(
+            "hot-key",
+            f"access pattern {pattern.name}",
+            f"its requests need {units:g} read units a second of about {number} partition keys, and a partition serves"
+            f" {PARTITION_READS:,}. Keep the answer in a cache such as DAX, or several copies under different keys.",
+        )
+
+
+def _number_findings(place: str, entity: Entity, name: str, text: str) -> Iterator[Finding]:
+    """A finding if numbers are part of a sort key that is a text."""
+    parsed = template(text)
+    for used in parsed.places:
+        known = entity.attributes.get(used)
+        if known is not None and known.type == "N" and parsed.sole_place is None:
+            yield advice(
+                "number-in-text",
+                place,
+                f'the sort key {name} is the text "{text}", in which 10 comes before 9. Keep {used} as text with'
+                " leading zeros, or give the key the type N.",
+            )
+
+
+# --- sizes -----------------------------------------------------------------------------------------------
+
+
+def _size_findings(document: SchemaDocument, entity: Entity) -> Iterator[Finding]:
+    sizes = [(entity.item_bytes, "its items")]
+    sizes += [(check_item(one.attributes)[1], one.place) for one in sample_items(document, entity)]
+    size, what = max(sizes, key=lambda one: one[0])
+    if size > ITEM_BYTES_MAX:
+        yield wrong(
+            "large-item",
+            f"entity {entity.name}",
+            f"{what} has {size:,} bytes, and an item has at most {ITEM_BYTES_MAX:,}. Split it over several sort keys, or"
+            " keep the large part in S3.",
+        )
+    elif size > LARGE_BYTES:
+        yield advice(
+            "large-item",
+            f"entity {entity.name}",
+            f"{what} has {size:,} bytes: each write takes {-(-size // 1024)} units, however little changes. Compress"
+            " what is large, keep it in S3, or in an item of its own.",
+        )
