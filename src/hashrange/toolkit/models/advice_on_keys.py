@@ -166,7 +166,7 @@ def _size_findings(document: SchemaDocument, entity: Entity) -> Iterator[Finding
         yield wrong(
             "large-item",
             f"entity {entity.name}",
-            f"{what} has {size:,} bytes, and an item has at most {ITEM_BYTES_MAX:,}. Split it over several sort keys, or"
+            f"{what} has {size:,} bytes, and an item has at most {ITEM_BYTES_MAX:,}. Split it over sort keys, or"
             " keep the large part in S3.",
         )
     elif size > LARGE_BYTES:

@@ -37,7 +37,7 @@ def pattern_findings(document: SchemaDocument, pattern: AccessPattern) -> Iterat
         yield wrong(
             "consistent-index",
             place,
-            f"reads of the global index {pattern.index} are never consistent. Take out isConsistent, or read the table.",
+            f"reads of a global index ({pattern.index}) are never consistent. Take it out, or read the table.",
         )
     if pattern.then_writes:
         yield advice(

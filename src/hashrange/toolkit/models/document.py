@@ -285,7 +285,7 @@ class SchemaDocument(OfDocument):
     time_to_live: TimeToLive | None = None
     capacity: Capacity | None = None
     workbench: dict[str, Any] = {}
-    """What a model of NoSQL Workbench has beside, so that it can be written again as it was (workbench.py)."""
+    """The model of NoSQL Workbench that the document was made of, without its items (workbench_reading.py)."""
 
     def table_of(self, entity: Entity) -> ModelTable:
         """The table of an entity of a document without faults."""
@@ -313,7 +313,7 @@ class SchemaDocument(OfDocument):
 
 
 def read_document(text: bytes, source: str) -> SchemaDocument:
-    """The document of a file's content. Raises UsageFault, with the place in the document. `source`: the file's name."""
+    """The document in a file. `source`: the file's name. Raises UsageFault, with the place in the document."""
     value = read_json(text, source)
     try:
         return msgspec.convert(value, SchemaDocument)

@@ -111,7 +111,7 @@ def _names_faults(place: str, templates: Iterable[str], wanted: Iterable[str], o
     """Faults of a key whose attributes are not those that it must have."""
     given, names = set(templates), set(wanted)
     for name in sorted(names - given):
-        yield f'{place} lacks {name}, which is in the key of {of}. Add a template, such as "{name}": "ORDER#{{orderId}}".'
+        yield f'{place} lacks {name}, which is in the key of {of}. Add a template: "{name}": "ORDER#{{orderId}}".'
     for name in sorted(given - names):
         yield f"{place} has {name}, which is not in the key of {of}. Take it out."
 

@@ -20,7 +20,7 @@ from hashrange.toolkit.target import Target
 LATER_TRIES = 12
 """Times that an index of AWS's is read before its entries count as missing: it takes them some time after the items."""
 REFUSED = "ValidationException"
-"""The code with which a request is refused that can never be served, or a search of a vector index that is not ready."""
+"""The code with which requests are refused that can never be served, or searches of a vector index too early."""
 
 
 class PatternRun(NamedTuple):
