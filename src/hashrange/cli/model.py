@@ -77,10 +77,14 @@ def write_first(options: Any) -> int:
     """Write a document, the template or that of a model of NoSQL Workbench, and the JSON Schema beside it; returns the
     exit code. Raises UsageFault.
     """
-    import json
-
-    from hashrange.toolkit.models.document import document_schema
-    from hashrange.toolkit.models.files import document_text, read_file, require_new, template_text, write_file
+    from hashrange.toolkit.models.files import (
+        document_text,
+        read_file,
+        require_new,
+        schema_text,
+        template_text,
+        write_file,
+    )
     from hashrange.toolkit.models.workbench_reading import read_workbench
 
     path, source = options.new_file, options.workbench_source
@@ -91,7 +95,7 @@ def write_first(options: Any) -> int:
         text = document_text(read_workbench(read_file(source), source), beside)
     require_new(beside)
     write_file(path, text)
-    write_file(beside, json.dumps(document_schema(), indent=2) + "\n")
+    write_file(beside, schema_text())
     complain(f"The model is in {path}, and the JSON Schema of models in {beside}.")
     return DONE
 

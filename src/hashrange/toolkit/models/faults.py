@@ -16,8 +16,8 @@ from hashrange.toolkit.models.document import (
     SortCondition,
 )
 from hashrange.toolkit.models.key_templates import parse_template
-from hashrange.toolkit.models.pattern_faults import sample_faults, value_fault
 from hashrange.toolkit.models.sample_items import key_names, partition_names, sort_names
+from hashrange.toolkit.models.value_faults import item_faults, sample_faults, value_fault
 from hashrange.written.names import did_you_mean
 
 OPERANDS = {"between": 2, "exists": 0, "missing": 0}
@@ -25,13 +25,13 @@ OPERANDS = {"between": 2, "exists": 0, "missing": 0}
 
 
 def document_faults(document: SchemaDocument) -> Iterator[str]:
-    """A sentence for each fault. References are looked at first: if one is wrong, nothing else is."""
+    """A sentence for each fault. What stands on something that is wrong is not looked at."""
     found = list(_reference_faults(document))
     yield from found
     if found:
         return
-    for entity in document.entities:
-        yield from _entity_faults(document, entity)
+    found = [fault for entity in document.entities for fault in _entity_faults(document, entity)]
+    yield from found or item_faults(document)
     for pattern in document.access_patterns:
         yield from _pattern_faults(document, pattern)
     if document.time_to_live is not None:
@@ -161,7 +161,19 @@ def _pattern_faults(document: SchemaDocument, pattern: AccessPattern) -> Iterato
             table, pattern, place
         )
     yield from _misplaced_faults(pattern, place)
+    known = _attribute_names(document, pattern)
+    for name in [*pattern.attributes, *(one.attribute for one in pattern.filter)]:
+        if name not in known:
+            near = did_you_mean(name, known)
+            yield f"{place} names the attribute {name}, which its entities do not have.{near} Mend it, or add it there."
     yield from _value_faults(document, pattern, place)
+
+
+def _attribute_names(document: SchemaDocument, pattern: AccessPattern) -> set[str]:
+    """The attributes of the items that a pattern reads, with those that templates make."""
+    entities = [document.entity(name) for name in pattern.entities]
+    made = [name for one in entities for keys in [one.key, *one.indexes.values()] for name in keys]
+    return {*made, *(name for one in entities for name in one.attributes), document.entity_type_attribute}
 
 
 def _no_faults(_table: ModelTable, _pattern: AccessPattern, _place: str) -> Iterator[str]:

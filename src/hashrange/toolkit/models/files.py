@@ -7,10 +7,12 @@ from importlib.resources import files
 import msgspec
 
 from hashrange.toolkit.failures import UsageFault
-from hashrange.toolkit.models.document import SchemaDocument
+from hashrange.toolkit.models.document import SchemaDocument, document_schema
 
 TEMPLATE = ("exported", "assets", "single-table-schema.json")
 """The document to begin with, which `hashrange toolkit export` writes, too."""
+TEMPLATE_SCHEMA = "single-table-schema.schema.json"
+"""The file with the JSON Schema that it names."""
 IS_THERE = "the file {path} exists already. Name another one."
 
 
@@ -54,4 +56,9 @@ def template_text(schema_path: str) -> str:
     """The document to begin with. `schema_path`: the JSON Schema that it names for editors."""
     text = files("hashrange.toolkit").joinpath(*TEMPLATE).read_text(encoding="utf-8")
     named = json.dumps(os.path.basename(schema_path), ensure_ascii=False)
-    return text.replace("{\n", f'{{\n  "$schema": {named},\n', 1)
+    return text.replace(json.dumps(TEMPLATE_SCHEMA), named, 1)
+
+
+def schema_text() -> str:
+    """The JSON Schema of documents, as text of a file."""
+    return json.dumps(document_schema(), indent=2) + "\n"

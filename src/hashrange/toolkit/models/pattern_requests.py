@@ -130,7 +130,7 @@ def _search(document: SchemaDocument, pattern: AccessPattern, writing: Expressio
 def _filter_text(
     document: SchemaDocument, pattern: AccessPattern, one: FilterCondition, values: Values, writing: Expression
 ) -> str:
-    word = type_of_attribute(document.entity(pattern.entities[0]), one.attribute)
+    word = attribute_type([document.entity(name) for name in pattern.entities], one.attribute)
     placed = [wire_value(_filter_value(text, word, values), word) for text in one.values]
     return writing.condition(one.attribute, one.condition, placed)
 
@@ -140,7 +140,7 @@ def _filter_value(text: str, word: str, values: Values) -> Any:
     return filled.lower() == "true" if word == "BOOL" else filled
 
 
-def type_of_attribute(entity: Entity, attribute: str) -> str:
-    """The type of an entity's attribute; text if it is one that templates make."""
-    known = entity.attributes.get(attribute)
-    return "S" if known is None or known.type not in {"N", "B", "BOOL"} else known.type
+def attribute_type(entities: list[Entity], attribute: str) -> str:
+    """The type of an attribute that a filter is on; text if it is one that templates make."""
+    types = [one.attributes[attribute].type for one in entities if attribute in one.attributes]
+    return types[0] if types and types[0] in {"N", "B", "BOOL"} else "S"

@@ -103,6 +103,103 @@ SHOP: Document = {
 }
 
 
+NOTES: Document = {
+    "name": "notes",
+    "tables": [
+        {
+            "TableName": "Notes",
+            "AttributeDefinitions": [
+                {"AttributeName": "id", "AttributeType": "S"},
+                {"AttributeName": "author", "AttributeType": "S"},
+            ],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "VectorIndexes": [
+                {
+                    "IndexName": "meaning",
+                    "VectorAttribute": {"AttributeName": "embedding"},
+                    "Dimensions": 2,
+                    "DistanceFunction": "COSINE",
+                    "Projection": {"ProjectionType": "ALL"},
+                    "SearchSchema": [{"AttributeName": "author", "SearchSchemaElementType": "HASH"}],
+                }
+            ],
+        },
+        {
+            "TableName": "Authors",
+            "AttributeDefinitions": [
+                {"AttributeName": "country", "AttributeType": "S"},
+                {"AttributeName": "number", "AttributeType": "N"},
+                {"AttributeName": "photo", "AttributeType": "B"},
+            ],
+            "KeySchema": [
+                {"AttributeName": "country", "KeyType": "HASH"},
+                {"AttributeName": "number", "KeyType": "RANGE"},
+            ],
+            "GlobalSecondaryIndexes": [
+                {
+                    "IndexName": "photos",
+                    "KeySchema": [
+                        {"AttributeName": "photo", "KeyType": "HASH"},
+                        {"AttributeName": "country", "KeyType": "HASH"},
+                        {"AttributeName": "number", "KeyType": "RANGE"},
+                    ],
+                    "Projection": {"ProjectionType": "KEYS_ONLY"},
+                }
+            ],
+        },
+    ],
+    "entities": [
+        {
+            "name": "Note",
+            "table": "Notes",
+            "key": {"id": "{id}"},
+            "attributes": {"id": _attribute(), "author": _attribute(), "embedding": {"type": "L"}},
+            "samples": [
+                {"id": "n1", "author": "ann", "embedding": [1, 0]},
+                {"id": "n2", "author": "ann", "embedding": [0.5, 0.5]},
+                {"id": "n3", "author": "bob", "embedding": [1, 0]},
+            ],
+        },
+        {
+            "name": "Author",
+            "table": "Authors",
+            "key": {"country": "{country}", "number": "{number}"},
+            "attributes": {"country": _attribute(), "number": _attribute("N"), "photo": {"type": "B"}},
+            "samples": [{"country": "it", "number": 9, "photo": "AAE="}, {"country": "it", "number": 10}],
+        },
+    ],
+    "accessPatterns": [
+        {
+            "name": "likeThis",
+            "entities": ["Note"],
+            "operation": "SearchVectors",
+            "index": "meaning",
+            "condition": {"author": "{who}"},
+            "topK": 5,
+            "sample": {"values": {"who": "ann"}, "vector": [1, 0], "itemCount": 2},
+        },
+        {
+            "name": "firstAuthors",
+            "entities": ["Author"],
+            "operation": "Query",
+            "partitionKey": "{country}",
+            "sortKey": {"condition": "<", "values": ["{number}"]},
+            "sample": {"values": {"country": "it", "number": 10}, "itemCount": 1},
+        },
+        {
+            "name": "authorOfPhoto",
+            "entities": ["Author"],
+            "operation": "Query",
+            "index": "photos",
+            "partitionKey": ["{photo}", "{country}"],
+            "attributes": ["number"],
+            "sample": {"values": {"photo": "AAE=", "country": "it"}, "itemCount": 1},
+        },
+    ],
+}
+"""Two tables, with a vector index, and an index whose partition key has two attributes."""
+
+
 def changed(changes: Document, document: Document = SHOP) -> Document:
     """A document with other values at places such as `entities/0/name`; None takes the member out."""
     made: Document = json.loads(json.dumps(document))

@@ -55,6 +55,7 @@ def test_a_good_model_has_no_fault() -> None:
         ({STATUS + "/sortKey/values": ["{a"]}, 'the access pattern ordersOfStatus: the template "{a" has a brace with'),
         ({STATUS + "/sample/values/month": None}, "the access pattern ordersOfStatus: the sample has no value for mon"),
         ({STATUS + "/filter": [{"attribute": "GSI1SK", "condition": "=", "values": ["a"]}]}, "the access pattern orde"),
+        ({STATUS + "/attributes": ["totl"]}, "the access pattern ordersOfStatus names the attribute totl, which its"),
         ({STATUS + "/operation": "SearchVectors", STATUS + "/partitionKey": None, STATUS + "/sortKey": None},
          "the access pattern ordersOfStatus names the vector index GSI1, which is not there. There are: none."),
     ],

@@ -5,9 +5,11 @@ values of access patterns that a template lacks.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from hashrange.errors import HashrangeError
+from hashrange.items.values import check_item
 from hashrange.toolkit.models.document import Entity, SchemaDocument
 from hashrange.toolkit.models.key_templates import parse_template
-from hashrange.toolkit.models.sample_items import key_names
+from hashrange.toolkit.models.sample_items import key_names, sample_items
 from hashrange.written.names import did_you_mean
 
 
@@ -75,6 +77,17 @@ def _sample_value_faults(entity: Entity, place: str, name: str, value: Any) -> I
         yield f"{place}: {name} is of type {attribute.type}, so it must be {told}. Mend the value or the type."
     elif attribute.begins and not str(value).startswith(attribute.begins):
         yield f'{place}: {name} must begin with "{attribute.begins}", as the attribute says. Mend one of them.'
+
+
+def item_faults(document: SchemaDocument) -> Iterator[str]:
+    """Faults of items that DynamoDB does not take, of a document without other faults."""
+    for entity in document.entities:
+        for item in sample_items(document, entity):
+            try:
+                check_item(item.attributes)
+            except HashrangeError as error:
+                reason = str(error).rstrip(".") or "a value has another form than its type"
+                yield f"{item.place} is no item of DynamoDB: {reason}. Mend it."
 
 
 def value_fault(text: str, values: Mapping[str, Any] | None) -> str | None:

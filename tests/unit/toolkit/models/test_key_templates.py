@@ -1,0 +1,54 @@
+"""What templates make of values, and whether two can make the same."""
+
+import pytest
+
+from hashrange.toolkit.models.key_templates import can_be_equal, parse_template, template
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [("A#{a}", "A#1"), ("{a}", "1"), ("A", "A"), ("{a}#{b}#", "1#2#"), ("{a}{b}", "12"), ("", ""), ("{a}A{a}", "1A1")],
+)
+def test_a_template_is_filled(text: str, filled: str) -> None:
+    assert template(text).fill({"a": 1, "b": "2"}) == filled
+
+
+@pytest.mark.parametrize("text", ["{", "}", "{}", "{{a}}", "a}", "{a}{", "{a{b}}"])
+def test_braces_need_their_partners(text: str) -> None:
+    assert parse_template(text) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_equal"),
+    [
+        ("A", "A", True),
+        ("A", "B", False),
+        ("A", "AA", False),
+        ("A#{x}", "A#{y}", True),
+        ("A#{x}", "B#{y}", False),
+        ("A#{x}", "A#1", True),
+        ("A#{x}", "A#", False),  # a place has at least one character
+        ("{x}", "A#{y}", False),  # values hold no separator
+        ("{x}", "A", True),
+        ("{x}#{y}", "A#{z}", True),
+        ("{x}#{y}", "A#{z}#B", False),
+        ("A#{x}#C", "A#B#{y}", True),
+        ("A#{x}#C", "A#B#{y}#D", False),
+        ("{x}_B", "A_{y}", True),
+        ("{x}{y}", "A", False),
+        ("{x}{y}", "AB", True),
+        ("TASK#{x}", "TASKS#{x}", False),
+        ("{x}AB", "{y}BB", False),
+        ("A{x}B{y}C", "{z}", True),
+    ],
+)
+def test_templates_meet_if_a_text_is_of_both(first: str, second: str, is_equal: bool) -> None:
+    globs = template(first).glob({}), template(second).glob({})
+    assert can_be_equal(*globs) is is_equal
+    assert can_be_equal(*reversed(globs)) is is_equal
+
+
+def test_how_values_begin_tells_them_apart() -> None:
+    first, second = template("{x}").glob({"x": "USER-"}), template("{y}").glob({"y": "ORDER-"})
+    assert not can_be_equal(first, second)
+    assert can_be_equal(first, template("USER-1").glob({}))
