@@ -85,7 +85,7 @@ def estimate_rows(estimates: "Sequence[Estimate]") -> Iterator[OutputRow]:
     for one in estimates:
         values = (
             one.table,
-            one.index,
+            one.index_name,
             one.read_units,
             one.write_units,
             round(one.monthly_reads / MILLION, 3),

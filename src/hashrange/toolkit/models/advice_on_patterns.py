@@ -53,7 +53,7 @@ def pattern_findings(document: SchemaDocument, pattern: AccessPattern) -> Iterat
 
 def _sort_findings(pattern: AccessPattern, place: str) -> Iterator[Finding]:
     values = {} if pattern.sample is None else pattern.sample.values
-    for one in [*pattern.sort_conditions(), *pattern.filter]:
+    for one in pattern.conditions():
         text = one.values[0] if one.condition == "begins_with" else "any"
         parsed = template(text)
         if (parsed.is_constant and text == "") or (values and parsed.fill(values) == ""):

@@ -41,7 +41,7 @@ def table_findings(document: SchemaDocument) -> Iterator[Finding]:
 def _index_findings(document: SchemaDocument, table: ModelTable) -> Iterator[Finding]:
     patterns = document.patterns_of(table)
     used = {one.index for one in patterns}
-    for name in [one.index_name for one in [*table.indexes(), *table.vector_indexes]]:
+    for name in table.index_names():
         if patterns and name not in used:
             yield advice(
                 "unused-index",
@@ -168,7 +168,7 @@ def _capacity_findings(document: SchemaDocument) -> Iterator[Finding]:
     """Findings where the document says other units than its figures give."""
     if document.capacity is None:
         return
-    computed = {(one.table, one.index): one for one in estimate(document)}
+    computed = {(one.table, one.index_name): one for one in estimate(document)}
     for name, stated in document.capacity.tables.items():
         table = computed[name, ""]
         pairs = [

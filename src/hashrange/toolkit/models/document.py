@@ -34,28 +34,28 @@ class OfCreateTable(Struct, rename="pascal", frozen=True, forbid_unknown_fields=
     """A part of CreateTable."""
 
 
-class AttributeDefinition(OfCreateTable):
+class AttributeDefinition(OfCreateTable, frozen=True):
     """The type of a key attribute."""
 
     attribute_name: Name
     attribute_type: Literal["S", "N", "B"]
 
 
-class KeyElement(OfCreateTable):
+class KeyElement(OfCreateTable, frozen=True):
     """An attribute of a key."""
 
     attribute_name: Name
     key_type: Literal["HASH", "RANGE"]
 
 
-class Projection(OfCreateTable):
+class Projection(OfCreateTable, frozen=True):
     """Which attributes an index holds beside keys."""
 
     projection_type: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
     non_key_attributes: list[Name] = []
 
 
-class ModelIndex(OfCreateTable):
+class ModelIndex(OfCreateTable, frozen=True):
     """A global or local secondary index."""
 
     index_name: Name
@@ -65,20 +65,20 @@ class ModelIndex(OfCreateTable):
     on_demand_throughput: dict[str, Any] | UnsetType = UNSET
 
 
-class VectorAttribute(OfCreateTable):
+class VectorAttribute(OfCreateTable, frozen=True):
     """The attribute that holds the vectors of an index."""
 
     attribute_name: Name
 
 
-class SearchElement(OfCreateTable):
+class SearchElement(OfCreateTable, frozen=True):
     """An attribute by which the searches of a vector index choose."""
 
     attribute_name: Name
     search_schema_element_type: Literal["HASH", "INLINE_FILTER"]
 
 
-class ModelVectorIndex(OfCreateTable):
+class ModelVectorIndex(OfCreateTable, frozen=True):
     """A vector index."""
 
     index_name: Name
@@ -89,7 +89,7 @@ class ModelVectorIndex(OfCreateTable):
     search_schema: list[SearchElement] = []
 
 
-class ModelTable(OfCreateTable):
+class ModelTable(OfCreateTable, frozen=True):
     """A table; without a billing mode it is on demand."""
 
     table_name: Name
@@ -110,6 +110,11 @@ class ModelTable(OfCreateTable):
     def indexes(self) -> list[ModelIndex]:
         """Global and local secondary indexes."""
         return [*self.global_secondary_indexes, *self.local_secondary_indexes]
+
+    def index_names(self) -> list[str]:
+        """The names of all indexes."""
+        vectors = [one.index_name for one in self.vector_indexes]
+        return [one.index_name for one in self.indexes()] + vectors
 
     def index(self, name: str) -> ModelIndex | None:
         """The secondary index of this name."""
@@ -132,7 +137,7 @@ class OfDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True
     """A part of the document that is not CreateTable's."""
 
 
-class EntityAttribute(OfDocument):
+class EntityAttribute(OfDocument, frozen=True):
     """An attribute of a kind of items. `begins`: how each of its values begins."""
 
     type: TypeWord
@@ -143,7 +148,7 @@ class EntityAttribute(OfDocument):
     """Number of values that the attribute has in all items; None: many."""
 
 
-class Entity(OfDocument):
+class Entity(OfDocument, frozen=True):
     """A kind of items. `indexes`: name of an index → the keys of the entries there, as templates."""
 
     name: Name
@@ -165,14 +170,14 @@ class Entity(OfDocument):
 # --- access patterns -------------------------------------------------------------------------------------
 
 
-class SortCondition(OfDocument):
+class SortCondition(OfDocument, frozen=True):
     """A condition on a sort key."""
 
     condition: SortWord
     values: list[Template]
 
 
-class FilterCondition(OfDocument):
+class FilterCondition(OfDocument, frozen=True):
     """A condition on items that have been read."""
 
     attribute: Name
@@ -180,7 +185,7 @@ class FilterCondition(OfDocument):
     values: list[Template] = []
 
 
-class PatternSample(OfDocument):
+class PatternSample(OfDocument, frozen=True):
     """Values with which the pattern is run, and how many items it then finds."""
 
     values: dict[str, str | int | float]
@@ -188,7 +193,7 @@ class PatternSample(OfDocument):
     vector: list[float] = []
 
 
-class AccessPattern(OfDocument):
+class AccessPattern(OfDocument, frozen=True):
     """A question of the application, and the one request that answers it."""
 
     name: Name
@@ -231,17 +236,21 @@ class AccessPattern(OfDocument):
             return []
         return self.sort_key if isinstance(self.sort_key, list) else [self.sort_key]
 
+    def conditions(self) -> "list[SortCondition | FilterCondition]":
+        """All conditions with an operator."""
+        return [*self.sort_conditions(), *self.filter]
+
 
 # --- the document ----------------------------------------------------------------------------------------
 
 
-class ExpiryDays(OfDocument):
+class ExpiryDays(OfDocument, frozen=True):
     """After how many days items of an entity expire."""
 
     days: Amount
 
 
-class TimeToLive(OfDocument):
+class TimeToLive(OfDocument, frozen=True):
     """Which attribute says when an item expires, and which entities have it."""
 
     attribute: Name
@@ -249,28 +258,28 @@ class TimeToLive(OfDocument):
     note: str = ""
 
 
-class StatedUnits(OfDocument):
+class StatedUnits(OfDocument, frozen=True):
     """Units per second of a table or an index, as the document says."""
 
     read_units: Amount
     write_units: Amount
 
 
-class StatedCapacity(StatedUnits):
+class StatedCapacity(StatedUnits, frozen=True):
     """Units per second of a table, and of its indexes."""
 
     storage_bytes: Count = 0
     indexes: dict[str, StatedUnits] = {}
 
 
-class Capacity(OfDocument):
+class Capacity(OfDocument, frozen=True):
     """What the document's author expects of each table; compared with what its figures give."""
 
     tables: dict[str, StatedCapacity]
     note: str = ""
 
 
-class SchemaDocument(OfDocument):
+class SchemaDocument(OfDocument, frozen=True):
     """A schema document."""
 
     name: Name

@@ -24,7 +24,7 @@ class Estimate(NamedTuple):
     """What one table or index consumes."""
 
     table: str
-    index: str
+    index_name: str
     """Empty: the table itself."""
     read_units: float
     """Per second."""

@@ -49,7 +49,7 @@ def _reference_faults(document: SchemaDocument) -> Iterator[str]:
     yield from _twice("", "entities", entities)
     yield from _twice("", "access patterns", [one.name for one in document.access_patterns])
     for table in document.tables:
-        yield from _twice(f"the table {table.table_name}: ", "indexes", _index_names(table))
+        yield from _twice(f"the table {table.table_name}: ", "indexes", table.index_names())
     for entity in document.entities:
         yield from _table_name_faults(f"the entity {entity.name}", entity.table, tables)
     for pattern in document.access_patterns:
@@ -75,10 +75,6 @@ def _table_name_faults(place: str, name: str, tables: list[str]) -> Iterator[str
         yield from _unknown(place, "table", name, tables)
     elif len(tables) > 1:
         yield f'{place} must say in which table it is: add "table", one of {", ".join(tables)}.'
-
-
-def _index_names(table: ModelTable) -> list[str]:
-    return [one.index_name for one in [*table.indexes(), *table.vector_indexes]]
 
 
 def _unknown(place: str, noun: str, name: str, known: Iterable[str]) -> Iterator[str]:
@@ -240,12 +236,12 @@ def _misplaced_faults(pattern: AccessPattern, place: str) -> Iterator[str]:
 
 def _value_faults(document: SchemaDocument, pattern: AccessPattern, place: str) -> Iterator[str]:
     """Faults of templates, and of the sample's values for their places."""
-    for one in [*pattern.sort_conditions(), *pattern.filter]:
+    for one in pattern.conditions():
         wanted = OPERANDS.get(one.condition, 1)
         if len(one.values) != wanted:
             yield f'{place}: "{one.condition}" takes {wanted} values, and has {len(one.values)}.'
     texts = [*pattern.key.values(), *pattern.partition_keys(), *pattern.condition.values()]
-    texts += [text for one in [*pattern.sort_conditions(), *pattern.filter] for text in one.values]
+    texts += [text for one in pattern.conditions() for text in one.values]
     values = None if pattern.sample is None else pattern.sample.values
     for text in texts:
         fault = value_fault(text, values)

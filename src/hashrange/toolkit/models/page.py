@@ -97,9 +97,10 @@ def request_text(table: ModelTable, pattern: AccessPattern) -> str:
     for name, one in zip(sort_names(keys), pattern.sort_conditions(), strict=False):
         word = one.condition.replace("_", " ")
         conditions.append(f"{name} {word} " + " and ".join(f'"{text}"' for text in one.values))
-    told = f"{pattern.operation} {' and '.join(conditions)}".rstrip()
+    request = f"{pattern.operation} {' and '.join(conditions)}".rstrip()
     filtered = " and ".join(f"{one.attribute} {one.condition}" for one in pattern.filter)
-    return told + (f", filtered by {filtered}" if filtered else "") + (", backwards" if pattern.is_newest_first else "")
+    request += f", filtered by {filtered}" if filtered else ""
+    return request + (", backwards" if pattern.is_newest_first else "")
 
 
 def _finding_line(finding: Finding) -> str:
@@ -113,7 +114,7 @@ def _estimate_row(one: Estimate) -> str:
     numbers = [one.read_units, one.write_units, one.monthly_reads / 1e6, one.monthly_writes / 1e6]
     cells = "".join(f'<td class="number">{number:,.1f}</td>' for number in numbers)
     stored = f'<td class="number">{one.storage_bytes / GB_BYTES:,.3f}</td>'
-    return f"<tr><td>{escape(one.table)}</td><td>{escape(one.index)}</td>{cells}{stored}</tr>\n"
+    return f"<tr><td>{escape(one.table)}</td><td>{escape(one.index_name)}</td>{cells}{stored}</tr>\n"
 
 
 # --- item collections ------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def projected(table: ModelTable, index: ModelIndex, attributes: Attributes) -> A
 
 def scalar_text(value: Attributes) -> str:
     """A value of DynamoDB JSON as text for people."""
-    word, content = next(iter(value.items()), ("", ""))
+    [(word, content)] = value.items() or [("S", "")]
     match word:
         case "NULL":
             return "null"

@@ -19,14 +19,14 @@ class OfModel(Struct, rename="pascal", frozen=True):
     """A part of a model. Members that are not declared are no fault."""
 
 
-class TypedAttribute(OfModel):
+class TypedAttribute(OfModel, frozen=True):
     """An attribute and its type."""
 
     attribute_name: str
     attribute_type: str
 
 
-class KeyAttributes(OfModel):
+class KeyAttributes(OfModel, frozen=True):
     """The key of a table or an index."""
 
     partition_key: TypedAttribute
@@ -37,7 +37,7 @@ class KeyAttributes(OfModel):
         return [one for one in (self.partition_key, self.sort_key) if one is not None]
 
 
-class WorkbenchIndex(OfModel):
+class WorkbenchIndex(OfModel, frozen=True):
     """A global secondary index."""
 
     index_name: str
@@ -45,14 +45,14 @@ class WorkbenchIndex(OfModel):
     projection: dict[str, Any]
 
 
-class Facet(OfModel):
+class Facet(OfModel, frozen=True):
     """A kind of items of a table."""
 
     facet_name: str
     table_data: list[WireItem] = []
 
 
-class WorkbenchTable(OfModel):
+class WorkbenchTable(OfModel, frozen=True):
     """A table."""
 
     table_name: str
@@ -63,7 +63,7 @@ class WorkbenchTable(OfModel):
     table_data: list[WireItem] = []
 
 
-class WorkbenchModel(OfModel):
+class WorkbenchModel(OfModel, frozen=True):
     """A model."""
 
     model_name: str

@@ -8,7 +8,7 @@ it was (workbench_writing.py).
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -31,6 +31,7 @@ from hashrange.written.values import fault_in
 
 SEPARATORS = "#|:/_"
 """Characters at which a key that is made of several parts is cut."""
+TYPE_WORDS: dict[str, TypeWord] = {one: one for one in get_args(TypeWord)}
 
 
 def read_workbench(text: bytes, source: str) -> SchemaDocument:
@@ -126,10 +127,7 @@ def _entity(table: WorkbenchTable, name: str, items: list[WireItem]) -> Entity:
 
 def _type_word(word: str) -> TypeWord:
     """A type of the document; text for what is none."""
-    try:
-        return msgspec.convert(word, TypeWord)
-    except msgspec.ValidationError:
-        return "S"
+    return TYPE_WORDS.get(word, "S")
 
 
 def common_beginning(values: list[str]) -> str:
