@@ -138,6 +138,13 @@ def run_findings(document: SchemaDocument, run: PatternRun) -> Iterator[Finding]
             f"it has found {len(run.items)} items, and its sample says {expected}. Mend the keys, the samples, or the"
             " number.",
         )
+    if run.requests > 1:
+        yield advice(
+            "several-requests",
+            place,
+            f"its sample took {run.requests} requests, because a Query returns at most {PAGE_BYTES_MAX:,} bytes. Let it"
+            " read less, with a narrower sort key or a limit, or make the items smaller.",
+        )
     attribute = document.entity_type_attribute
     kinds = {item[attribute].get("S", "") for item in run.items if attribute in item}
     for kind in sorted(kinds - {*pattern.entities}):

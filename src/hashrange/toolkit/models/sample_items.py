@@ -107,7 +107,8 @@ def projected(table: ModelTable, index: ModelIndex, attributes: Attributes) -> A
 
 def scalar_text(value: Attributes) -> str:
     """A value of DynamoDB JSON as text for people."""
-    [(word, content)] = value.items() or [("S", "")]
+    held: tuple[str, Any] = next(iter(value.items()), ("S", ""))
+    word, content = held
     match word:
         case "NULL":
             return "null"

@@ -1,6 +1,7 @@
 """How is a model of NoSQL Workbench written down? The members that are read; all others are kept as they are.
 
-Source: models that NoSQL Workbench 2 and 3 have exported (docs/sources.md, NoSQL Workbench).
+Source: exports of NoSQL Workbench, versions 1.0 to 3.0 of its form, in the repositories amazon-dynamodb-design-patterns
+and aws-dynamodb-examples of aws-samples on GitHub.
 """
 
 from collections.abc import Iterator

@@ -58,10 +58,11 @@ def test_all_pages_are_read_except_with_a_limit(target: Target) -> None:
     for number in range(4):
         sample = {"customer": "ann", "created": f"2026-12-0{number}", "status": "open", "shop": "b", "total": 1}
         large["entities"][1]["samples"].append(sample | {"note": "x" * 390_000})
-    whole, limited = [
-        run_model(target, read(changed(changes, large)), is_kept=False, waits=False).patterns[0]
-        for changes in ({}, {ORDERS + "/limit": 2})
-    ]
+    documents = [read(changed(changes, large)) for changes in ({}, {ORDERS + "/limit": 2})]
+    runs = [run_model(target, one, is_kept=False, waits=False) for one in documents]
+    whole, limited = [one.patterns[0] for one in runs]
+    assert "several-requests" in {one.rule for one in find(documents[0], runs[0])}
+    assert "several-requests" not in {one.rule for one in find(documents[1], runs[1])}
     assert (len(whole.items), whole.requests > 1) == (7, True)
     assert (len(limited.items), limited.requests) == (2, 1)
 
